@@ -1,0 +1,41 @@
+# Every target sets up the virtual environment first; a fresh clone needs Python 3.11 or later, make and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export DAGSTER_HOME := $(CURDIR)
+SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
+
+.PHONY: demo test ui bench quality lint clean
+
+# torch is installed first and by its exact version, for which pip finds the build without CUDA
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.installed  ## run the graph over the sample site and show a search
+	$(BIN)/news-assets demo
+
+test: $(VENV)/.installed  ## run the tests
+	$(BIN)/pytest
+
+ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample site beside it
+	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
+	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
+
+bench: $(VENV)/.installed  ## print speed and memory, as ratios where there is a reference
+	@for name in $$(ls news_assets_tests/bench | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
+	echo "== $$name"; $(BIN)/python -m news_assets_tests.bench.$$name || exit 1; done
+
+quality: $(VENV)/.installed  ## print scores on ../shared/corpus; fails below a floor
+	@for name in $$(ls news_assets_tests/quality | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
+	echo "== $$name"; $(BIN)/python -m news_assets_tests.quality.$$name || exit 1; done
+
+lint: $(VENV)/.installed  ## ruff and mypy
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:  ## remove everything that was built or stored
+	rm -rf $(VENV) .news *.egg-info

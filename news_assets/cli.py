@@ -1,0 +1,117 @@
+"""`news-assets`: the same pipeline without Dagster, for people at a prompt and for measuring.
+
+Bad usage exits 2 with one line; an error of ours exits 1 with its own lines; the rest exits 0.
+"""
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from news_assets.commands import demo as demo_command
+from news_assets.commands import lake, search, texts
+from news_assets.errors import NewsAssetsError
+
+# The class of every complaint about a command line; typer names only this child of it in public.
+_UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="From a feed to a search answer: one step at a time, or what the lake holds.",
+)
+
+Desk = Annotated[str | None, typer.Option(help="only this desk")]
+Agency = Annotated[str | None, typer.Option(help="only this agency")]
+From = Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")]
+To = Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")]
+Json = Annotated[bool, typer.Option("--json", help="JSON for machines")]
+
+
+def _stream_command(name: str, run: Callable[[], None]) -> None:
+    app.command(name, help=run.__doc__)(run)
+
+
+_stream_command("parse-feed", texts.parse_feed)
+_stream_command("extract", texts.extract)
+_stream_command("canonical-url", texts.canonical_url)
+_stream_command("dedupe", texts.dedupe)
+_stream_command("classify", texts.classify)
+_stream_command("embed", texts.embed)
+
+
+@app.command("search")
+def search_articles(
+    query: Annotated[str, typer.Argument(help="words, or a sentence; empty lists the newest")],
+    desk: Desk = None,
+    agency: Agency = None,
+    theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
+    language: Annotated[str | None, typer.Option(help="language code")] = None,
+    from_day: From = None,
+    to_day: To = None,
+    mode: Annotated[search.Mode, typer.Option(help="keyword, vector or hybrid")] = search.Mode.HYBRID,
+    limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Search the index."""
+    filters = search.Filters(
+        desk, agency, theme, language, from_day.date() if from_day else None, to_day.date() if to_day else None
+    )
+    search.run(query, filters, mode, limit, as_json=as_json)
+
+
+@app.command()
+def status(
+    desk: Desk = None,
+    days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = 7,
+    as_json: Json = False,
+) -> None:
+    """Show what is stored at each stage, by agency."""
+    lake.status(desk, days, as_json=as_json)
+
+
+@app.command()
+def export(
+    table: Annotated[str, typer.Argument(help="name of the table")],
+    desk: Desk = None,
+    agency: Agency = None,
+    from_day: From = None,
+    to_day: To = None,
+    form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv or parquet")] = lake.Form.JSONL,
+    output: Annotated[Path | None, typer.Option(help="file to write; standard output without it")] = None,
+) -> None:
+    """Write a table's rows."""
+    days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
+    lake.export(table, desk, agency, days, form, output)
+
+
+@app.command()
+def demo(
+    serve: Annotated[bool, typer.Option("--serve", help="only serve the sample site, until interrupted")] = False,
+) -> None:
+    """Serve the sample site, run the graph over it, and show a search."""
+    demo_command.serve() if serve else demo_command.run()
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except _UsageError as error:
+        _complain(2, f"{error.format_message()}; see news-assets --help")
+    except NewsAssetsError as error:
+        _complain(1, str(error))
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has what it wanted, as with `| head`
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+
+
+def _complain(code: int, message: str) -> None:
+    lines = message.splitlines() if code == 1 else [" ".join(message.split())]
+    print("\n".join(f"news-assets: {line}" for line in lines), file=sys.stderr)
+    sys.exit(code)

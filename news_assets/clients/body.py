@@ -1,0 +1,108 @@
+"""A response's body, decompressed and capped while it streams.
+
+httpx's own decoders give out a whole chunk at once: 64 kB of zeros on the wire become 64 MB. Here the output of each
+step is bounded, so a gzip bomb ends at the cap.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import httpx
+
+from news_assets.errors import FetchError, TooLargeError
+
+_STEP_BYTES = 256 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCaps:
+    """How many bytes of a body are taken, as sent and decompressed."""
+
+    wire_bytes: int = 5_000_000
+    body_bytes: int = 20_000_000
+
+
+def read_body(response: httpx.Response, caps: BodyCaps, into: bytearray, url: str) -> None:
+    """Append the decompressed body to `into`, which keeps what was read also where this raises. `url` is for errors.
+
+    Raises:
+        TooLargeError: The body passes a cap; nothing beyond it was read.
+        FetchError: The body ends early or is not compressed as its header says.
+        httpx.HTTPError: The connection failed.
+    """
+    decode = _decoder_of(response, url)
+    wire_bytes = 0
+    for part in response.iter_raw():
+        wire_bytes += len(part)
+        if wire_bytes > caps.wire_bytes:
+            raise TooLargeError(url, f"more than {caps.wire_bytes:,} bytes", status=response.status_code, weight=1.0)
+        for piece in decode(part):
+            into += piece
+            if len(into) > caps.body_bytes:
+                reason = f"more than {caps.body_bytes:,} bytes decompressed"
+                raise TooLargeError(url, reason, status=response.status_code, weight=1.0)
+    for piece in decode(b""):
+        into += piece
+
+
+def _decoder_of(response: httpx.Response, url: str) -> Callable[[bytes], Iterator[bytes]]:
+    """Choose by Content-Encoding; names that are no coding at all ("utf-8", "none") are seen and mean nothing."""
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding in ("gzip", "x-gzip"):
+        return _Inflater(url, response.status_code, zlib.MAX_WBITS | 16)
+    if coding == "deflate":
+        return _Inflater(url, response.status_code, zlib.MAX_WBITS)
+    if any(name in coding for name in ("br", "zstd", "compress", ",")):
+        reason = f"Content-Encoding {coding} was not asked for"
+        raise FetchError(url, reason, status=response.status_code, weight=1.0)
+    return lambda part: iter((part,))
+
+
+class _Inflater:
+    """Decompresses gzip (also of several members) or deflate (also without its zlib frame) in bounded steps."""
+
+    def __init__(self, url: str, status: int, wbits: int) -> None:
+        self._url, self._status = url, status
+        self._wbits = wbits
+        self._zlib = zlib.decompressobj(wbits)
+        self._is_started = False
+
+    def __call__(self, part: bytes) -> Iterator[bytes]:
+        """Yield what this part of the body becomes; an empty part says that there is no more."""
+        if not part:
+            if self._is_started and not self._zlib.eof:
+                raise FetchError(self._url, "body ends early", status=self._status, is_transient=True)
+            return
+        while part:
+            piece = self._step(part)
+            part = self._zlib.unconsumed_tail
+            yield piece
+            while len(piece) == _STEP_BYTES and not part and not self._zlib.eof:
+                piece = self._step(b"")
+                part = self._zlib.unconsumed_tail
+                yield piece
+            if self._zlib.eof:
+                part = self._next_member()
+
+    def _step(self, part: bytes) -> bytes:
+        try:
+            return self._zlib.decompress(part, _STEP_BYTES)
+        except zlib.error as error:
+            if self._wbits == zlib.MAX_WBITS and not self._is_started:
+                self._wbits = -zlib.MAX_WBITS
+                self._zlib = zlib.decompressobj(self._wbits)
+                return self._step(part)
+            reason = f"body is not compressed as stated: {error}"
+            raise FetchError(self._url, reason, status=self._status, weight=1.0) from error
+        finally:
+            self._is_started = True
+
+    def _next_member(self) -> bytes:
+        """Go on with the next gzip member; whatever else follows the end is padding and dropped."""
+        rest = self._zlib.unused_data
+        if not rest.startswith(_GZIP_MAGIC):
+            return b""
+        self._zlib = zlib.decompressobj(self._wbits)
+        return rest

@@ -1,0 +1,59 @@
+"""What a reader typed, read as words, phrases and exclusions.
+
+Any string enters; a `ParsedQuery` leaves, never an error. There are no operators but "quoted phrases" and a leading
+minus: AND, OR, NEAR, asterisks and brackets are words or nothing. What the words find is decided in
+`search_ranking.py`.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from news_assets.text.words import fold, stopwords, words
+
+MAX_QUERY_CHARS = 4_000
+MAX_WORDS = 32  # a pasted article still finds itself by its first words
+
+_TOKEN = re.compile(r'(?<!\S)(-)?(?:"([^"]*)"|([^\s"]+))|"([^"]*)"|([^\s"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """Words that should be there, phrases that must, and words that must not; all lower-cased."""
+
+    words: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
+    """Return the query's words without the stop words of these languages, unless there are no others."""
+    found: list[str] = []
+    phrases: list[tuple[str, ...]] = []
+    excluded: list[str] = []
+    for minus, quoted, bare, inner_quoted, inner_bare in _TOKEN.findall(text[:MAX_QUERY_CHARS]):
+        token = words(quoted or bare or inner_quoted or inner_bare)
+        if minus:
+            excluded += token
+            continue
+        found += token
+        if (quoted or inner_quoted) and len(token) > 1:
+            phrases.append(tuple(map(fold, token)))
+    telling = _without_stopwords(found, languages)
+    return ParsedQuery(tuple(telling[:MAX_WORDS]), tuple(phrases[:MAX_WORDS]), tuple(excluded[:MAX_WORDS]))
+
+
+def _without_stopwords(found: list[str], languages: tuple[str, ...]) -> list[str]:
+    distinct = list(dict.fromkeys(found))
+    said_nothing = _folded_stopwords(languages)
+    return [word for word in distinct if fold(word) not in said_nothing] or distinct
+
+
+@lru_cache
+def _folded_stopwords(languages: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(fold(word) for language in languages for word in stopwords(language))
+
+
+def phrase_pattern(phrases: tuple[tuple[str, ...], ...]) -> list[re.Pattern[str]]:
+    """Return one pattern per phrase that finds it in folded, lower-cased text."""
+    return [re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]

@@ -1,0 +1,117 @@
+"""The command `demo`: the sample site served on loopback, the graph run over it, and what came out."""
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from news_assets.commands import search
+from news_assets.commands.lake import open_lake, show_counts
+from news_assets.demo.site import HOST, PORT, SampleSite
+from news_assets.desks.loader import load_desks
+from news_assets.errors import NewsAssetsError
+from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
+from news_assets.settings import Settings, child_environment
+from news_assets.sources.kinds import KINDS
+from news_assets.store.overview import stage_counts
+
+_EDITED = "vacinacao-gripe-escolas"
+_QUESTION = "vacinacao nas escolas"
+_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
+_ENVIRONMENT = {"NEWS_DESKS": "sample", "NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
+_LOG_LINES = 30  # of a failed run's log: enough to hold Dagster's own error and ours
+
+console = Console()
+
+
+def serve() -> None:
+    """Serve the sample site until interrupted."""
+    site = _site()
+    console.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml; Ctrl-C ends it")
+    site.serve_forever()
+
+
+def run() -> None:
+    """Run the graph over the sample site, edit an article, run again, and show what came out."""
+    started = time.perf_counter()
+    desk = load_desks(["sample"], KINDS)[0]
+    today = datetime.now(ZoneInfo(desk.timezone)).date()
+    agencies = [agency.key for agency in desk.agencies]
+    with _site() as site:
+        console.rule("Two newsrooms, three days: poll, then everything from fetching to the search index")
+        _materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
+        _materialise(_STAGES, f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
+        console.rule("An article is edited after publication: poll and run its day again")
+        site.edit(_EDITED, datetime.now(UTC))
+        _materialise(["feed_entries"], "prefeitura...prefeitura")
+        edited_on = _day_of(_EDITED)
+        _materialise(_STAGES, f"prefeitura|{edited_on}...prefeitura|{edited_on}")
+    _show(desk)
+    console.rule(f"One search: news-assets search '{_QUESTION}'")
+    search.show(search.ask(_QUESTION, search.Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUESTION)
+    console.print(
+        f"\nDone in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000\n"
+    )
+
+
+def _site() -> SampleSite:
+    try:
+        return SampleSite(datetime.now(UTC))
+    except OSError as error:
+        raise NewsAssetsError(
+            f"the sample site cannot listen on {HOST}:{PORT}: {error.strerror}; end what uses that port (another demo?)"
+        ) from error
+
+
+def _materialise(assets: Sequence[str], partitions: str) -> None:
+    """Run one `dagster asset materialize`; its log goes to NEWS_HOME/demo.log."""
+    select = ",".join(f"key:sample/{asset}" for asset in assets)
+    arguments = ["asset", "materialize", "-m", "news_assets.definitions", "--select", select]
+    arguments += ["--partition-range", partitions]
+    console.print(f"[dim]$[/dim] dagster {escape(shlex.join(arguments))}", soft_wrap=True)
+    log = Settings.read().home / "demo.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    with log.open("w") as output, console.status("running"):
+        command = [sys.executable, "-m", "dagster", *arguments]
+        code = subprocess.run(command, env=child_environment(**_ENVIRONMENT), stdout=output, stderr=output).returncode
+    if code:
+        tail = "\n".join(log.read_text().splitlines()[-_LOG_LINES:])
+        raise NewsAssetsError(f"{tail}\nthe run failed; its whole log is {log}")
+    console.print(f"  [dim]{time.perf_counter() - started:.1f} s[/dim]")
+
+
+def _day_of(slug: str) -> date:
+    with open_lake() as lake:
+        return next(row.day for row in lake.read(RawArticle, desk=["sample"]) if slug in row.url)
+
+
+def _show(desk: Desk) -> None:
+    with open_lake() as lake:
+        console.rule("What came out, stage by stage")
+        show_counts(stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key))
+        articles = lake.read(RawArticle, desk=[desk.key])
+        themes = {row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])}
+        revisions = lake.read(ArticleRevision, desk=[desk.key])
+    table = Table("day", "agency", "title", "theme", "what happened")
+    for article in sorted(articles, key=lambda article: (article.day, article.agency)):
+        theme = themes.get(article.article_id)
+        labels = " > ".join(theme.theme_labels) if theme else ""
+        table.add_row(str(article.day), article.agency, article.title, labels, _note(article))
+    console.print(table)
+    console.print(f"{len(revisions)} earlier text kept in article_revisions; pages kept as they came in `pages`")
+
+
+def _note(article: RawArticle) -> str:
+    if article.outcome != "ok":
+        return f"[red]{article.outcome}: {escape(article.reason or '')}[/red]"
+    if article.duplicate_of:
+        return f"[yellow]copy of {article.duplicate_of}[/yellow]"
+    return f"edited: text no. {article.rev_n}" if article.rev_n > 1 else "ok"

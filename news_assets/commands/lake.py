@@ -1,0 +1,142 @@
+"""The commands that read the lake: `status` and `export`."""
+
+import csv
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from news_assets.commands.jsonlines import json_of, write_line
+from news_assets.errors import NewsAssetsError
+from news_assets.settings import Settings
+from news_assets.store.lake import Lake
+from news_assets.store.overview import STAGES, stage_counts
+from news_assets.store.tables import TABLES, columns, polars_schema
+from news_assets.store.tables import Table as LakeTable
+
+if TYPE_CHECKING:
+    import polars
+
+_EARLIEST = date(1990, 1, 1)  # feeds that say less are not believed
+
+
+class Form(StrEnum):
+    """A file format."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def open_lake() -> Lake:
+    """Return the lake that the settings name."""
+    settings = Settings.read()
+    return Lake.open(settings.catalog, settings.data)
+
+
+def status(desk: str | None, days: int, *, as_json: bool) -> None:
+    """Print the rows of each stage, by agency, of the last days."""
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # it has begun for agencies east of Greenwich
+    with open_lake() as lake:
+        counts = stage_counts(lake, tomorrow - timedelta(days=days), tomorrow, desk)
+    if as_json:
+        for row in counts.iter_rows(named=True):
+            write_line(row)
+    else:
+        show_counts(counts)
+
+
+def show_counts(counts: "polars.DataFrame") -> None:
+    """Print counts as a table with their sums."""
+    table = Table("desk", "agency", *STAGES, "last day", show_footer=bool(counts.height))
+    for column in table.columns[2 : 2 + len(STAGES)]:
+        column.justify = "right"
+    for row in counts.iter_rows(named=True):
+        table.add_row(row["desk"], row["agency"], *(str(row[stage]) for stage in STAGES), str(row["last_day"] or "-"))
+    table.columns[0].footer = "all"
+    for column, stage in zip(table.columns[2:], STAGES, strict=False):
+        column.footer = str(counts[stage].sum())
+    Console().print(table if counts.height else "nothing stored yet; `make demo` shows how it comes in")
+
+
+# --- export ----------------------------------------------------------------------------------------------------------
+
+
+def export(
+    name: str,
+    desk: str | None,
+    agency: str | None,
+    days: tuple[date | None, date | None],
+    form: Form,
+    output: Path | None,
+) -> None:
+    """Write the rows of a table, a few thousand at a time."""
+    table = next((table for table in TABLES if table.name == name), None)
+    if table is None:
+        raise NewsAssetsError(f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}")
+    if form is Form.PARQUET and output is None and sys.stdout.isatty():
+        raise NewsAssetsError("Parquet is not for a terminal; name a file with --output")
+    with open_lake() as lake:
+        frames = lake.stream(table.record, **_filters(table, desk, agency, days))
+        if form is Form.PARQUET:
+            _write_parquet(table, frames, output)
+        else:
+            _write_text(frames, form, output)
+
+
+def _filters(
+    table: LakeTable, desk: str | None, agency: str | None, days: tuple[date | None, date | None]
+) -> dict[str, Any]:
+    filters: dict[str, Any] = {}
+    if desk:
+        filters["desk"] = [desk]
+    if agency:
+        filters["agency"] = [agency]
+    if any(days):
+        first, last = days[0] or _EARLIEST, days[1] or datetime.now(UTC).date() + timedelta(days=1)
+        filters["day"] = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    if unknown := filters.keys() - {column.name for column in columns(table)}:
+        raise NewsAssetsError(f"table `{table.name}` has no {' and no '.join(sorted(unknown))} to choose rows by")
+    return filters
+
+
+def _write_text(frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
+    with output.open("w", encoding="utf-8", newline="") if output else nullcontext(sys.stdout) as file:
+        writer = csv.writer(file)
+        for number, frame in enumerate(frames):
+            if form is Form.CSV and number == 0:
+                writer.writerow(frame.columns)
+            for row in frame.iter_rows(named=True):
+                if form is Form.CSV:
+                    writer.writerow([_cell(value) for value in row.values()])
+                else:
+                    file.write(json_of(row) + "\n")
+
+
+def _cell(value: object) -> object:
+    """Return a value as a CSV cell: plain ones as they are, the others as in JSON."""
+    return value if value is None or isinstance(value, (str, int, float)) else json_of(value).strip('"')
+
+
+def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", output: Path | None) -> None:
+    """Write the batches beside each other and then as one file, so that no more than a batch is held in memory."""
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as folder:
+        parts = Path(folder)
+        pl.DataFrame(schema=polars_schema(table)).write_parquet(parts / "000000.parquet")
+        for number, frame in enumerate(frames, start=1):
+            frame.write_parquet(parts / f"{number:06}.parquet")
+        whole = output or parts / "whole"
+        pl.scan_parquet(parts / "*.parquet").sink_parquet(whole)
+        if output is None:
+            with whole.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)

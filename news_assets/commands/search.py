@@ -1,0 +1,88 @@
+"""The command `search`: one question to the index, answered as a table or as JSON."""
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import date
+from enum import StrEnum
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.commands.jsonlines import write_line
+from news_assets.ports import SearchAnswer, SearchQuery
+from news_assets.settings import Settings
+
+_FACET_VALUES = 6
+
+
+class Mode(StrEnum):
+    """How a query is matched."""
+
+    KEYWORD = "keyword"
+    VECTOR = "vector"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What hits have to fulfil."""
+
+    desk: str | None = None
+    agency: str | None = None
+    theme: str | None = None
+    language: str | None = None
+    from_day: date | None = None
+    to_day: date | None = None
+
+
+def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -> None:
+    """Print the answer."""
+    answer = ask(text, filters, mode, limit)
+    if as_json:
+        write_line({"hits": [asdict(hit) for hit in answer.hits], **_summary(answer)})
+    else:
+        show(answer, text)
+
+
+def ask(text: str, filters: Filters, mode: Mode, limit: int) -> SearchAnswer:
+    """Return the answer of the index that the settings name."""
+    settings = Settings.read()
+    vector = None
+    if mode is not Mode.KEYWORD and text.strip():
+        from news_assets.clients.embedder import OnnxEmbedder
+
+        embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+        vector = embedder.embed_query(text).vector
+    query = SearchQuery(text=text, mode=mode.value, vector=vector, limit=limit, **asdict(filters))
+    with SqliteSearchIndex.open(settings.search_path) as index:
+        return index.search(query)
+
+
+def _summary(answer: SearchAnswer) -> dict[str, object]:
+    return {"found": answer.found, "facets": answer.facets, "took_ms": round(answer.took_ms, 2)}
+
+
+def show(answer: SearchAnswer, text: str) -> None:
+    """Print the answer as a table with its facets."""
+    console = Console()
+    table = Table(title=f"{answer.found} found for “{escape(text)}” in {answer.took_ms:.1f} ms", title_justify="left")
+    for column in ("day", "agency", "theme", "article"):
+        table.add_column(column, no_wrap=column != "article")
+    for hit in answer.hits:
+        body = f"[bold]{escape(hit.title)}[/bold]\n{_marked(hit.snippet)}\n[dim]{escape(hit.url)}[/dim]"
+        table.add_row(hit.day.isoformat(), hit.agency, hit.theme_code or "-", body, end_section=True)
+    console.print(table)
+    for name, counts in answer.facets.items():
+        top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
+        console.print(f"[dim]{name}:[/dim] " + ", ".join(f"{escape(value)} {count}" for value, count in top))
+
+
+def _marked(snippet: str) -> str:
+    """Return a snippet's HTML as terminal markup."""
+    import html
+
+    parts = re.split(r"<mark>(.*?)</mark>", snippet)
+    shown = [escape(html.unescape(part)) for part in parts]
+    return "".join(f"[yellow]{part}[/yellow]" if n % 2 else part for n, part in enumerate(shown))

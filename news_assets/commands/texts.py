@@ -1,0 +1,155 @@
+"""Commands that run one step of the pipeline over many items, from feeds to vectors."""
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from news_assets.commands.jsonlines import Item, answer_each, progress, read_file, read_items, write_line
+from news_assets.errors import EmbedError
+from news_assets.records import ListedEntry, Page, Source
+from news_assets.settings import Settings
+
+_BATCH_TEXTS = 64
+_EXTRACTED = (
+    *("url", "canonical_url", "title", "subtitle", "authors", "published_at", "updated_at", "language"),
+    *("section", "tags", "image_url", "text", "outcome", "reason"),
+)
+
+
+def parse_feed() -> None:
+    """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
+    from news_assets.sources.feed import parse
+
+    def answer(item: Item) -> Item:
+        listing = parse(_page_of(item), _source_of(item))
+        return {
+            "id": item["id"],
+            "title": listing.title,
+            "language": listing.language,
+            "entries": [_entry(entry) for entry in listing.entries],
+            "problems": list(listing.problems),
+        }
+
+    answer_each(read_items("id", "path"), answer, "reading feeds")
+
+
+def _entry(entry: ListedEntry) -> Item:
+    return {
+        "entry_id": entry.entry_id,
+        "url": entry.url,
+        "title": entry.title,
+        "published_at": entry.published_at,
+        "updated_at": entry.updated_at,
+        "authors": list(entry.authors),
+        "summary": entry.summary,
+        "categories": list(entry.categories),
+    }
+
+
+def extract() -> None:
+    """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
+    from news_assets.pipeline.extract import extract as extract_page
+
+    def answer(item: Item) -> Item:
+        found = extract_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
+        return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
+
+    answer_each(read_items("id", "path"), answer, "extracting")
+
+
+def canonical_url() -> None:
+    """Canonicalise addresses. In: one address a line. Out: one address a line."""
+    from news_assets.text.urls import canonical_url as canonical
+
+    for line in sys.stdin:
+        sys.stdout.write(canonical(line.rstrip("\r\n")) + "\n")
+
+
+def dedupe() -> None:
+    """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id, duplicate_of, reason, score}."""
+    from news_assets.pipeline.dedupe import dedupe_stream
+
+    for article_id, duplicate_of, reason, score in dedupe_stream(progress(read_items("id", "text"), "comparing")):
+        write_line({"id": article_id, "duplicate_of": duplicate_of, "reason": reason, "score": score})
+
+
+def classify() -> None:
+    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, enricher}."""
+    from news_assets.pipeline.enrich import LocalEnricher
+    from news_assets.taxonomy.loader import load_taxonomy
+
+    enricher = LocalEnricher(load_taxonomy(Settings.read().taxonomy))
+
+    def answer(item: Item) -> Item:
+        found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))
+        return {
+            "id": item["id"],
+            "theme_code": found.theme_path[-1] if found.theme_path else None,
+            "theme_path": list(found.theme_path),
+            "theme_labels": list(found.theme_labels),
+            "score": round(found.theme_score, 4),
+            "enricher": enricher.name,
+        }
+
+    answer_each(read_items("id"), answer, "classifying")
+
+
+def embed() -> None:
+    """Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}."""
+    from news_assets.clients.embedder import OnnxEmbedder
+
+    settings = Settings.read()
+    embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+    items = iter(progress(read_items("id", "text"), "embedding"))
+    while batch := list(islice(items, _BATCH_TEXTS)):
+        for line in _embedded(embedder, batch):
+            write_line(line)
+
+
+def _embedded(embedder: Any, batch: list[Item]) -> Iterator[Item]:
+    """Yield one line an item; where the batch fails, its items are tried one by one, so that only the bad ones fail."""
+    try:
+        vectors = embedder.embed([str(item["text"]) for item in batch])
+    except EmbedError as error:
+        if len(batch) == 1:
+            yield {"id": batch[0]["id"], "error": str(error)}
+            return
+        for item in batch:
+            yield from _embedded(embedder, [item])
+        return
+    for item, found in zip(batch, vectors, strict=True):
+        yield {
+            "id": item["id"],
+            "model": embedder.model,
+            "dim": embedder.dim,
+            "vector": [round(float(x), 7) for x in found.vector],
+            "token_count": found.token_count,
+            "is_cut": found.is_cut,
+        }
+
+
+def _page_of(item: Item) -> Page:
+    url = str(item.get("url") or "")
+    return Page(
+        url=url,
+        final_url=url,
+        status=200,
+        body=read_file(str(item["path"])),
+        content_type=str(item.get("content_type") or ""),
+        encoding=item.get("encoding"),
+        fetched_at=datetime.now(UTC),
+    )
+
+
+def _source_of(item: Item) -> Source:
+    return Source(
+        source_id="command-line",
+        desk="command-line",
+        agency="command-line",
+        kind="feed",
+        url=str(item.get("url") or ""),
+        timezone=item.get("timezone") or "UTC",
+        language=item.get("language") or "und",
+    )

@@ -1,0 +1,36 @@
+"""The composition root: every asset, check, job and schedule of the desks that the settings name."""
+
+import dagster as dg
+
+from news_assets.defs.assets import build_desk_assets
+from news_assets.defs.assets.lake_maintenance import lake_maintenance
+from news_assets.defs.checks import build_desk_checks
+from news_assets.defs.jobs import build_desk_jobs
+from news_assets.defs.resources import build_resources
+from news_assets.defs.schedules import maintenance_schedule
+from news_assets.desks.loader import load_desks
+from news_assets.records import Desk
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+
+
+def build_definitions(
+    settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
+) -> dg.Definitions:
+    """Return the definitions of these settings; `desks` and `resources` given here replace the settings' own."""
+    desks = desks if desks is not None else load_desks(settings.desks, KINDS)
+    assets = {desk.key: build_desk_assets(desk) for desk in desks}
+    return dg.Definitions(
+        assets=[asset for of_desk in assets.values() for asset in of_desk] + [lake_maintenance],
+        asset_checks=[check for desk in desks for check in build_desk_checks(desk, assets[desk.key])],
+        jobs=[job for desk in desks for job in build_desk_jobs(desk)],
+        schedules=[maintenance_schedule],
+        resources=build_resources(settings) | (resources or {}),
+        executor=dg.in_process_executor,
+    )
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Return the definitions of the environment's settings."""
+    return build_definitions(Settings.read())

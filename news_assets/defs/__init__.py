@@ -1,0 +1,1 @@
+"""The Dagster side: the only importer of dagster. No policy, no SQL, no HTTP belongs here."""

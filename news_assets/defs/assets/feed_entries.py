@@ -1,0 +1,65 @@
+"""The asset `feed_entries`: what the sources of a desk list now."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from news_assets.defs.clock import utc_now
+from news_assets.defs.partitions import agency_partitions
+from news_assets.defs.presentation import asset_look, markdown_table
+from news_assets.pipeline.stages import poll_agencies
+from news_assets.ports import Fetcher, Lake
+from news_assets.records import Desk, FeedEntry, Poll
+from news_assets.sources.kinds import parse
+
+_HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
+
+
+def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
+    """Return the asset of this desk."""
+
+    @dg.asset(
+        **asset_look(desk, FeedEntry, "rss"),
+        partitions_def=agency_partitions(desk),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        output_required=False,
+        code_version="1",
+    )
+    def feed_entries(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], fetcher: dg.ResourceParam[Fetcher]
+    ) -> Iterator[dg.Output[None]]:
+        """Entries that the sources of these agencies list, one row per entry as it was last seen.
+
+        Every source is asked now, with its validators, which are stored together with all entries of the document or
+        not at all. Only agencies that listed something new or changed are materialised. A source that fails is a row
+        in `polls` with its reason; the run fails where no source at all could be read.
+        """
+        agencies = set(context.partition_keys)
+        _report(context, desk, list(poll_agencies(lake, desk, agencies, fetcher, parse, utc_now(), uuid.uuid4().hex)))
+        yield from ()  # what came in is logged by agency: an agency without news leaves no event
+
+    return feed_entries
+
+
+def _report(context: dg.AssetExecutionContext, desk: Desk, polls: Sequence[Poll]) -> None:
+    """Log every poll, materialise the agencies with news, and fail where every source failed."""
+    rows = _rows(polls)
+    context.log.info("polled:\n" + "\n".join(" | ".join(map(str, row)) for row in (_HEADER, *rows)))
+    for agency in sorted({poll.agency for poll in polls if poll.new_count or poll.updated_count}):
+        mine = [poll for poll in polls if poll.agency == agency]
+        metadata: dict[str, dg.RawMetadataValue] = {
+            "new": sum(poll.new_count for poll in mine),
+            "updated": sum(poll.updated_count for poll in mine),
+            "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(mine))),
+        }
+        context.log_event(dg.AssetMaterialization([desk.key, "feed_entries"], partition=agency, metadata=metadata))
+    if polls and all(poll.outcome not in ("ok", "unchanged") for poll in polls):
+        raise dg.Failure(
+            f"none of {len(polls)} sources could be read; the first: {polls[0].source_id}: {polls[0].reason}",
+            metadata={"polls": dg.MetadataValue.md(markdown_table(_HEADER, rows))},
+        )
+
+
+def _rows(polls: Sequence[Poll]) -> list[tuple[object, ...]]:
+    return [(p.source_id, p.outcome, p.reason, p.entry_count, p.new_count, p.updated_count) for p in polls]

@@ -1,0 +1,40 @@
+"""Partition grids: agencies, and agencies by day. What a run's keys mean to the pipeline; no policy belongs here."""
+
+from collections.abc import Iterator
+from datetime import date
+
+import dagster as dg
+
+from news_assets.records import AgencyDays, Desk
+
+BATCH_PARTITIONS = 200  # agency-days read, worked on and stored together: bounds memory and what a killed run repeats
+
+
+def agency_partitions(desk: Desk) -> dg.StaticPartitionsDefinition:
+    """Return one partition per agency, inactive ones too: their rows stay."""
+    return dg.StaticPartitionsDefinition([agency.key for agency in desk.agencies])
+
+
+def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
+    """Return the grid of agencies by days, from the desk's first day to today.
+
+    Today's partition exists from midnight on. A desk with agencies in several time zones has tomorrow's too, because it
+    has begun for those east of the desk.
+    """
+    zones = {agency.timezone for agency in desk.agencies}
+    days = dg.DailyPartitionsDefinition(
+        start_date=desk.first_day.isoformat(), timezone=desk.timezone, end_offset=1 if zones == {desk.timezone} else 2
+    )
+    return dg.MultiPartitionsDefinition({"agency": agency_partitions(desk), "day": days})
+
+
+def agency_day_batches(context: dg.AssetExecutionContext, desk: Desk) -> Iterator[AgencyDays]:
+    """Yield the run's partitions in batches, newest days first."""
+    pairs = sorted((_pair_of(key) for key in context.partition_keys), key=lambda pair: (-pair[1].toordinal(), pair[0]))
+    for start in range(0, len(pairs), BATCH_PARTITIONS):
+        yield AgencyDays(desk.key, frozenset(pairs[start : start + BATCH_PARTITIONS]))
+
+
+def _pair_of(key: str) -> tuple[str, date]:
+    assert isinstance(key, dg.MultiPartitionKey)
+    return key.keys_by_dimension["agency"], date.fromisoformat(key.keys_by_dimension["day"])

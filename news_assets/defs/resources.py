@@ -1,0 +1,105 @@
+"""Dagster resources: typed settings in, a plain object of `clients/` or `store/` out, closed when the run ends.
+
+The keys name roles (`lake`, `fetcher`, `enricher`, `embedder`, `search`), never products. Nothing that an asset calls
+belongs here.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from news_assets.clients.embedder import OnnxEmbedder
+from news_assets.clients.http import HttpFetcher
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.pipeline.enrich import LocalEnricher
+from news_assets.settings import Settings
+from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import load_taxonomy
+
+
+class LakeResource(dg.ConfigurableResource[Lake]):
+    """The lake of every table."""
+
+    catalog: str = Field(description="SQLite file, or postgresql:// address")
+    data: str = Field(description="folder, or s3:// address")
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Lake]:
+        """Yield the open lake."""
+        with Lake.open(self.catalog, self.data) as lake:
+            yield lake
+
+
+class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
+    """The polite HTTP client."""
+
+    user_agent: str = Field(description="User-Agent header")
+    host_delay_s: float = Field(ge=0, description="pause between two requests to one host, in seconds")
+    allow_private_hosts: list[str] = Field(description="hosts or CIDR blocks on private networks that may be fetched")
+    state_dir: str = Field(description="folder where the runs of this machine agree on whose turn it is at a host")
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[HttpFetcher]:
+        """Yield the open client."""
+        with HttpFetcher(
+            user_agent=self.user_agent,
+            delay_s=self.host_delay_s,
+            allow_private_hosts=tuple(self.allow_private_hosts),
+            state_dir=Path(self.state_dir),
+        ) as fetcher:
+            yield fetcher
+
+
+class EnricherResource(dg.ConfigurableResource[LocalEnricher]):
+    """The enricher of this installation."""
+
+    taxonomy: str = Field("", description="path of a taxonomy file; empty for the built-in one")
+
+    def create_resource(self, context: dg.InitResourceContext) -> LocalEnricher:
+        """Return the enricher with its taxonomy loaded."""
+        return LocalEnricher(load_taxonomy(Path(self.taxonomy) if self.taxonomy else None))
+
+
+class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):
+    """The embedding model, exported to ONNX at its first use."""
+
+    model: str = Field(description="name or folder of a sentence-transformers model")
+    models_dir: str = Field(description="folder of exported models")
+    threads: int = Field(ge=1, description="threads the model may use")
+
+    def create_resource(self, context: dg.InitResourceContext) -> OnnxEmbedder:
+        """Return the loaded model."""
+        return OnnxEmbedder.open(self.model, Path(self.models_dir), self.threads)
+
+
+class SearchResource(dg.ConfigurableResource[SqliteSearchIndex]):
+    """The search index."""
+
+    path: str = Field(description="file of the embedded index")
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[SqliteSearchIndex]:
+        """Yield the open index."""
+        with SqliteSearchIndex.open(Path(self.path)) as index:
+            yield index
+
+
+def build_resources(settings: Settings) -> dict[str, object]:
+    """Return every resource as these settings ask for."""
+    return {
+        "lake": LakeResource(catalog=settings.catalog, data=settings.data),
+        "fetcher": FetcherResource(
+            user_agent=settings.user_agent,
+            host_delay_s=settings.host_delay_s,
+            allow_private_hosts=list(settings.allow_private_hosts),
+            state_dir=str(settings.hosts_dir),
+        ),
+        "enricher": EnricherResource(taxonomy=str(settings.taxonomy or "")),
+        "embedder": EmbedderResource(
+            model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads
+        ),
+        "search": SearchResource(path=str(settings.search_path)),
+    }

@@ -1,0 +1,1 @@
+"""The sample desk and its little news site."""

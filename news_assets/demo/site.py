@@ -1,0 +1,161 @@
+"""The sample newsroom: two small news sites of the project's own writing, served on loopback.
+
+`/prefeitura/rss.xml` is RSS 2.0, `/gazeta/atom.xml` is Atom; both answer conditional requests. Days are counted back
+from the day the site was started, so that the articles are always fresh.
+"""
+
+import hashlib
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import yaml
+from jinja2 import Environment, PackageLoader
+
+HOST, PORT = "127.0.0.1", 8971
+_ZONE = ZoneInfo("America/Sao_Paulo")
+_ARTICLES = Path(__file__).parent / "stories" / "articles.yaml"
+_TEMPLATES = Environment(loader=PackageLoader("news_assets.demo"), autoescape=True, trim_blocks=True)
+_TEMPLATES.filters["rfc822"] = format_datetime
+_NAMES = {"gazeta": "Gazeta da Serra", "prefeitura": "Prefeitura de Vila Serena"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """One article of the sample newsroom."""
+
+    agency: str
+    slug: str
+    language: str
+    section: str
+    author: str
+    title: str
+    subtitle: str
+    tags: tuple[str, ...]
+    text: str
+    edited: str
+    status: int
+    published_at: datetime
+    updated_at: datetime
+
+    @property
+    def path(self) -> str:
+        """Return the path of its page."""
+        return f"/{self.agency}/{self.slug}.html"
+
+
+def load_stories(now: datetime) -> list[Story]:
+    """Return the stories, newest first and none ahead of `now`; a republished one has its original's text."""
+    rows = yaml.safe_load(_ARTICLES.read_text(encoding="utf-8"))
+    texts = {row["slug"]: row.get("text", "") for row in rows}
+    return sorted(
+        (_story(row, texts, now.astimezone(_ZONE)) for row in rows), key=lambda story: story.published_at, reverse=True
+    )
+
+
+def _story(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) -> Story:
+    planned = datetime.combine(now.date() - timedelta(days=row["day"]), time.fromisoformat(row["time"]), _ZONE)
+    published_at = min(planned, now.replace(second=0, microsecond=0))
+    return Story(
+        agency=row["agency"],
+        slug=row["slug"],
+        language=row["language"],
+        section=row["section"],
+        author=row["author"],
+        title=row["title"],
+        subtitle=row.get("subtitle", ""),
+        tags=tuple(row.get("tags", ())),
+        text=texts[row.get("republishes", row["slug"])],
+        edited=row.get("edited", ""),
+        status=row.get("status", 200),
+        published_at=published_at,
+        updated_at=published_at,
+    )
+
+
+class SampleSite:
+    """The running site; `edit` swaps in the second version of a story, as a newsroom does after publication."""
+
+    def __init__(self, now: datetime, host: str = HOST, port: int = PORT) -> None:
+        self._stories = load_stories(now)
+        self._lock = threading.Lock()
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                status, kind, body = site.answer(self.path)
+                etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+                if status == 200 and self.headers.get("If-None-Match") == etag:
+                    status, body = 304, b""
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("ETag", etag)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing: the demo prints what matters."""
+
+        self._server = ThreadingHTTPServer((host, port), Handler)
+        self.base = f"http://{host}:{self._server.server_port}"
+
+    def __enter__(self) -> "SampleSite":
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def serve_forever(self) -> None:
+        """Serve until interrupted."""
+        self._server.serve_forever()
+
+    def edit(self, slug: str, at: datetime) -> None:
+        """Replace a story's text by its second version."""
+        with self._lock:
+            self._stories = [
+                replace(story, text=story.edited, updated_at=at) if story.slug == slug and story.edited else story
+                for story in self._stories
+            ]
+
+    def answer(self, path: str) -> tuple[int, str, bytes]:
+        """Return status, content type and body for one path."""
+        with self._lock:
+            stories = self._stories
+        path = path.partition("?")[0]
+        if path == "/prefeitura/rss.xml":
+            return 200, "application/rss+xml; charset=utf-8", self._render("rss.xml", "prefeitura", stories)
+        if path == "/gazeta/atom.xml":
+            return 200, "application/atom+xml; charset=utf-8", self._render("atom.xml", "gazeta", stories)
+        for story in stories:
+            if story.path == path and story.status == 200:
+                page = self._render("page.html", story.agency, stories, story=story, facts=_facts(story))
+                return 200, "text/html; charset=utf-8", page
+        return 404, "text/html; charset=utf-8", b"<!doctype html><title>404</title><p>There is no such page."
+
+    def _render(self, template: str, agency: str, stories: list[Story], **values: object) -> bytes:
+        mine = [story for story in stories if story.agency == agency]
+        page = _TEMPLATES.get_template(template).render(base=self.base, name=_NAMES[agency], stories=mine, **values)
+        return page.encode()
+
+
+def _facts(story: Story) -> dict[str, object]:
+    """Return the page's JSON-LD."""
+    return {
+        "@context": "https://schema.org",
+        "@type": "NewsArticle",
+        "headline": story.title,
+        "datePublished": story.published_at.isoformat(),
+        "dateModified": story.updated_at.isoformat(),
+        "author": {"@type": "Person", "name": story.author},
+        "articleSection": story.section,
+        "keywords": list(story.tags),
+    }

@@ -1,0 +1,1 @@
+"""Desk files and their validating loader."""

@@ -1,0 +1,163 @@
+"""Embeds articles: RawArticle and EnrichedArticle rows enter, the ArticleEmbedding rows that changed leave.
+
+What is embedded, when it is embedded again, and when a model may not be used. How a text becomes a vector is the
+embedder's matter (`clients/embedder.py`).
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+
+from news_assets.errors import EmbedError
+from news_assets.ports import Embedder
+from news_assets.records import ArticleEmbedding, Embedded, EnrichedArticle, RawArticle
+from news_assets.text.sentences import prose
+
+BATCH_TEXTS = 256  # a failing batch is repeated text by text, so it must not be the whole day
+
+_NO_COPIES: Mapping[str, ArticleEmbedding] = MappingProxyType({})
+
+
+def embedding_text(title: str | None, text: str, summary: str | None) -> str:
+    """Return what is embedded of an article: its title, then its text without Markdown marks, on one line each.
+
+    A text that begins with its title has it once. The summary stands in where a text is nothing but marks.
+    """
+    headline = " ".join((title or "").split())
+    body = " ".join((prose(text) or summary or "").split())
+    if headline and body.casefold().startswith(headline.casefold()):
+        return body
+    return f"{headline}\n{body}".strip()
+
+
+def input_hash(text: str, model: str) -> str:
+    """Return the SHA-256 of the embedded text and the model's name."""
+    return hashlib.sha256(f"{model}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def embed_articles(
+    articles: Sequence[RawArticle],
+    enriched: Mapping[str, EnrichedArticle],
+    stored: Mapping[str, ArticleEmbedding],
+    embedder: Embedder,
+    now: datetime,
+    copies: Mapping[str, ArticleEmbedding] = _NO_COPIES,
+) -> list[ArticleEmbedding]:
+    """Return the rows that are new or changed, in the order of their articles, and none that still holds.
+
+    An article without a text gets no row. Equal inputs are embedded once. A text that cannot be embedded becomes a
+    `failed` row without a vector, its neighbours go on; it is tried again with the next call, and its row is returned
+    then only if it says something else.
+
+    Args:
+        articles: What is to be embedded.
+        enriched: Their enrichments by article id.
+        stored: Their rows as they are now by article id.
+        embedder: Who is asked, once for each input.
+        now: The time that the rows carry.
+        copies: Rows of other articles by input hash, whose vectors are taken over.
+    """
+    texts = {article.article_id: _text_of(article, enriched) for article in articles if _has_text(article)}
+    hashes = {article_id: input_hash(text, embedder.model) for article_id, text in texts.items()}
+    pending = [
+        a for a in articles if a.article_id in texts and not _holds(stored.get(a.article_id), hashes[a.article_id])
+    ]
+    known = {key: row for key, row in copies.items() if row.outcome == "ok"}
+    known |= {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
+    asked = {hashes[a.article_id]: texts[a.article_id] for a in pending if hashes[a.article_id] not in known}
+    answers = dict(_answers(asked, embedder))
+    answers |= {key: Embedded(row.vector, row.token_count, row.is_cut) for key, row in known.items()}
+    rows = [_row(article, hashes[article.article_id], answers, embedder, now) for article in pending]
+    return [row for row in rows if not _says_the_same(stored.get(row.article_id), row)]
+
+
+def _has_text(article: RawArticle) -> bool:
+    return article.outcome == "ok" and bool((article.text or "").strip())
+
+
+def _text_of(article: RawArticle, enriched: Mapping[str, EnrichedArticle]) -> str:
+    row = enriched.get(article.article_id)
+    return embedding_text(article.title, article.text or "", row.summary if row else None)
+
+
+def _holds(row: ArticleEmbedding | None, expected_hash: str) -> bool:
+    return row is not None and row.outcome == "ok" and row.input_hash == expected_hash
+
+
+def _says_the_same(row: ArticleEmbedding | None, other: ArticleEmbedding) -> bool:
+    if row is None:
+        return False
+    return (row.input_hash, row.outcome, row.reason) == (other.input_hash, other.outcome, other.reason)
+
+
+def _answers(asked: Mapping[str, str], embedder: Embedder) -> Iterator[tuple[str, Embedded | EmbedError]]:
+    """Each input's vector, or why there is none."""
+    keys = list(asked)
+    for start in range(0, len(keys), BATCH_TEXTS):
+        batch = keys[start : start + BATCH_TEXTS]
+        try:
+            yield from zip(batch, embedder.embed([asked[key] for key in batch]), strict=True)
+        except EmbedError as error:
+            if len(batch) == 1:
+                yield batch[0], error
+            else:
+                yield from ((key, _answer(asked[key], embedder)) for key in batch)
+
+
+def _answer(text: str, embedder: Embedder) -> Embedded | EmbedError:
+    try:
+        return embedder.embed([text])[0]
+    except EmbedError as error:
+        return error
+
+
+def _row(
+    article: RawArticle,
+    key: str,
+    answers: Mapping[str, Embedded | EmbedError],
+    embedder: Embedder,
+    now: datetime,
+) -> ArticleEmbedding:
+    answer = answers[key]
+    found = answer if isinstance(answer, Embedded) else Embedded((), 0, False)
+    return ArticleEmbedding(
+        article_id=article.article_id,
+        desk=article.desk,
+        agency=article.agency,
+        day=article.day,
+        input_hash=key,
+        model=embedder.model,
+        dim=embedder.dim,
+        vector=found.vector,
+        token_count=found.token_count,
+        is_cut=found.is_cut,
+        embedded_at=now,
+        outcome="ok" if isinstance(answer, Embedded) else "failed",
+        reason=None if isinstance(answer, Embedded) else str(answer),
+        trace_id=article.trace_id,
+    )
+
+
+def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim: int | None = None) -> None:
+    """Refuse a model whose vectors cannot stand beside those that are there.
+
+    Args:
+        embedder: What is about to be used.
+        stored_models: Length of the vectors in the table by model; empty where there are none yet.
+        index_dim: Length of the vectors in the search index; None where it has none yet.
+
+    Raises:
+        EmbedError: Names the model, the table and the index where they disagree, and what to do.
+    """
+    found = []
+    if stored_models and dict(stored_models) != {embedder.model: embedder.dim}:
+        there = ", ".join(f"{model} ({dim} numbers)" for model, dim in sorted(stored_models.items()))
+        found.append(f"article_embeddings holds vectors of {there}")
+    if index_dim is not None and index_dim != embedder.dim:
+        found.append(f"the search index holds vectors of {index_dim} numbers")
+    if found:
+        raise EmbedError(
+            f"the model is {embedder.model} ({embedder.dim} numbers), but {' and '.join(found)}: "
+            "set NEWS_EMBEDDING_MODEL back, or delete the old vectors and the index and embed every partition again"
+        )

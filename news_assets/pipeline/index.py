@@ -1,0 +1,163 @@
+"""What of an article goes into the search index, and what the index has to be told.
+
+Rows of the three stages enter; `SearchDocument`s, and the receipts of what the index took, leave. How documents are
+stored and found is the index's matter; receipts are stored by the caller.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from news_assets.ports import SearchDocument, SearchIndex
+from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+
+_IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
+_LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:```.*|~~~.*|[-*_](?:[ \t]*[-*_]){2,}|\|?[ \t:|-]*-{3,}[ \t:|-]*)[ \t]*$", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedDocument(SearchDocument):
+    """A document with the trace of the poll that found its article, which goes into the receipt only."""
+
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChanges:
+    """What changed: receipts to store, ids whose document and receipt are gone."""
+
+    receipts: tuple[IndexedDocument, ...]
+    deleted: tuple[str, ...]
+
+
+def build_documents(
+    articles: Sequence[RawArticle],
+    enriched: Mapping[str, EnrichedArticle],
+    embeddings: Mapping[str, ArticleEmbedding],
+    agency_names: Mapping[str, str],
+) -> list[TracedDocument]:
+    """Return a document for each article that has a text.
+
+    One that is not enriched or embedded, or whose enrichment or embedding failed, is found by its words alone.
+    """
+    return [
+        _document(article, _ok(enriched, article), _ok_vector(embeddings, article), agency_names)
+        for article in articles
+        if article.outcome == "ok" and article.text
+    ]
+
+
+def _ok(enriched: Mapping[str, EnrichedArticle], article: RawArticle) -> EnrichedArticle | None:
+    row = enriched.get(article.article_id)
+    return row if row is not None and row.outcome == "ok" else None
+
+
+def _ok_vector(embeddings: Mapping[str, ArticleEmbedding], article: RawArticle) -> ArticleEmbedding | None:
+    row = embeddings.get(article.article_id)
+    return row if row is not None and row.outcome == "ok" and row.vector else None
+
+
+def _document(
+    article: RawArticle,
+    enriched: EnrichedArticle | None,
+    embedding: ArticleEmbedding | None,
+    agency_names: Mapping[str, str],
+) -> TracedDocument:
+    document = TracedDocument(
+        article_id=article.article_id,
+        desk=article.desk,
+        agency=article.agency,
+        agency_name=agency_names.get(article.agency, article.agency),
+        day=article.day,
+        url=article.canonical_url or article.url,
+        title=article.title or "",
+        text=without_markdown(article.text or ""),
+        summary=(enriched and enriched.summary) or article.subtitle,
+        section=article.section or article.category,
+        tags=article.tags,
+        keywords=enriched.keywords if enriched else (),
+        language=(enriched and enriched.language) or article.language,
+        theme_code=enriched.theme_code if enriched else None,
+        theme_path=enriched.theme_path if enriched else (),
+        theme_labels=enriched.theme_labels if enriched else (),
+        image_url=article.image_url,
+        published_ts=int((article.published_at or article.first_seen_at).timestamp()),
+        text_hash=article.text_hash,
+        duplicate_of=article.duplicate_of,
+        vector=embedding.vector if embedding else None,
+        trace_id=article.trace_id,
+    )
+    return replace(document, document_hash=_document_hash(document, embedding))
+
+
+def _document_hash(document: TracedDocument, embedding: ArticleEmbedding | None) -> str:
+    """Return the SHA-256 of everything a document says; the vector by what it was made from, its floats may differ."""
+    content = asdict(replace(document, vector=None, document_hash="", trace_id=""))
+    content["vector"] = [embedding.model, embedding.input_hash] if embedding else None
+    written = json.dumps(content, ensure_ascii=True, sort_keys=True, default=str)
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def without_markdown(text: str) -> str:
+    """Return the text as it is read: without marks of headings, lists, quotes, tables, links and emphasis."""
+    text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    text = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), _RULE.sub("", text))
+    text = _EMPHASIS.sub(r"\2", _LINE_MARK.sub("", text))
+    return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def index_documents(
+    documents: Sequence[TracedDocument], receipts: Mapping[str, IndexedDocument], index: SearchIndex, now: datetime
+) -> IndexChanges:
+    """Send what the receipts do not have, delete what is no longer there, and return what to store.
+
+    Receipts are those of the same partitions. An empty index has lost what its receipts say, so everything is sent; a
+    document that was refused is sent again each time, and its receipt changes only if the reason does.
+
+    Raises:
+        IndexingError: The index could not be read or written; nothing is to be stored then.
+    """
+    kept = receipts if receipts and index.count() else {}
+    changed = [document for document in documents if not _is_indexed(document, kept)]
+    refused = index.upsert(changed) if changed else {}
+    deleted = sorted(receipts.keys() - {document.article_id for document in documents})
+    if deleted:
+        index.delete(deleted)
+    made = (_receipt(document, refused.get(document.article_id), now) for document in changed)
+    return IndexChanges(tuple(_differing(made, receipts)), tuple(deleted))
+
+
+def _is_indexed(document: TracedDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
+    receipt = receipts.get(document.article_id)
+    return receipt is not None and receipt.outcome == "ok" and receipt.document_hash == document.document_hash
+
+
+def _differing(made: Iterable[IndexedDocument], stored: Mapping[str, IndexedDocument]) -> Iterable[IndexedDocument]:
+    """Return the receipts that say more than another time at which the same document was refused."""
+    for receipt in made:
+        old = stored.get(receipt.article_id)
+        if old is None or receipt.outcome == "ok" or replace(old, indexed_at=receipt.indexed_at) != receipt:
+            yield receipt
+
+
+def _receipt(document: TracedDocument, reason: str | None, now: datetime) -> IndexedDocument:
+    return IndexedDocument(
+        article_id=document.article_id,
+        desk=document.desk,
+        agency=document.agency,
+        day=document.day,
+        document_hash=document.document_hash,
+        has_vector=document.vector is not None and reason is None,
+        indexed_at=now,
+        outcome="ok" if reason is None else "failed",
+        reason=reason,
+        trace_id=document.trace_id,
+    )

@@ -1,0 +1,227 @@
+"""Asking sources what is new: sources and what is remembered of them in; rows of entries, state and poll out.
+
+The adapter that reads a document, the fetcher and `now` are arguments. Which entries are new is decided in
+`entries.py`, when a source is due again in `schedule.py`.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from news_assets.errors import FetchError, ListingChangedError, SourceError
+from news_assets.pipeline.entries import EntryChanges, entry_changes, keyed_entries
+from news_assets.pipeline.schedule import (
+    FIRST_INTERVAL_S,
+    clamped,
+    next_interval,
+    next_poll_at,
+    next_try_at,
+    outcome_of,
+)
+from news_assets.ports import Fetcher, PageRequest, Rows
+from news_assets.records import FeedEntry, Listing, Outcome, Page, Poll, Source, SourceState, Validators
+from news_assets.text.urls import url_hash
+
+Parse = Callable[[Page, Source], Listing]
+
+MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a page larger than this is another page
+_TRUST_S = 3 * 86_400.0  # after so long without news the document is asked for whole: some servers never change an ETag
+_PARSE_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """What one poll brought: a listing, nothing new, or an error."""
+
+    source: Source
+    outcome: Outcome
+    page: Page | None = None
+    listing: Listing | None = None
+    error: FetchError | SourceError | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why the outcome is not ok; None where it is."""
+        return self.error.reason if isinstance(self.error, FetchError) else str(self.error) if self.error else None
+
+
+def poll_sources(
+    sources: Sequence[Source], states: Mapping[str, SourceState], parse: Parse, fetcher: Fetcher
+) -> Iterator[Polled]:
+    """Yield what each source lists now, as the answers arrive; one source's error stays its own.
+
+    Unchanged is a source that says so (304) or whose document is byte for byte the last one.
+    """
+    by_id = {source.source_id: source for source in sources}
+    requests = [
+        PageRequest(source.url, source_id, _validators_of(source, states.get(source_id)), obeys_robots=False)
+        for source_id, source in by_id.items()
+    ]
+    for request, answer in fetcher.fetch_all(requests):
+        source = by_id[request.key]
+        if isinstance(answer, FetchError):
+            yield Polled(source=source, error=answer, outcome=outcome_of(answer))
+        else:
+            yield _polled(source, states.get(request.key), answer, parse)
+
+
+def _validators_of(source: Source, state: SourceState | None) -> Validators:
+    """Give the validators to ask with: none for another address, and none after days without news."""
+    if state is None or state.url != source.url:
+        return Validators()
+    if state.last_new_at is not None and (state.last_polled_at - state.last_new_at).total_seconds() > _TRUST_S:
+        return Validators()
+    return Validators(state.etag, state.last_modified)
+
+
+def _polled(source: Source, state: SourceState | None, page: Page, parse: Parse) -> Polled:
+    known_hash = state.document_hash if state is not None and state.url == source.url else None
+    if page.is_unchanged or document_hash(page) == known_hash:
+        return Polled(source=source, page=page, outcome="unchanged")
+    try:
+        listing = parse(page, source)
+        _check_listing(page, listing)
+    except SourceError as error:
+        return Polled(source=source, page=page, error=error, outcome="failed")
+    return Polled(source=source, page=page, listing=listing, outcome="ok")
+
+
+def _check_listing(page: Page, listing: Listing) -> None:
+    if listing.entries:
+        return
+    if not page.body.strip():
+        raise SourceError("the document is empty")
+    if len(page.body) > MAX_EMPTY_BYTES:
+        raise ListingChangedError(
+            f"not a single entry in {len(page.body):,} bytes of {page.content_type or 'unknown type'}: "
+            "another page, a log-in or a shield"
+        )
+
+
+def document_hash(page: Page) -> str:
+    """Return the SHA-256 of the body."""
+    return hashlib.sha256(page.body).hexdigest()
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def next_state(
+    source: Source, state: SourceState | None, polled: Polled, changes: EntryChanges, now: datetime
+) -> SourceState:
+    """Return what is to be remembered, for the transaction that stores the poll's entries.
+
+    After an error the validators and hash are still those of the last document whose entries were stored.
+    """
+    if state is not None and state.url != source.url:
+        state = None
+    if polled.error is not None or polled.page is None:
+        return _failed_state(source, state, polled, now)
+    return _answered_state(source, state, polled.page, polled, changes, now)
+
+
+def _failed_state(source: Source, state: SourceState | None, polled: Polled, now: datetime) -> SourceState:
+    error = polled.error
+    points = (state.failure_points if state else 0.0) + (
+        error.weight if isinstance(error, FetchError) else _PARSE_WEIGHT
+    )
+    interval_s = state.interval_s if state else _first_interval(source)
+    retry_after_s = error.retry_after_s if isinstance(error, FetchError) else None
+    return SourceState(
+        **_identity(source),
+        etag=state.etag if state else None,
+        last_modified=state.last_modified if state else None,
+        document_hash=state.document_hash if state else None,
+        last_polled_at=now,
+        last_new_at=state.last_new_at if state else None,
+        next_poll_at=next_try_at(interval_s, points, polled.outcome, now, retry_after_s=retry_after_s),
+        interval_s=interval_s,
+        failure_points=points,
+        last_outcome=polled.outcome,
+        last_reason=polled.reason,
+    )
+
+
+def _answered_state(
+    source: Source, state: SourceState | None, page: Page, polled: Polled, changes: EntryChanges, now: datetime
+) -> SourceState:
+    known_count = len(changes.rows) - changes.new_count
+    last_new_at = state.last_new_at if state else None
+    quiet_s = (now - last_new_at).total_seconds() if last_new_at else None
+    interval_s = (
+        next_interval(state.interval_s, known_count, changes.new_count, quiet_s, source.every_minutes)
+        if state is not None
+        else _first_interval(source)
+    )
+    is_fixed = source.every_minutes is not None
+    return SourceState(
+        **_identity(source),
+        etag=page.validators.etag,
+        last_modified=page.validators.last_modified,
+        document_hash=state.document_hash if page.is_unchanged and state else document_hash(page),
+        last_polled_at=now,
+        last_new_at=now if changes.new_count else last_new_at,
+        next_poll_at=next_poll_at(
+            interval_s,
+            now,
+            max_age_s=None if is_fixed else page.max_age_s,
+            ttl_s=None if is_fixed or polled.listing is None else polled.listing.ttl_s,
+        ),
+        interval_s=interval_s,
+        failure_points=0.0,
+        last_outcome=polled.outcome,
+        last_reason=None,
+    )
+
+
+def _first_interval(source: Source) -> float:
+    return FIRST_INTERVAL_S if source.every_minutes is None else clamped(source.every_minutes * 60.0)
+
+
+def _identity(source: Source) -> dict[str, Any]:
+    return {"source_id": source.source_id, "desk": source.desk, "agency": source.agency, "url": source.url}
+
+
+def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
+    """Return the poll as a row."""
+    page, source = polled.page, polled.source
+    return Poll(
+        source_id=source.source_id,
+        desk=source.desk,
+        agency=source.agency,
+        polled_at=now,
+        outcome=polled.outcome,
+        reason=polled.reason,
+        status=page.status if page else polled.error.status if isinstance(polled.error, FetchError) else None,
+        entry_count=len(polled.listing.entries) if polled.listing else 0,
+        new_count=changes.new_count,
+        updated_count=changes.updated_count,
+        body_bytes=len(page.body) if page else 0,
+        elapsed_ms=page.elapsed_ms if page else 0,
+    )
+
+
+def store_poll(rows: Rows, polled: Polled, now: datetime, trace_id: str) -> Poll:
+    """Store one poll's entries, state and row in the transaction that `rows` is; return the row."""
+    source = polled.source
+    stored = rows.read(SourceState, source_id=[source.source_id])
+    changes = entry_changes(source, polled.listing, _known(rows, polled), now, trace_id)
+    poll = poll_row(polled, changes, now)
+    if changes.rows:
+        rows.upsert(changes.rows)
+    rows.upsert([next_state(source, stored[0] if stored else None, polled, changes, now)])
+    rows.append([poll])
+    return poll
+
+
+def _known(rows: Rows, polled: Polled) -> list[FeedEntry]:
+    """Read what the listed entries may already be: rows of this source by id, rows of the agency by address."""
+    if polled.listing is None:
+        return []
+    source, keyed = polled.source, keyed_entries(polled.listing)
+    hashes = {url_hash(entry.url) for entry in keyed.values()}
+    own = rows.read(FeedEntry, source_id=[source.source_id], entry_id=list(keyed))
+    shared = rows.read(FeedEntry, desk=[source.desk], agency=[source.agency], url_hash=hashes)
+    return [*own, *shared]

@@ -1,0 +1,41 @@
+"""Lines on article pages that speak to the reader instead of telling the story: data.
+
+Seen on pages of news sites in nine languages; sorted by what they want of the reader. How long such a line may be and
+where it is cut is decided in `page_text.py`.
+"""
+
+import re
+
+POINTER = re.compile(
+    r"""[\W_]*(?:
+      leia\s(?:mais|também|tambem)|veja\s(?:mais|também|tambem)|saiba\smais|confira\stambém|assista|relacionad[ao]s?
+    | (?:notícias|matérias|conteúdo)\srelacionad[ao]s?|mais\slidas|continue\slendo
+    | read\s(?:more|also|next|the\sfull\sstory)|see\s(?:more|also)|also\sread
+    | related(?:\s(?:articles?|stories|news|posts?))?
+    | more\s(?:on\sthis|from|stories)|don['’]t\smiss|you\s(?:may|might)\s(?:also\s)?like|recommended|popular\son
+    | watch|listen|(?:click|tap)\shere|trending|most\s(?:read|popular)
+    | lea?\s(?:también|más)|leer\smás|ver\smás|te\spuede\sinteresar
+    | lire\s(?:aussi|plus|la\ssuite)|à\slire(?:\saussi)?|voir\saussi
+    | lesen\ssie\s(?:auch|mehr)|mehr\szum\sthema|ähnliche\sartikel
+    | leggi\sanche|читайте\sтакже|по\sтеме
+    )\b\s*(?:$|[:|•…>»–-])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Points to another article. It fills its line, or a colon or bar follows."""
+
+NOTE = re.compile(
+    r"""[\W_]*(?:
+      comentários?\b|comments?\b|\d+\scomments?|kommentare?\b|comentarios?\b|commentaires?\b|comentar\b
+    | deixe\s(?:um|seu)\scomentário|(?:leave|post|add)\sa\s(?:comment|reply)|kommentar\sabgeben|tell\sus\swhat
+    | (?:assine|inscreva-se|cadastre-se|siga(?:-nos)?|acompanhe|compartilhe|clique\saqui|receba)\b
+    | (?:sign\sup|subscribe|follow|join|share\sthis|like\sthis|click\shere|stay\s(?:informed|on\stop))\b
+    | get\s(?:the|our|all)\slatest\b|your\semail\saddress\swill|o\sseu\sendereço\sde\s
+    | (?:suscríbete|síguenos|comparte|abonnez-vous|suivez|partager|abonniere|folg(?:e|t|st)|teile)\b
+    | copyright|\(c\)|©|ⓒ|todos\sos\sdireitos|all\srights\sreserved|alle\srechte|tous\sdroits|todos\slos\sderechos
+    | this\scopy\sis\sfor\syour\spersonal|an\serror\s(?:has\s)?occurred|this\sarticle\shas\sbeen\ssent
+    | publicidade|continua\s(?:depois|após)\sd|advertisement|article\scontent|anzeige|werbung|publicité
+    | tempo\sde\sleitura|tags?:|share:?$|print$|imprimir$|editing\sby|\(?reporting\sby
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Asks to comment, follow or subscribe, or states rights and credits."""

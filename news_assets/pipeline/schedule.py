@@ -1,0 +1,111 @@
+"""When to ask again: what a poll or a fetch brought and `now` in, a time out. Pure.
+
+A source is asked again at its own rhythm, a failing one less and less often, but never never: feeds come back from what
+looks like death. An article that failed is tried again where that can help, and only so often.
+"""
+
+from datetime import datetime, timedelta
+
+from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
+from news_assets.records import Outcome
+
+MIN_INTERVAL_S = 300.0
+MAX_INTERVAL_S = 86_400.0
+MAX_PAUSE_S = 30 * 86_400.0
+FIRST_INTERVAL_S = 1800.0
+MAX_FETCH_ATTEMPTS = 8
+
+# More than two thirds known: asked too often. Less than one third: entries may be lost (Media Cloud's rss-fetcher).
+_MOSTLY_KNOWN, _MOSTLY_NEW = 0.67, 0.33
+_LENGTHEN, _SHORTEN = 1.25, 0.5  # after a silence of T seconds the interval is about T/4: a night's costs two hours
+_MAX_FIRST_PAUSE_S = 3600.0  # a slow source that fails once is not left for a day and a half
+_RETRIES_S = (300, 1800, 7200, 21_600, 86_400)  # transient failures; the last one repeats
+_SLOW_RETRIES_S = (86_400, 604_800, 604_800, 604_800)  # 404 and 403 come back to life, but late
+
+
+def next_interval(
+    interval_s: float, known_count: int, new_count: int, quiet_s: float | None, every_minutes: int | None = None
+) -> float:
+    """Return the pause between two polls, in seconds, that fits a source's own rhythm.
+
+    The counts are of one changed document; an unchanged one counts as all known. `quiet_s` is the time since the
+    source last listed something new: where it brings news now, the pause does not grow beyond one entry's share of it,
+    so that a feed of fifty items with ten new ones a day is not asked once a day. `every_minutes` fixes the pause.
+    """
+    if every_minutes is not None:
+        return clamped(every_minutes * 60.0)
+    known_ratio = known_count / (known_count + new_count) if known_count + new_count else 1.0
+    if known_ratio < _MOSTLY_NEW:
+        return clamped(interval_s * _SHORTEN)
+    if known_ratio <= _MOSTLY_KNOWN:
+        return clamped(interval_s)
+    longer_s = interval_s * _LENGTHEN
+    if new_count and quiet_s is not None:
+        longer_s = min(longer_s, quiet_s / new_count)
+    return clamped(longer_s)
+
+
+def next_poll_at(
+    interval_s: float, now: datetime, *, max_age_s: float | None = None, ttl_s: float | None = None
+) -> datetime:
+    """Return when a source that answered is due: after its interval, or later where server or feed ask for it."""
+    return now + timedelta(seconds=clamped(max(interval_s, max_age_s or 0.0, ttl_s or 0.0)))
+
+
+def next_try_at(
+    interval_s: float, failure_points: float, outcome: Outcome, now: datetime, *, retry_after_s: float | None = None
+) -> datetime:
+    """Return when a source that failed is due: each failure point doubles the pause, up to 30 days.
+
+    The pause starts from the interval, at most an hour; from a day where the server says that the source is gone.
+    """
+    first_s = MAX_INTERVAL_S if outcome == "gone" else min(clamped(interval_s), _MAX_FIRST_PAUSE_S)
+    pause_s = first_s * 2.0 ** min(failure_points, 32.0)
+    return now + timedelta(seconds=min(max(pause_s, retry_after_s or 0.0), MAX_PAUSE_S))
+
+
+def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -> datetime | None:
+    """Return when a failed article is tried again, None where that cannot help any more.
+
+    `attempts` counts the tries so far, this one included. Transient failures come back after minutes, then hours and
+    days, later where Retry-After says so, and are given up after MAX_FETCH_ATTEMPTS; other refusals after a day and
+    then weekly, a few times; what is gone, forbidden to us or too large never does.
+    """
+    if isinstance(failure, NewsAssetsError) and failure.is_transient:
+        return _retry_transient(attempts, failure, now)
+    if _is_final(failure) or attempts > len(_SLOW_RETRIES_S):
+        return None
+    return now + timedelta(seconds=_SLOW_RETRIES_S[max(attempts, 1) - 1])
+
+
+def outcome_of(error: NewsAssetsError) -> Outcome:
+    """Return the outcome that an error stands for: gone, blocked (we are not let in) or failed."""
+    if isinstance(error, RobotsError | ForbiddenAddressError):
+        return "blocked"
+    if isinstance(error, FetchError):
+        if error.status == 410:
+            return "gone"
+        if error.status in (401, 403, 451) or error.reason.startswith("blocked"):
+            return "blocked"
+    return "failed"
+
+
+def _retry_transient(attempts: int, failure: NewsAssetsError, now: datetime) -> datetime | None:
+    if attempts >= MAX_FETCH_ATTEMPTS:
+        return None
+    pause_s = float(_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1])
+    asked_s = failure.retry_after_s if isinstance(failure, FetchError) else None
+    return now + timedelta(seconds=min(max(pause_s, asked_s or 0.0), MAX_PAUSE_S))
+
+
+def _is_final(failure: NewsAssetsError | Outcome) -> bool:
+    if isinstance(failure, str):
+        return failure not in ("failed", "blocked")
+    if isinstance(failure, RobotsError | ForbiddenAddressError | TooLargeError):
+        return True
+    return isinstance(failure, FetchError) and failure.status in (None, 410)
+
+
+def clamped(seconds: float) -> float:
+    """Return a pause within what any source is asked at: every five minutes to once a day."""
+    return min(max(seconds, MIN_INTERVAL_S), MAX_INTERVAL_S)

@@ -1,0 +1,117 @@
+"""Each stage over one batch of agency-days: read, work, store. Returns how many rows were written.
+
+Reading and working take seconds or minutes; writing is one short transaction that looks again at what it is based on. A
+stage can be repeated at any time: what is already as it should be is not written again.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime
+
+from news_assets.pipeline.derived import store_derived, versions_of
+from news_assets.pipeline.embed import embed_articles
+from news_assets.pipeline.enrich import enrich_articles
+from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
+from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
+from news_assets.pipeline.index import build_documents, index_documents
+from news_assets.pipeline.poll import Parse, poll_sources, store_poll
+from news_assets.ports import Embedder, Enricher, Fetcher, Lake, Rows, SearchIndex
+from news_assets.records import (
+    AgencyDays,
+    ArticleEmbedding,
+    CachedEnrichment,
+    Desk,
+    EnrichedArticle,
+    FeedEntry,
+    IndexedDocument,
+    Poll,
+    RawArticle,
+    SourceState,
+)
+
+
+def poll_agencies(
+    lake: Lake, desk: Desk, agencies: Collection[str], fetcher: Fetcher, parse: Parse, now: datetime, trace_id: str
+) -> Iterator[Poll]:
+    """Yield the poll of each source of these agencies, once everything it listed is stored."""
+    sources = [source for source in desk.sources if source.agency in agencies]
+    states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
+    for polled in poll_sources(sources, states, parse, fetcher):
+
+        yield lake.transact(lambda rows: store_poll(rows, polled, now, trace_id))  # noqa: B023 - run at once
+
+
+def fetch_batch(
+    lake: Lake, desk: Desk, keys: AgencyDays, fetcher: Fetcher, clock: Callable[[], datetime], *, refetch: bool = False
+) -> int:
+    """Fetch, extract and compare the entries of these partitions that are due; stored every few articles."""
+    entries = lake.read(FeedEntry, keys)
+    stored = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
+    due = due_entries(entries, {article.article_id: article for article in stored}, clock(), refetch=refetch)
+    written = 0
+    for batch in in_batches(fetch_entries(due, desk, fetcher)):
+        now = clock()
+        written += len(lake.transact(lambda rows: store_articles(rows, desk, batch, now)))  # noqa: B023 - run at once
+    return written
+
+
+def enrich_batch(lake: Lake, keys: AgencyDays, enricher: Enricher, now: datetime) -> int:
+    """Enrich the articles of these partitions whose input changed."""
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    hashes = {enrichment_input_hash(article.title or "", article.text or "", enricher) for article in articles}
+    cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
+    originals = {article.duplicate_of for article in articles if article.duplicate_of}
+    made = enrich_articles(
+        articles,
+        cached,
+        {row.article_id: row for row in lake.read(EnrichedArticle, article_id=originals)},
+        enricher,
+        now,
+    )
+    stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
+    changed = [row for row in made.rows if stored.get(row.article_id) != _state(row)]
+
+    def store(rows: Rows) -> int:
+        if made.new_cache:
+            rows.upsert(made.new_cache)
+        return len(store_derived(rows, keys, EnrichedArticle, changed, versions_of(articles)))
+
+    return lake.transact(store)
+
+
+def _state(row: EnrichedArticle) -> tuple[object, ...]:
+    return row.input_hash, row.reused_from, row.outcome, row.reason
+
+
+def embed_batch(lake: Lake, keys: AgencyDays, embedder: Embedder, now: datetime) -> int:
+    """Embed the articles of these partitions whose text or model changed."""
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    changed = embed_articles(
+        articles,
+        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
+        {row.article_id: row for row in lake.read(ArticleEmbedding, keys)},
+        embedder,
+        now,
+    )
+    return lake.transact(lambda rows: len(store_derived(rows, keys, ArticleEmbedding, changed, versions_of(articles))))
+
+
+def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, now: datetime) -> int:
+    """Bring the search index and its receipts up to these partitions' articles."""
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    documents = build_documents(
+        articles,
+        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
+        {row.article_id: row for row in lake.read(ArticleEmbedding, keys)},
+        {agency.key: agency.name for agency in desk.agencies},
+    )
+    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
+    changes = index_documents(documents, receipts, index, now)
+
+    def store(rows: Rows) -> int:
+        if changes.deleted:
+            rows.delete(IndexedDocument, article_id=changes.deleted)
+        if changes.receipts:
+            rows.upsert(changes.receipts)
+        return len(changes.receipts)
+
+    return lake.transact(store)

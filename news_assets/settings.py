@@ -1,0 +1,142 @@
+"""Every setting, read from the environment here and nowhere else.
+
+A wrong value stops the start with one line that names the setting, the value and what it takes.
+"""
+
+import ipaddress
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from news_assets.errors import SettingsError
+
+_HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
+
+CommaSeparated = Annotated[tuple[str, ...], NoDecode]
+
+
+class Settings(BaseSettings):
+    """All settings with their defaults; `Settings.read()` is the way in."""
+
+    model_config = SettingsConfigDict(env_prefix="NEWS_", frozen=True, extra="ignore")
+
+    home: Path = Field(Path(".news"), description="folder for everything this machine keeps")
+    desks: CommaSeparated = Field(
+        ("sample",), description="built-in desks by name, or paths of desk files, comma separated"
+    )
+    catalog: str = Field("", description="path of a SQLite file, or postgresql://user:password@host:port/database")
+    data: str = Field("", description="folder, or s3://bucket/prefix")
+    search: Literal["sqlite"] = Field("sqlite", description="sqlite")
+    embedding_model: str = Field(
+        "all-MiniLM-L6-v2", description="name or folder of a sentence-transformers model", min_length=1
+    )
+    enricher: Literal["local"] = Field("local", description="local")
+    host_delay_s: float = Field(
+        1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"
+    )
+    allow_private_hosts: CommaSeparated = Field(
+        (), description="hosts or CIDR blocks on private networks that may be fetched, comma separated"
+    )
+    user_agent: str = Field(
+        "news_assets/0.1 (+https://example.org/news_assets)",
+        pattern=r"^[!-~][ -~]*$",
+        description="User-Agent header, printable ASCII",
+    )
+    taxonomy: Path | None = Field(None, description="path of a taxonomy file; empty for the built-in one")
+
+    @classmethod
+    def read(cls) -> Self:
+        """Return the settings of the environment.
+
+        Raises:
+            SettingsError: One line for each setting that cannot be used.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            raise SettingsError("\n".join(_explain(cls, line) for line in error.errors())) from error
+
+    @property
+    def models_dir(self) -> Path:
+        """Folder of exported embedding models."""
+        return self.home / "models"
+
+    @property
+    def search_path(self) -> Path:
+        """File of the embedded search index."""
+        return self.home / "search.sqlite"
+
+    @property
+    def hosts_dir(self) -> Path:
+        """Folder where the runs of this machine agree on whose turn it is at a host."""
+        return self.home / "hosts"
+
+    @property
+    def threads(self) -> int:
+        """Threads an embedding model may use."""
+        return os.cpu_count() or 1
+
+    @field_validator("desks", "allow_private_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("taxonomy", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: object) -> object:
+        return value or None
+
+    @field_validator("desks")
+    @classmethod
+    def _some_desk(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("no desk is named")
+        return value
+
+    @field_validator("allow_private_hosts")
+    @classmethod
+    def _hosts_or_blocks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for part in value:
+            if not _is_block(part) and not _HOSTNAME.fullmatch(part):
+                raise ValueError(f"{part!r} is neither a host nor a CIDR block")
+        return value
+
+    @field_validator("catalog")
+    @classmethod
+    def _known_catalog(cls, value: str) -> str:
+        if "://" in value and not value.startswith(("postgresql://", "postgres://")):
+            raise ValueError("unknown kind of catalog")
+        return value
+
+    @model_validator(mode="after")
+    def _resolve_paths(self) -> Self:
+        home = self.home.expanduser().resolve()
+        object.__setattr__(self, "home", home)
+        object.__setattr__(self, "catalog", self.catalog or str(home / "catalog.sqlite"))
+        object.__setattr__(self, "data", self.data or str(home / "data"))
+        return self
+
+
+def _is_block(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _explain(settings: type[Settings], line: object) -> str:
+    assert isinstance(line, dict)
+    name = str(line["loc"][0])
+    message = str(line["msg"]).removeprefix("Value error, ")
+    takes = settings.model_fields[name].description
+    return f"NEWS_{name.upper()}={line['input']!r}: {message}; it takes: {takes}"
+
+
+def child_environment(**changes: str) -> dict[str, str]:
+    """Return this process's environment with these variables set, for a process it starts."""
+    return {**os.environ, **changes}

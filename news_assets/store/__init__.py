@@ -1,0 +1,1 @@
+"""The lake: tables, connection, transactions, maintenance."""

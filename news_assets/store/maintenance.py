@@ -1,0 +1,79 @@
+"""Upkeep of the lake: rows kept in the catalog go to files, small files become large ones, what nobody needs goes.
+
+In: an open lake and `now`. Out: what there was before and after. No row changes. May run beside everything else: each
+step is a commit of its own that waits its turn, and files stay for a day after the last snapshot that names them, so
+that a reader who began earlier finds them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from news_assets.store.connection import LAKE
+from news_assets.store.lake import Lake
+from news_assets.store.tables import TABLES
+from news_assets.store.transaction import Transaction
+
+KEEP_DAYS = 7
+FILE_GRACE = timedelta(days=1)  # longer than any read or any transaction that has not committed yet
+
+# A file is written anew without its deleted rows once a tenth of it is deleted; merging alone keeps them.
+_REWRITE_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class LakeSize:
+    """What the lake holds: Parquet files that are in use and their delete files, snapshots, bytes of all those files."""
+
+    files: int
+    delete_files: int
+    snapshots: int
+    file_bytes: int
+
+
+def maintain(
+    lake: Lake, *, now: datetime, keep_days: int = KEEP_DAYS, grace: timedelta = FILE_GRACE
+) -> tuple[LakeSize, LakeSize]:
+    """Do all upkeep and return what the lake held before and after; snapshots older than `keep_days` go.
+
+    Raises:
+        LakeError: A step failed; those before it stand, and running again goes on.
+    """
+    before = lake_size(lake)
+    for step in _steps(now - timedelta(days=keep_days), now - grace):
+        lake.transact(lambda transaction, step=step: _run(transaction, step))  # type: ignore[misc]
+    return before, lake_size(lake)
+
+
+def _steps(expired: datetime, unused: datetime) -> list[str]:
+    """Return the statements in order: each makes work for the next."""
+    tables = [table.name for table in TABLES]
+    return [
+        *(f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{name}')" for name in tables),
+        *(
+            f"CALL ducklake_rewrite_data_files('{LAKE}', '{name}', delete_threshold => {_REWRITE_SHARE})"
+            for name in tables
+        ),
+        *(f"CALL ducklake_merge_adjacent_files('{LAKE}', '{name}')" for name in tables),
+        f"CALL ducklake_expire_snapshots('{LAKE}', older_than => {_time(expired)})",
+        f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => {_time(unused)})",
+        f"CALL ducklake_delete_orphaned_files('{LAKE}', older_than => {_time(unused)})",
+    ]
+
+
+def _time(moment: datetime) -> str:
+    return f"TIMESTAMPTZ '{moment.isoformat()}'"
+
+
+def _run(transaction: Transaction, statement: str) -> None:
+    transaction.cursor.execute(statement).fetchall()
+
+
+def lake_size(lake: Lake) -> LakeSize:
+    """Return what the lake holds now."""
+    files = lake.query(
+        "SELECT coalesce(sum(file_count), 0)::BIGINT, coalesce(sum(delete_file_count), 0)::BIGINT, "
+        "coalesce(sum(file_size_bytes + delete_file_size_bytes), 0)::BIGINT "
+        f"FROM ducklake_table_info('{LAKE}')"
+    ).row(0)
+    snapshots = lake.query(f"SELECT count(*) FROM ducklake_snapshots('{LAKE}')").item()
+    return LakeSize(files=files[0], delete_files=files[1], snapshots=snapshots, file_bytes=files[2])

@@ -1,0 +1,93 @@
+"""Records to Polars frames and back.
+
+In: records of one type, or a frame read from its table. Out: the frame that is written, or the records. What DuckLake
+cannot keep is mended here, in one place: a NUL character (Postgres refuses it even in column statistics) and half a
+surrogate pair (no UTF-8) become U+FFFD, so that one odd title does not fail its neighbours. No SQL belongs here.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from news_assets.errors import LakeError
+from news_assets.store.tables import Column, Table, columns, polars_schema
+
+if TYPE_CHECKING:
+    import polars
+
+R = TypeVar("R")
+
+# What a row written before its column was declared shows where None is not allowed.
+_EMPTY: dict[str, object] = {
+    "VARCHAR": "",
+    "BIGINT": 0,
+    "DOUBLE": 0.0,
+    "BOOLEAN": False,
+    "BLOB": b"",
+    "VARCHAR[]": (),
+    "FLOAT[]": (),
+}
+
+
+def frame_of(table: Table, rows: Sequence[Any]) -> "polars.DataFrame":
+    """Return the rows as a frame with the table's schema, in the order given.
+
+    Raises:
+        LakeError: A value has another type than the record declares, or None stands where it may not.
+    """
+    import polars as pl
+
+    schema = polars_schema(table)
+    try:
+        series = [pl.Series(c.name, _values(c, rows), schema[c.name], strict=True) for c in columns(table)]
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise LakeError(f"{table.name}: a row has a value of a wrong type: {error}") from error
+    for column, values in zip(columns(table), series, strict=True):
+        if not column.is_nullable and values.null_count():
+            raise LakeError(f"{table.name}.{column.name}: a row has none, and the column needs a value")
+    return pl.DataFrame(series)
+
+
+def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
+    values = [getattr(row, column.name) for row in rows]
+    if column.sql_type == "VARCHAR":
+        return [value and _storable(value) for value in values]
+    if column.sql_type == "VARCHAR[]":
+        return [None if value is None else [_storable(part) for part in value] for value in values]
+    if column.sql_type == "FLOAT[]":
+        return [None if value is None else list(value) for value in values]
+    return values
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # utf-16 joins the two halves of a pair where both are there
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:
+    """Yield a record for each row of a frame that has every column of the table."""
+    layout = columns(table)
+    for row in frame.select([column.name for column in layout]).iter_rows():
+        yield record(**{column.name: _value(column, value) for column, value in zip(layout, row, strict=True)})
+
+
+def _value(column: Column, value: Any) -> Any:
+    if value is None:
+        return None if column.is_nullable else _EMPTY.get(column.sql_type)
+    return tuple(value) if isinstance(value, list) else value
+
+
+class ArrowStream:
+    """A frame that DuckDB scans through the Arrow C stream; a bare Polars frame would ask for pyarrow."""
+
+    def __init__(self, frame: "polars.DataFrame") -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a new stream over all rows, each time it is asked."""
+        return self._frame.__arrow_c_stream__(requested_schema)

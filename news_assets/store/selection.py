@@ -1,0 +1,99 @@
+"""The WHERE of a read: partitions and lists of values, however many.
+
+In: a table, the wanted agency-days, and values by column. Out: SQL with its parameters, and the frames it joins. Long
+lists are joined as frames (4,800 agency-days: 57 ms; as a list parameter 1,340 ms), with the range of their values
+beside them, which lets DuckLake skip files and row groups by their statistics. No connection belongs here.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from news_assets.records import AgencyDays
+from news_assets.store.tables import Table, columns, polars_schema
+
+if TYPE_CHECKING:
+    import polars
+
+_LISTED = ("VARCHAR[]", "FLOAT[]")
+
+
+@dataclass(slots=True)
+class Selection:
+    """Conditions that are joined by AND, the values of their `?` in order, and the frames they name."""
+
+    table: Table
+    conditions: list[str] = field(default_factory=list)
+    params: list[Any] = field(default_factory=list)
+    frames: "dict[str, polars.DataFrame]" = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        """The WHERE clause, or nothing where every row is meant."""
+        return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+
+    def add(self, condition: str, *params: object) -> None:
+        """Narrow it by one more condition."""
+        self.conditions.append(condition)
+        self.params.extend(params)
+
+
+def select(table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[Any]]) -> Selection:
+    """Return what picks the rows of these partitions that have one of the given values in each named column.
+
+    No keys at all or an empty collection picks no row. None among the values stands for NULL.
+
+    Raises:
+        ValueError: A column that the table does not have, or one that holds lists.
+    """
+    selection = Selection(table)
+    if keys is not None:
+        _add_keys(selection, keys)
+    plain = {column.name for column in columns(table) if column.sql_type not in _LISTED}
+    for name, values in isin.items():
+        if name not in plain:
+            raise ValueError(f"{table.name} cannot be read by {name!r}; by any of: {', '.join(sorted(plain))}")
+        _add_values(selection, name, values)
+    return selection
+
+
+def _add_keys(selection: Selection, keys: AgencyDays) -> None:
+    import polars as pl
+
+    if not keys.pairs:
+        selection.add("false")
+        return
+    agencies, days = zip(*sorted(keys.pairs), strict=True)
+    selection.add('"desk" = ?', keys.desk)
+    selection.add('"day" BETWEEN ? AND ?', min(days), max(days))
+    selection.add('"agency" BETWEEN ? AND ?', agencies[0], agencies[-1])
+    if len(keys.pairs) > 1:
+        selection.frames["wanted_keys"] = pl.DataFrame(
+            {"agency": agencies, "day": days}, schema={"agency": pl.String, "day": pl.Date}
+        )
+        selection.add('("agency", "day") IN (FROM wanted_keys)')
+
+
+def _add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
+    given = {value for value in values if value is not None}
+    column = f'"{name}"'
+    ways = []
+    if given:
+        ways.append(" AND ".join(_ranges(selection, name, sorted(given))))
+    if len(given) < len(set(values)):
+        ways.append(f"{column} IS NULL")
+    selection.add(f"({' OR '.join(ways)})" if ways else "false")
+
+
+def _ranges(selection: Selection, name: str, given: list[Any]) -> Iterator[str]:
+    import polars as pl
+
+    if len(given) == 1:
+        selection.params.append(given[0])
+        yield f'"{name}" = ?'
+        return
+    selection.params.extend((given[0], given[-1]))
+    yield f'"{name}" BETWEEN ? AND ?'
+    frame = f"wanted_{name}"
+    selection.frames[frame] = pl.DataFrame({"value": given}, schema={"value": polars_schema(selection.table)[name]})
+    yield f'"{name}" IN (FROM {frame})'

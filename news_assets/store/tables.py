@@ -1,0 +1,152 @@
+"""The lake's tables, made from the row types of `records.py`.
+
+In: the record dataclasses, whose fields are `Annotated[type, "meaning"]`. Out: one `Table` for each, and its columns,
+from which the DDL, the Polars schema, the UI's column schema and the column reference are derived. No connection and
+no SQL statement belongs here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from news_assets.records import (
+    ArticleEmbedding,
+    ArticleRevision,
+    CachedEnrichment,
+    EnrichedArticle,
+    FeedEntry,
+    IndexedDocument,
+    Poll,
+    RawArticle,
+    SourceState,
+    StoredPage,
+)
+
+if TYPE_CHECKING:
+    import polars
+
+SQL_TYPES: dict[Any, str] = {
+    str: "VARCHAR",
+    int: "BIGINT",
+    float: "DOUBLE",
+    bool: "BOOLEAN",
+    bytes: "BLOB",
+    date: "DATE",
+    datetime: "TIMESTAMPTZ",
+    tuple[str, ...]: "VARCHAR[]",
+    tuple[float, ...]: "FLOAT[]",  # float32: what embedding models give
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, DuckDB type, whether it may be NULL, and what it means."""
+
+    name: str
+    sql_type: str
+    is_nullable: bool
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table. `key` is what an upsert replaces by; empty where rows are only appended.
+
+    `partition_column` is the date or time whose month is the Parquet file's partition. `order` is how rows are read
+    where the key does not say it. `sort` is how rows lie inside a file: a reader of one agency skips the row groups of
+    the others.
+    """
+
+    name: str
+    record: type
+    key: tuple[str, ...] = ()
+    partition_column: str | None = None
+    order: tuple[str, ...] = ()
+    sort: tuple[str, ...] = ()
+
+    @property
+    def row_order(self) -> tuple[str, ...]:
+        """Columns that rows are read by."""
+        return self.order or self.key
+
+
+TABLES: tuple[Table, ...] = (
+    Table("sources", SourceState, ("source_id",)),
+    Table("polls", Poll, (), "polled_at", order=("polled_at", "source_id")),
+    Table("entries", FeedEntry, ("source_id", "entry_id"), "day", sort=("agency", "day")),
+    Table("pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)),
+    Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),
+    Table("article_revisions", ArticleRevision, ("article_id", "rev_n"), "day", sort=("article_id",)),
+    Table("enriched_articles", EnrichedArticle, ("article_id",), "day", sort=("article_id",)),
+    Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),
+    Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
+    Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
+)
+
+_TABLE_OF = {table.record: table for table in TABLES}
+
+
+def table_of(record: type) -> Table:
+    """Return the table that holds this record type.
+
+    Raises:
+        KeyError: No table is declared for it.
+    """
+    return _TABLE_OF[record]
+
+
+@cache
+def columns(table: Table) -> tuple[Column, ...]:
+    """Return the table's columns, in the order of the record's fields."""
+    hints = get_type_hints(table.record, include_extras=True)
+    return tuple(_column(table, name, hint) for name, hint in hints.items())
+
+
+def _column(table: Table, name: str, hint: Any) -> Column:
+    if get_origin(hint) is not Annotated:
+        raise TypeError(f"{table.record.__name__}.{name} has no meaning: write Annotated[type, 'meaning']")
+    annotated, meaning = get_args(hint)[:2]
+    plain, is_nullable = _without_none(annotated)
+    if plain not in SQL_TYPES:
+        raise TypeError(f"{table.record.__name__}.{name}: no column type for {plain}")
+    return Column(name, SQL_TYPES[plain], is_nullable, meaning)
+
+
+def _without_none(hint: Any) -> tuple[Any, bool]:
+    if get_origin(hint) not in (Union, UnionType):
+        return hint, False
+    plain = [part for part in get_args(hint) if part is not NoneType]
+    return (plain[0] if len(plain) == 1 else hint), len(plain) < len(get_args(hint))
+
+
+@cache
+def polars_schema(table: Table) -> "dict[str, polars.DataType]":
+    """Return column name -> Polars data type; times are UTC in microseconds, as DuckDB keeps them."""
+    import polars as pl
+
+    types: dict[str, pl.DataType] = {
+        "VARCHAR": pl.String(),
+        "BIGINT": pl.Int64(),
+        "DOUBLE": pl.Float64(),
+        "BOOLEAN": pl.Boolean(),
+        "BLOB": pl.Binary(),
+        "DATE": pl.Date(),
+        "TIMESTAMPTZ": pl.Datetime("us", "UTC"),
+        "VARCHAR[]": pl.List(pl.String()),
+        "FLOAT[]": pl.List(pl.Float32()),
+    }
+    return {column.name: types[column.sql_type] for column in columns(table)}
+
+
+def create_statements(table: Table) -> Iterator[str]:
+    """Yield the DDL of a table that does not exist yet; it is partitioned by month and sorted inside each file."""
+    body = ", ".join(f'"{column.name}" {column.sql_type}' for column in columns(table))
+    yield f'CREATE TABLE IF NOT EXISTS "{table.name}" ({body})'
+    if table.partition_column:
+        column = f'"{table.partition_column}"'
+        yield f'ALTER TABLE "{table.name}" SET PARTITIONED BY (year({column}), month({column}))'
+    if table.sort:
+        yield f'ALTER TABLE "{table.name}" SET SORTED BY ({", ".join(table.sort)})'

@@ -1,0 +1,90 @@
+"""Paragraphs and sentences of an article's text: Markdown enters, plain prose leaves, verbatim but for the markup.
+
+Which of the sentences matter is said elsewhere (`pipeline/summary.py`).
+"""
+
+import re
+
+_FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_IMAGE = re.compile(r"!\[[^\]\n]{0,500}\](?:\([^)\n]{0,2000}\)?)?")
+_LINK = re.compile(r"\[([^\[\]\n]{0,1000})\]\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)?")
+_ADDRESS = re.compile(r"<?(?:https?://|www\.)[^\s<>]+>?|\b[\w.+-]{1,64}@[\w.-]{1,255}\b", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__?|~~|`)(?=\S)([^\n*`]{1,600}?)(?<=\S)\1(?![\w*])")
+_MARKUP = re.compile(r"[*_~`]")
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
+_UNDERLINED = re.compile(r"^[^\n]{1,300}\n[ \t]*(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$", re.MULTILINE)
+_MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•–][ \t]+|\d{1,3}[.)][ \t]+)", re.MULTILINE)
+_NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\||[-*+•][ \t]|\d{1,3}[.)][ \t])")
+_SHARING = re.compile(
+    r"^[^\w\n]*(?:compartilh(?:e|ar)|share)\b(?:[ \t]*:|[ \t]+(?:por|no|on|via|this|em|com)\b)?[^.\n]{0,60}$",
+    re.M | re.I,
+)
+_BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,120}\1:?[ \t]*$")
+
+# A dot after one of these ends a sentence only where the line ends: Portuguese, English, Spanish.
+_ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des dr dra drs drª ed eng exa exmo
+    fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos obs pág págs pe pp prof profa
+    profª reps rev sen sens sgt sr sra sras srs srª st sta ste sto tel tte ud uds univ vs"""
+_ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
+# These take a number behind them, and are words or ends of sentences otherwise.
+_BEFORE_NUMBERS = frozenset(("no", "n", "p", "par", "vol", "op", "fl", "fls", "sec"))
+_STOP = re.compile(r"""(?<![.!?…])[.!?…]{1,9}["'”’»)\]]{0,4}(?=\s)""")
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
+_NEAR_CHARS = 24  # looked at on either side of a stop
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+
+
+def prose(text: str) -> str:
+    """Return every word of a text without its markup: images, addresses, code and rules go, the words of links stay."""
+    bare = _RULE.sub("", _FENCE.sub("", text))
+    return _SHARING.sub("", _MARKS.sub("", _unmarked(bare))).replace("|", " ")
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the running text, one paragraph each, on one line: no headings, tables, list items or code."""
+    found: list[str] = []
+    is_open = False
+    for line in _FENCE.sub("\n", _UNDERLINED.sub("\n", text)).splitlines():
+        bare = "" if _NO_PROSE.match(line) or _BOLD_LINE.match(line) else " ".join(_unmarked(line).split())
+        bare = _SHARING.sub("", bare.lstrip("> "))
+        if bare and is_open and bare[0].islower():
+            found[-1] = f"{found[-1]} {bare}"  # a line wrapped within its sentence
+        elif bare:
+            found.append(bare)
+        is_open = bool(bare) and bare[-1] not in '.!?…:"”»'
+    return found
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Return the sentences of one paragraph, verbatim. Dr., art. 5º, U.S. and R$ 1.5 do not end one."""
+    found, start = [], 0
+    for stop in _STOP.finditer(paragraph):
+        if _ends_sentence(paragraph, stop):
+            found.append(paragraph[start : stop.end()].strip())
+            start = stop.end()
+    found.append(paragraph[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def _unmarked(text: str) -> str:
+    bare = _LINK.sub(r"\1", _IMAGE.sub("", text)) if "[" in text else text
+    bare = _TAG.sub(" ", bare) if "<" in bare else bare
+    bare = _ADDRESS.sub("", bare)
+    if _MARKUP.search(bare):
+        bare = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", bare))
+    return _ESCAPED.sub(r"\1", bare) if "\\" in bare else bare
+
+
+def _ends_sentence(paragraph: str, stop: re.Match[str]) -> bool:
+    following = paragraph[stop.end() : stop.end() + _NEAR_CHARS].lstrip("\"'“‘«([¿¡—–- \t")[:1]
+    if following.islower():
+        return False
+    if stop[0] != ".":
+        return True
+    last = _LAST_WORD.search(paragraph[max(0, stop.start() - _NEAR_CHARS) : stop.start()])
+    word = last[0] if last else ""
+    if word.casefold() in _BEFORE_NUMBERS:
+        return not following.isdigit()
+    return word.casefold() not in _ABBREVIATIONS and not _INITIALS.fullmatch(word)

@@ -1,0 +1,256 @@
+"""Addresses as identities: any spelling of an article's address in, one spelling out.
+
+Pure. What is decided here, and why: two articles taken for one is the worse error, so a difference goes only where no
+site gives it a meaning. Which parameters are noise is data, in `tracking.py`. Redirects and `rel=canonical` need the
+network or the page and belong to the pipeline.
+
+courlan, which comes with trafilatura, is not used: its `clean_url` drops every parameter that contains `ref`, `source`,
+`cid`, `eid` or `keyword`, some of which name the article on council sites, and leaves host names in Unicode.
+"""
+
+import hashlib
+import re
+from contextlib import suppress
+from urllib.parse import SplitResult, parse_qs, quote, unquote, unquote_plus, urljoin, urlsplit
+
+import idna
+
+from news_assets.text.tracking import (
+    CHANNEL_PARAMETERS,
+    SESSION_PARAMETERS,
+    SESSION_PARAMETERS_BY_VALUE,
+    SITE_PARAMETERS,
+    TRACKING_PARAMETERS,
+    TRACKING_PREFIXES,
+    WRAPPERS,
+)
+
+_C0_AND_SPACE = "".join(map(chr, range(0x21)))
+_TOKEN = re.compile(r"(?=.*\d)[0-9a-z]{16,}")
+_FORBIDDEN_IN_HOST = re.compile(r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]")  # WHATWG URL, forbidden domain code points
+_WEB_OR_RELATIVE = re.compile(r"https?:|[/\\]", re.IGNORECASE)
+_SCHEME_SLASHES = re.compile(r"^(https?):(?:/?|/{3,})(?=[^/])", re.IGNORECASE)
+_DOUBLED_SCHEME = re.compile(r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE)  # http://https://example.org
+_LINE_BREAKS = re.compile(r"[\t\r\n]")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_SLASHES = re.compile(r"(?<!:)/{2,}")  # not in an address within the path: web.archive.org/web/2020/https://...
+_PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped once too often
+_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;]*", re.IGNORECASE)
+_DOTNET_SESSION = re.compile(r"/\([SAF]\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
+_INDEX = re.compile(r"/(?:index\.(?:s?html?|php|aspx?|jsp)|default\.(?:aspx?|html?))$", re.IGNORECASE)
+_AMP_SEGMENT = re.compile(r"(?<=[^/])/amp/?$", re.IGNORECASE)
+_AMP_SUFFIX = re.compile(r"(?<=[^/])\.amp(?=(?:\.html?)?/?$)", re.IGNORECASE)
+_AMP_QUERY = re.compile(r"amp(?:=(?:1|true|html)?)?|output(?:type)?=amp", re.IGNORECASE)
+_AMP_CACHE = re.compile(
+    r"https?://(?:[\w-]+\.cdn\.ampproject\.org/[cv]|www\.google\.com/amp)/(s/)?(?=\w)(?=[^/]+\.)", re.IGNORECASE
+)
+_STARRED = re.compile(r"https?://redir\.folha\.com\.br/redir/[^*]*\*(?=https?://)")
+_GOOGLE = re.compile(r"(?:www\.)?google(?:\.[a-z]{2,3}){1,2}")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_MAX_WRAPPERS = 20
+
+
+def canonical_url(url: str, base: str | None = None) -> str:
+    """Return the one spelling of an article's address; the stripped input where it is no http(s) address. Idempotent.
+
+    Equal afterwards: case of scheme and host, IDN and punycode, a dot after the host, default ports, user and password,
+    dot segments and doubled slashes, percent-encoding, fragments, tracking and session parameters, the order of the
+    others (sorted by name; values of one name keep theirs), `/index.html` without a query, and the AMP variants that
+    state their original (`/amp`, `.amp.html`, `?amp=1`, the AMP caches). Known redirect wrappers give their target.
+
+    Different still: http and https (some council sites answer to one only, and a redirect says so if they are one),
+    `www.` and not, a slash at the end, upper and lower case of the path, `#!` and `#/` routes.
+    """
+    text = _normal(resolve(base, url) if base else _absolute(url))
+    for _ in range(_MAX_WRAPPERS):
+        target = _target_of(text)
+        if target is None:
+            break
+        text = _normal(target)
+    return text
+
+
+def _normal(text: str) -> str:
+    parts = _split(text)
+    if parts is None:
+        return text
+    host = host_of(text)
+    query = _query_of(parts.query, host)
+    return f"{parts.scheme}://{_netloc(parts, host)}{_path_of(parts.path, query)}{query}{_route(parts.fragment)}"
+
+
+def url_hash(url: str) -> str:
+    """Return the SHA-256 of the canonical URL, in hex."""
+    return hashlib.sha256(canonical_url(url).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def host_of(url: str) -> str:
+    """Return the host in lower case and punycode, without port; empty where there is none."""
+    try:
+        host = unquote(urlsplit(url).hostname or "").lower().rstrip(".")
+    except ValueError:
+        return ""
+    if not host.isascii() or "xn--" in host:
+        with suppress(idna.IDNAError, UnicodeError):  # a name that DNS cannot hold stays as it is
+            host = idna.encode(host, uts46=True).decode("ascii")
+    return host.rstrip(".")
+
+
+def is_same_site(url: str, other: str) -> bool:
+    """Whether two addresses belong to one registrable domain (public suffix list); IP addresses must be equal."""
+    from tld import get_fld  # reads its list on first use: 0.1 s
+
+    host, other_host = host_of(url), host_of(other)
+    if not host or host == other_host:
+        return bool(host)
+    sites = [get_fld(f"https://{name}", fail_silently=True) for name in (host, other_host)]
+    return sites[0] is not None and sites[0] == sites[1]
+
+
+def resolve(base: str, url: str) -> str:
+    """Return the address that a link on the page `base` leads to; the stripped link where that cannot be said."""
+    link = _stripped(url)
+    try:
+        return _absolute(urljoin(base, link))
+    except ValueError:
+        return link
+
+
+def web_url(link: str, base: str) -> str | None:
+    """Return a link as an absolute http(s) address, as written but without user and password; None if it is none."""
+    url = resolve(base, link)
+    parts = _split(url)
+    if parts is None:
+        return None
+    if "@" in parts.netloc:
+        url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return url.replace(" ", "%20")
+
+
+def _absolute(url: str) -> str:
+    """Return a trimmed address that stands alone: `//host` means https."""
+    text = _stripped(url)
+    return f"https://{text.lstrip('/')}" if text.startswith("//") else text
+
+
+def _stripped(url: str) -> str:
+    """Trim as browsers do (WHATWG URL, basic parser): controls around, line breaks inside, slashes after the scheme."""
+    text = _LINE_BREAKS.sub("", url.strip(_C0_AND_SPACE + "\xa0\ufeff"))
+    if "\\" in text and _WEB_OR_RELATIVE.match(text):
+        path, mark, query = text.partition("?")
+        text = path.replace("\\", "/") + mark + query
+    return _SCHEME_SLASHES.sub(r"\1://", _DOUBLED_SCHEME.sub("", text))
+
+
+def _split(text: str) -> SplitResult | None:
+    """Split an http(s) address; None where it is none."""
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in _DEFAULT_PORTS and parts.port != 0
+    except ValueError:
+        return None
+    host = host_of(text)
+    return parts if is_address and host and not _FORBIDDEN_IN_HOST.search(host) else None
+
+
+def _netloc(parts: SplitResult, host: str) -> str:
+    name = f"[{host}]" if ":" in host else host
+    is_default = parts.port is None or parts.port == _DEFAULT_PORTS[parts.scheme]
+    return name if is_default else f"{name}:{parts.port}"
+
+
+def _route(fragment: str) -> str:
+    """Keep a fragment only where a script takes it for the page: `#!/news/1`, `#/news/1`."""
+    return f"#{_encoded(fragment, '?')}" if fragment[:1] in ("!", "/") and len(fragment) > 1 else ""
+
+
+# --- path and query --------------------------------------------------------------------------------------------------
+
+
+def _path_of(path: str, query: str) -> str:
+    path = _DOTNET_SESSION.sub("", _PATH_SESSION.sub("", _encoded(path)))
+    path = _SLASHES.sub("/", path) or "/"
+    while (shorter := _without_variant(path, query)) != path:
+        path = shorter
+    return path
+
+
+def _without_variant(path: str, query: str) -> str:
+    path = _SLASHES.sub("/", _without_dots(path) if "/." in path else path)
+    if not query:
+        path = _INDEX.sub("/", path)
+    return _AMP_SUFFIX.sub("", _AMP_SEGMENT.sub("", path))
+
+
+def _without_dots(path: str) -> str:
+    """Remove dot segments (RFC 3986, section 5.2.4)."""
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    ends_open = segments[-1] in (".", "..") and kept
+    return "/" + "/".join(kept) + ("/" if ends_open else "")
+
+
+def _encoded(text: str, also_safe: str = "") -> str:
+    """Percent-encode what must be, decode what need not be, upper-case the rest (RFC 3986, section 6.2.2)."""
+    if "%" in text:
+        text = _ESCAPE.sub(_normal_escape, text)
+    return quote(text, safe="%/!$&'()*+,;=:@[]|" + also_safe, errors="replace")
+
+
+def _normal_escape(match: re.Match[str]) -> str:
+    character = chr(int(match[1], 16))
+    return character if character in _UNRESERVED else match[0].upper()
+
+
+def _query_of(query: str, host: str) -> str:
+    if not query:
+        return ""
+    site = _site_parameters(host)
+    pairs = [pair for pair in _PAIR_START.sub("&", f"&{query}").split("&") if pair and not _is_noise(pair, site)]
+    kept = sorted((_encoded(pair, "?") for pair in pairs), key=lambda pair: pair.partition("=")[0])
+    return f"?{'&'.join(kept)}" if kept else ""
+
+
+def _is_noise(pair: str, site: frozenset[str]) -> bool:
+    name, _, value = unquote_plus(pair).lower().partition("=")
+    return (
+        name in TRACKING_PARAMETERS
+        or name.startswith(TRACKING_PREFIXES)
+        or name in site
+        or value in CHANNEL_PARAMETERS.get(name, ())
+        or name.startswith(SESSION_PARAMETERS)
+        or (name in SESSION_PARAMETERS_BY_VALUE and _TOKEN.fullmatch(value) is not None)
+        or _AMP_QUERY.fullmatch(pair) is not None
+    )
+
+
+def _site_parameters(host: str) -> frozenset[str]:
+    labels = host.split(".")
+    names = (".".join(labels[start:]) for start in range(len(labels) - 1))
+    return next((SITE_PARAMETERS[name] for name in names if name in SITE_PARAMETERS), frozenset())
+
+
+# --- wrappers --------------------------------------------------------------------------------------------------------
+
+
+def _target_of(text: str) -> str | None:
+    """Return the address that a normal address wraps; None where it wraps no absolute http(s) address."""
+    if cached := _AMP_CACHE.match(text):
+        return f"http{'s' if cached[1] else ''}://{text[cached.end() :]}"
+    if starred := _STARRED.match(text):
+        return text[starred.end() :]
+    if "?" not in text or (parts := _split(text)) is None:
+        return None
+    host = host_of(text).removeprefix("www.")
+    names = WRAPPERS.get(("google.com" if _GOOGLE.fullmatch(host) else host, parts.path or "/"), ())
+    if not names:
+        return None
+    query = parse_qs(parts.query, max_num_fields=1000, errors="replace")
+    targets = (_absolute(values[0]) for values in map(query.get, names) if values)
+    return next((target for target in targets if _split(target) is not None), None)

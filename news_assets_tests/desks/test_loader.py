@@ -1,0 +1,185 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from news_assets.desks.loader import built_in_desks, load_desks
+from news_assets.errors import DeskFileError
+from news_assets.records import Agency, Desk, Source
+
+KINDS = ("feed", "sitemap")
+
+GOOD = """\
+desk: govbr
+timezone: America/Sao_Paulo
+language: pt
+first_day: 2026-01-01
+agencies:
+  on:
+    name: Observatório Nacional
+    timezone: America/Manaus
+    sources:
+      - kind: feed
+        url: https://example.org/on/feed.xml
+        every_minutes: 15
+  mec:
+    name: Ministério da Educação
+    language: pt-BR
+    active: false
+    reason: the site is being rebuilt
+    since: 2026-05-01
+    sources:
+      - {kind: feed, url: "https://example.org/mec/feed.xml"}
+"""
+
+TEN_MISTAKES = """\
+desk: Gov BR
+timezone: America/Sao_Paolo
+language: portuguese
+first_day: 2026-13-01
+owner: me
+agencies:
+  m e c:
+    name: Ministério da Educação
+    sources:
+      - kind: feeds
+        url: ftp://example.org/feed.xml
+        every_minutes: 1
+  mre:
+    active: false
+    sources: []
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "desk.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def mistakes(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(DeskFileError) as caught:
+        load_desks([written(tmp_path, text)], KINDS)
+    return [line.removeprefix(f"{tmp_path}/") for line in caught.value.mistakes]
+
+
+def test_a_desk_file_becomes_a_desk_with_its_agencies_in_order_of_their_keys(tmp_path: Path) -> None:
+    mec = Source(
+        source_id="govbr/mec/feed-3788e196",
+        desk="govbr",
+        agency="mec",
+        kind="feed",
+        url="https://example.org/mec/feed.xml",
+        timezone="America/Sao_Paulo",
+        language="pt-BR",
+    )
+    on = Source(
+        source_id="govbr/on/feed-8b117414",
+        desk="govbr",
+        agency="on",
+        kind="feed",
+        url="https://example.org/on/feed.xml",
+        timezone="America/Manaus",
+        language="pt",
+        every_minutes=15,
+    )
+    (desk,) = load_desks([written(tmp_path, GOOD)], KINDS)
+    assert desk == Desk(
+        key="govbr",
+        timezone="America/Sao_Paulo",
+        language="pt",
+        first_day=date(2026, 1, 1),
+        agencies=(
+            Agency(
+                key="mec",
+                name="Ministério da Educação",
+                timezone="America/Sao_Paulo",
+                language="pt-BR",
+                sources=(mec,),
+                is_active=False,
+                reason="the site is being rebuilt",
+                since=date(2026, 5, 1),
+            ),
+            Agency(key="on", name="Observatório Nacional", timezone="America/Manaus", language="pt", sources=(on,)),
+        ),
+    )
+    assert desk.sources == (on,), "an agency that is not active is not polled"
+
+
+def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> None:
+    assert mistakes(tmp_path, TEN_MISTAKES) == [
+        "desk.yaml:1: desk: `Gov BR` cannot be a key; use lower-case letters, digits and _, a letter first",
+        "desk.yaml:2: timezone: `America/Sao_Paolo` is no time zone; did you mean `America/Sao_Paulo`?",
+        "desk.yaml:3: language: `portuguese` is no language code; write BCP 47 such as pt or pt-BR",
+        "desk.yaml:4: first_day: Input should be a valid date or datetime, month value is outside expected range of "
+        "1-12; change `2026-13-01`",
+        "desk.yaml:5: owner: unknown key; remove it",
+        "desk.yaml:7: agencies.m e c: `m e c` cannot be a key; use letters, digits, - and _",
+        "desk.yaml:10: agencies.m e c.sources.0.kind: `feeds` is no kind of source; there are: feed, sitemap",
+        "desk.yaml:11: agencies.m e c.sources.0.url: `ftp://example.org/feed.xml` is no web address; "
+        "write http://... or https://...",
+        "desk.yaml:12: agencies.m e c.sources.0.every_minutes: Input should be greater than or equal to 5; change `1`",
+        "desk.yaml:13: agencies.mre.name is missing; add `name: ...`",
+        "desk.yaml:13: agencies.mre.reason: an agency that is not active needs a reason; add `reason: ...`",
+        "desk.yaml:15: agencies.mre.sources: there is none; add at least one",
+    ]
+
+
+def test_an_unknown_key_is_met_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    assert mistakes(tmp_path, GOOD.replace("    name: Obs", "    nane: Obs")) == [
+        "desk.yaml:6: agencies.on.name is missing; add `name: ...`",
+        "desk.yaml:7: agencies.on.nane: unknown key; did you mean `name`?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("", "desk.yaml:1: no desk in it; begin with `desk: name`"),
+        ("- a\n", "desk.yaml:1: no desk in it; begin with `desk: name`"),
+        (
+            "desk: [\n",
+            "desk.yaml:2: not YAML: expected the node content, but found '<stream end>'; mend the line "
+            "or the one above",
+        ),
+    ],
+)
+def test_a_file_that_is_no_desk_says_so(tmp_path: Path, text: str, mistake: str) -> None:
+    assert mistakes(tmp_path, text) == [mistake]
+
+
+def test_a_file_in_another_encoding_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "desk.yaml"
+    path.write_bytes("desk: saúde".encode("latin-1"))
+    with pytest.raises(DeskFileError, match=r"desk\.yaml:1: not UTF-8 text"):
+        load_desks([str(path)], KINDS)
+
+
+def test_an_agency_or_source_that_stands_twice_is_a_mistake(tmp_path: Path) -> None:
+    again = (
+        GOOD
+        + "  on:\n    name: twice\n    sources: [{kind: feed, url: 'https://a.org/'}, {kind: feed, url: 'https://a.org/'}]\n"
+    )
+    assert mistakes(tmp_path, again) == [
+        "desk.yaml:21: `on` stands twice; keep one",
+        "desk.yaml:23: agencies.on.sources.1: the same url again; keep one",
+    ]
+
+
+def test_mistakes_of_all_files_come_together_and_unknown_names_say_which_exist(tmp_path: Path) -> None:
+    with pytest.raises(DeskFileError) as caught:
+        load_desks(["nowhere", written(tmp_path, "")], KINDS)
+    assert caught.value.mistakes == (
+        f"nowhere: no such desk or file; built-in desks: {', '.join(built_in_desks())}; a path ends in .yaml",
+        f"{tmp_path}/desk.yaml:1: no desk in it; begin with `desk: name`",
+    )
+
+
+def test_two_desks_of_one_name_are_a_mistake(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    with pytest.raises(DeskFileError, match="govbr: two desks have this name; rename one"):
+        load_desks([path, path], KINDS)
+
+
+def test_every_built_in_desk_loads() -> None:
+    assert [desk.key for desk in load_desks(built_in_desks(), KINDS)] == list(built_in_desks())

@@ -1,0 +1,212 @@
+"""Scores of the extraction on pages with known text, and its time, beside trafilatura's own in the same run.
+
+    python -m news_assets_tests.quality.extraction
+
+F1 over 4-word shingles, averaged over pages as in scrapinghub/article-extraction-benchmark; for segments, as in
+trafilatura's own evaluation. Exits 1 where a score is below its floor; floors are raised and never lowered.
+"""
+
+import gzip
+import json
+import re
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import trafilatura
+
+from news_assets.pipeline.extract import extract
+from news_assets.records import ExtractedArticle, Page
+from news_assets.text.dates import parse_date
+from news_assets.text.html import plain_text
+
+CORPUS = Path(__file__).parents[2] / "../shared/corpus"
+FLOORS = {
+    "article_aeb": 0.964,
+    "article_fundus": 0.973,
+    "article_naeb": 0.948,
+    "article_trafilatura": 0.940,
+    "article_pt": 0.970,
+}
+MAX_TIME_RATIO = 1.15
+_NOW = datetime(2026, 9, 1, tzinfo=UTC)
+_WORD = re.compile(r"\w+")
+
+Counts = tuple[float, float, float]
+Case = tuple[dict[str, Any], bytes]
+
+
+def cases(name: str) -> list[Case]:
+    """Ground truth and page of one set."""
+    folder = CORPUS / name / "dev"
+    truth = json.loads((folder / "groundtruth.json").read_text())
+    return [(one, gzip.decompress((folder / "html" / f"{key}.html.gz").read_bytes())) for key, one in truth.items()]
+
+
+def paired_cases(name: str) -> list[Case]:
+    """Goose3's sets: NAME.json beside NAME.html.gz."""
+    folder = CORPUS / name / "dev"
+    return [
+        (json.loads(path.read_text()), gzip.decompress(path.with_suffix(".html.gz").read_bytes()))
+        for path in sorted(folder.glob("*/*.json"))
+    ]
+
+
+def page(truth: dict[str, Any], body: bytes) -> Page:
+    url = truth.get("url") or truth.get("link") or "https://example.org/news/article"
+    return Page(url=url, final_url=url, status=200, body=body, content_type="text/html", fetched_at=_NOW)
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def shingle_counts(truth: str, text: str) -> Counts:
+    expected, found = _shingles(truth), _shingles(text)
+    hits = float((expected & found).total())
+    counts = (hits, found.total() - hits, expected.total() - hits)
+    return tuple(count / total for count in counts) if (total := sum(counts)) else counts  # type: ignore[return-value]
+
+
+def _shingles(text: str) -> Counter[tuple[str, ...]]:
+    words = _WORD.findall(text)
+    return Counter(tuple(words[start : start + 4]) for start in range(max(1, len(words) - 3))) if words else Counter()
+
+
+def segment_counts(truth: dict[str, Any], text: str) -> Counts:
+    hits = sum(segment in text for segment in truth["with"])
+    return hits, sum(segment in text for segment in truth["without"]), len(truth["with"]) - hits
+
+
+def page_f1(counts: list[Counts]) -> tuple[float, float, float]:
+    precisions = [hits / (hits + false) for hits, false, _ in counts if hits + false]
+    recalls = [hits / (hits + missed) for hits, _, missed in counts if hits + missed]
+    return _f1(sum(precisions) / max(len(precisions), 1), sum(recalls) / max(len(recalls), 1))
+
+
+def total_f1(counts: list[Counts]) -> tuple[float, float, float]:
+    hits, false, missed = (sum(column) for column in zip(*counts, strict=True))
+    return _f1(hits / max(hits + false, 1), hits / max(hits + missed, 1))
+
+
+def _f1(precision: float, recall: float) -> tuple[float, float, float]:
+    return 2 * precision * recall / max(precision + recall, 1e-9), precision, recall
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def ours(truth: dict[str, Any], body: bytes) -> ExtractedArticle:
+    return extract(page(truth, body), "UTC")
+
+
+def plain(truth: dict[str, Any], body: bytes) -> str:
+    document = trafilatura.bare_extraction(body, url=truth.get("url"), with_metadata=True)
+    return (document.text or "") if document else ""
+
+
+def scored(name: str, found: list[tuple[dict[str, Any], str]]) -> tuple[float, float, float]:
+    if name == "article_trafilatura":
+        return total_f1([segment_counts(truth, text) for truth, text in found])
+    known = [(truth, truth.get("articleBody") or truth.get("text")) for truth, _ in found]
+    pairs = zip(known, found, strict=True)
+    return page_f1([shingle_counts(expected, text) for (_, expected), (_, text) in pairs if expected])
+
+
+def run_set(name: str) -> tuple[float, float, float]:
+    """Print one set's line; return our F1, our seconds and trafilatura's."""
+    pages = [case for case in cases(name) if case[0].get("kind") != "not_article"]
+    texts: list[tuple[dict[str, Any], str]] = []
+    reference: list[tuple[dict[str, Any], str]] = []
+    seconds = [0.0, 0.0]
+    for truth, body in pages:  # in turns, so that a busy machine slows both alike
+        started = time.perf_counter()
+        texts.append((truth, ours(truth, body).text or ""))
+        middle = time.perf_counter()
+        reference.append((truth, plain(truth, body)))
+        seconds[0] += middle - started
+        seconds[1] += time.perf_counter() - middle
+    own, other = scored(name, texts), scored(name, reference)
+    print(
+        f"{name:20} {len(pages):4}  F1 {own[0]:.4f}  P {own[1]:.4f}  R {own[2]:.4f}   trafilatura {other[0]:.4f}"
+        f"   F1 ratio {own[0] / other[0]:.3f}   time ratio {seconds[0] / seconds[1]:.2f}"
+    )
+    return own[0], *seconds
+
+
+def print_readability() -> None:
+    counts = []
+    for path in sorted((CORPUS / "article_readability" / "dev").glob("*/expected.html.gz")):
+        source = path.with_name("source.html.gz")
+        body = gzip.decompress(source.read_bytes())
+        counts.append(
+            shingle_counts(plain_text(gzip.decompress(path.read_bytes()).decode()), ours({}, body).text or "")
+        )
+    if counts:
+        print(f"{'article_readability':20} {len(counts):4}  F1 {page_f1(counts)[0]:.4f}")
+
+
+def print_goose() -> None:
+    found = [(truth.get("expected") or {}, ours(truth, body)) for truth, body in paired_cases("article_goose3")]
+    texts = [(one["cleaned_text"], got.text or "") for one, got in found if one.get("cleaned_text")]
+    starts = sum(" ".join(_WORD.findall(want)[:12]) in " ".join(_WORD.findall(got)) for want, got in texts)
+    titles = [(one["title"], got.title) for one, got in found if one.get("title")]
+    print(
+        f"{'article_goose3':20} {len(found):4}  expected beginning found {starts}/{len(texts)}"
+        f"   titles {sum(_same(*pair) for pair in titles)}/{len(titles)}"
+    )
+
+
+def print_metadata() -> None:
+    found = [(truth, ours(truth, body)) for truth, body in cases("article_fundus")]
+    titles = sum(_same(truth["title"], got.title) for truth, got in found)
+    dated = [(parse_date(truth["publishing_date"], "UTC"), got.published_at) for truth, got in found]
+    dated = [pair for pair in dated if pair[0]]
+    minutes = sum(got is not None and abs((want - got).total_seconds()) < 60 for want, got in dated if want)
+    days = sum(got is not None and want.date() == got.date() for want, got in dated if want)
+    signed = [(set(truth["authors"]), set(got.authors)) for truth, got in found if truth["authors"]]
+    print(
+        f"{'fundus metadata':20} {len(found):4}  title {titles}/{len(found)}   day {days}/{len(dated)}"
+        f"   minute {minutes}/{len(dated)}   author set {sum(want == got for want, got in signed)}/{len(signed)}"
+        f"   any author {sum(bool(want & got) for want, got in signed)}/{len(signed)}"
+    )
+    naeb = [(truth, ours(truth, body)) for truth, body in cases("article_naeb")]
+    titles = sum(_same(truth["title"], got.title) for truth, got in naeb)
+    days = sum(
+        bool(got.published_at) and str(got.published_at)[:10] == truth["date"][:10]
+        for truth, got in naeb
+        if truth.get("date")
+    )
+    print(f"{'naeb metadata':20} {len(naeb):4}  title {titles}/{len(naeb)}   day (UTC) {days}/{len(naeb)}")
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return [word.lower() for word in _WORD.findall(one or "")] == [word.lower() for word in _WORD.findall(other or "")]
+
+
+def main() -> int:
+    if not CORPUS.is_dir():
+        print("no corpus beside the repository: nothing to score")
+        return 0
+    extract(page({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>"), "UTC")
+    plain({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>")
+    results = {name: run_set(name) for name in FLOORS}
+    print_goose()
+    print_readability()
+    print_metadata()
+    refused = [ours(truth, body) for truth, body in cases("article_pt") if truth.get("kind") == "not_article"]
+    print(f"not an article, refused: {sum(one.outcome != 'ok' for one in refused)}/{len(refused)}")
+    ratio = sum(own for _, own, _ in results.values()) / sum(other for _, _, other in results.values())
+    print(f"time: {ratio:.2f} of trafilatura's bare_extraction with metadata")
+    low = [name for name, floor in FLOORS.items() if results[name][0] < floor]
+    for name in low:
+        print(f"BELOW FLOOR: {name} {results[name][0]:.4f} < {FLOORS[name]}")
+    if ratio > MAX_TIME_RATIO:
+        print(f"TOO SLOW: {ratio:.2f} > {MAX_TIME_RATIO}")
+    return 1 if low or ratio > MAX_TIME_RATIO else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

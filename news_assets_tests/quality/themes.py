@@ -1,0 +1,177 @@
+"""Accuracy of the local enricher's themes on labelled news, beside the most frequent label; exit 1 below a floor.
+
+A set's labels are not the taxonomy's: each is given the codes that mean it, the longest code deciding. An item without
+a theme counts as wrong in `accuracy` and is left out of `decided`. Run: python -m news_assets_tests.quality.themes
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from news_assets.pipeline.enrich import LocalEnricher
+from news_assets.taxonomy.loader import load_taxonomy
+
+CORPUS = Path(__file__).parents[2] / "../shared/corpus"
+GOVBR_TREE = CORPUS / "themes_govbr/common/themes_tree_enriched_full.yaml"
+
+Item = dict[str, str]
+
+FIVE_TOPICS = {
+    "business": "economy work agriculture energy transport travel cities",
+    "entertainment": "culture",
+    "politics": "politics world justice crime defence society education health environment disasters",
+    "sport": "sport",
+    "tech": "technology science",
+}
+FOUR_TOPICS = {
+    "World": "politics world justice crime defence society disasters culture health education cities",
+    "Sports": "sport",
+    "Business": "economy work energy transport travel agriculture health.medicines",
+    "Sci/Tech": "technology science environment",
+}
+SIX_TOPICS = {
+    "business": "economy work agriculture energy transport travel cities",
+    "entertainment": "culture technology.media",
+    "health": "health society.women",
+    "politics": "politics world justice crime defence society disasters education environment",
+    "sports": "sport",
+    "technology": "technology science",
+}
+SECTIONS = {
+    "politica": "politics justice",
+    "internacional": "world defence",
+    "economia": "economy work energy agriculture",
+    "cultura_entretenimento": "culture travel",
+    "saude": "health",
+    "ciencia_tec_ambiente": "science technology environment",
+    "esportes": "sport",
+    "educacao": "education",
+    "cotidiano_local": "crime disasters cities transport society justice.prisons",
+}
+SENTENCE_TOPICS = {
+    "science/technology": "science technology environment energy agriculture",
+    "travel": "travel transport",
+    "politics": "politics world justice crime defence society economy work cities",
+    "sports": "sport",
+    "health": "health",
+    "entertainment": "culture",
+    "geography": "science.earth world.asia world.africa world.europe world.americas disasters",
+}
+GOVBR = {
+    "01": "economy",
+    "02": "education",
+    "03": "health",
+    "04": "crime justice.corruption justice.prisons",
+    "05": "environment disasters",
+    "06": "science technology politics.government.digital",
+    "07": "transport cities",
+    "08": "culture",
+    "09": "sport",
+    "10": "agriculture",
+    "11": "economy.companies economy.retail economy.trade",
+    "12": "world",
+    "13": "justice",
+    "14": "work",
+    "15": "society",
+    "16": "travel",
+    "17": "energy",
+    "18": "technology.telecoms technology.media",
+    "19": "defence",
+    "20": "politics",
+    "21": "politics.legislature",
+    "24": "society.women society.race society.indigenous society.lgbt society.children society.older-disabled",
+    "25": "cities.housing cities.planning",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One labelled set and the least it has to reach."""
+
+    name: str
+    items: Callable[[], list[Item]]
+    codes_of: dict[str, str] | None
+    tree: Path | None
+    floor: float
+
+
+def main() -> int:
+    """Print one line per set; 1 where a floor is missed."""
+    if not CORPUS.exists():
+        print("no corpus beside the repository: skipped")
+        return 0
+    print(
+        f"{'set':26}{'items':>6}{'majority':>10}{'accuracy':>10}{'lenient':>9}{'decided':>9}{'of those':>10}"
+        f"{'ms':>7}  floor"
+    )
+    return 1 if not all([_measure(case) for case in CASES]) else 0
+
+
+def _measure(case: Case) -> bool:
+    items = case.items()
+    enricher = LocalEnricher(load_taxonomy(case.tree))
+    started = time.process_time()
+    paths = [enricher.enrich(item["title"], item["text"], item["language"]).theme_path for item in items]
+    ms = (time.process_time() - started) / len(items) * 1000
+    found = [_label(path, case.codes_of) for path in paths]
+    right = sum(label == item["label"] for label, item in zip(found, items, strict=True))
+    lenient = sum(
+        label is not None and label in (item["label"], item.get("also"))
+        for label, item in zip(found, items, strict=True)
+    )
+    decided = sum(label is not None for label in found)
+    majority = Counter(item["label"] for item in items).most_common(1)[0][1] / len(items)
+    accuracy = right / len(items)
+    print(
+        f"{case.name:26}{len(items):6}{majority:10.3f}{accuracy:10.3f}{lenient / len(items):9.3f}"
+        f"{decided / len(items):9.3f}{right / max(decided, 1):10.3f}{ms:7.2f}  {case.floor:.3f}"
+        + ("" if accuracy >= case.floor else "  BELOW")
+    )
+    return accuracy >= case.floor
+
+
+def _label(path: tuple[str, ...], codes_of: dict[str, str] | None) -> str | None:
+    if not path or codes_of is None:
+        return path[0] if path else None
+    label_of = {code: label for label, codes in codes_of.items() for code in codes.split()}
+    return next((label_of[code] for code in reversed(path) if code in label_of), None)
+
+
+def _rows(name: str) -> Iterable[Item]:
+    with (CORPUS / name / "dev/data.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _plain(name: str, language: str) -> Callable[[], list[Item]]:
+    return lambda: [{"title": "", "language": language, **row} for row in _rows(name)]
+
+
+def _sentences(language: str, code: str) -> Callable[[], list[Item]]:
+    return lambda: [{"title": "", "language": language, **row} for row in _rows("themes_sib200") if row["lang"] == code]
+
+
+def _govbr() -> list[Item]:
+    return [
+        {**row, "language": "pt", "label": row["theme_reader"], "also": row["theme_reader_alt"]}
+        for row in _rows("themes_govbr")
+        if row["theme_reader"]
+    ]
+
+
+CASES = (
+    Case("themes_bbc_en", _plain("themes_bbc_en", "en"), FIVE_TOPICS, None, 0.92),
+    Case("themes_agnews_en", _plain("themes_agnews_en", "en"), FOUR_TOPICS, None, 0.785),
+    Case("themes_masakhanews_en", _plain("themes_masakhanews_en", "en"), SIX_TOPICS, None, 0.8),
+    Case("themes_ptnews_sections", _plain("themes_ptnews_sections", "pt"), SECTIONS, None, 0.65),
+    Case("themes_sib200 pt", _sentences("pt", "por_Latn"), SENTENCE_TOPICS, None, 0.555),
+    Case("themes_sib200 en", _sentences("en", "eng_Latn"), SENTENCE_TOPICS, None, 0.6),
+    Case("themes_govbr, its own tree", _govbr, None, GOVBR_TREE, 0.51),
+    Case("themes_govbr, built-in", _govbr, GOVBR, None, 0.515),
+)
+
+if __name__ == "__main__":
+    sys.exit(main())

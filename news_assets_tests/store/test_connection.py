@@ -1,0 +1,153 @@
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from news_assets.errors import LakeError
+from news_assets.records import Poll, RawArticle
+from news_assets.store.connection import without_password
+from news_assets.store.lake import Lake
+from news_assets.store.tables import columns, table_of
+from news_assets_tests.store.examples import full
+
+
+def test_a_lake_is_made_with_its_folders_and_is_there_the_next_time(tmp_path: Path) -> None:
+    catalog, data = tmp_path / "new" / "catalog.sqlite", tmp_path / "other" / "it's data"
+
+    with Lake.open(catalog, data) as lake:
+        lake.transact(lambda transaction: transaction.append([full(Poll)] * 25))
+    with Lake.open(catalog, data) as lake:
+        assert lake.read(Poll) == [full(Poll)] * 25
+
+    assert list(data.rglob("*.parquet"))
+
+
+def test_rubbish_in_place_of_a_catalog_is_named(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.sqlite"
+    catalog.write_bytes(b"rubbish" * 1000)
+
+    with pytest.raises(LakeError, match=r"catalog\.sqlite: the catalog cannot be opened; restore it") as raised:
+        Lake.open(catalog, tmp_path / "data")
+
+    assert "\n" not in str(raised.value)
+    assert catalog.read_bytes() == b"rubbish" * 1000
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file")
+
+    with pytest.raises(LakeError, match=r"file.*cannot be made"):
+        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "file" / "data")
+
+
+def test_an_unreachable_postgres_is_named_without_its_password(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        port = server.getsockname()[1]
+
+    with pytest.raises(LakeError) as raised:
+        Lake.open(f"postgresql://me:geheim@127.0.0.1:{port}/news", tmp_path / "data")
+
+    said = str(raised.value)
+    assert said.startswith(f"postgresql://me:***@127.0.0.1:{port}/news: the catalog cannot be opened; check that")
+    assert "geheim" not in said + str(raised.value.__cause__)
+    assert raised.value.is_transient
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("postgresql://me:a:b/c@host/x", "postgresql://me:***@host/x"),
+        ("postgresql://host/x?user=me&password=secret&port=1", "postgresql://host/x?user=me&password=***&port=1"),
+        ("host=h password='a b' user=u", "host=h password=*** user=u"),
+        ("postgresql://me@host:5432/x", "postgresql://me@host:5432/x"),
+        ("/home/me/catalog.sqlite", "/home/me/catalog.sqlite"),
+    ],
+)
+def test_passwords_are_hidden(text: str, hidden: str) -> None:
+    assert without_password(text) == hidden
+
+
+def test_another_data_folder_than_the_catalogs_is_refused(address: tuple[str, str], tmp_path: Path) -> None:
+    Lake.open(*address).close()
+
+    with pytest.raises(LakeError, match="keeps its data elsewhere"):
+        Lake.open(address[0], tmp_path / "elsewhere")
+
+
+def test_a_new_column_is_added_to_an_old_table(address: tuple[str, str]) -> None:
+    with Lake.open(*address) as lake:
+        lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
+        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN minhash"))
+        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN word_count"))
+        lake.transact(lambda transaction: transaction.cursor.execute("DROP TABLE polls"))
+
+    with Lake.open(*address) as lake:
+        assert lake.read(RawArticle) == [full(RawArticle, minhash=None, word_count=0)]
+        lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
+        assert lake.read(RawArticle) == [full(RawArticle)]
+        assert lake.read(Poll) == []
+
+
+def test_the_tables_carry_the_declared_types(lake: Lake) -> None:
+    found = lake.query("SELECT column_name, data_type FROM (DESCRIBE raw_articles) t(column_name, data_type)").rows()
+
+    assert [(name, kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")) for name, kind in found] == [
+        (column.name, column.sql_type) for column in columns(table_of(RawArticle))
+    ]
+
+
+_OPEN = """
+import sys
+from news_assets.store.lake import Lake
+with Lake.open(*sys.argv[1:]) as lake:
+    print(lake.query("SELECT count(*) FROM duckdb_tables() WHERE database_name = 'lake'").item())
+"""
+
+
+def test_several_processes_may_open_a_new_lake_at_once(address: tuple[str, str]) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", _OPEN, *address], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+
+    assert [process.communicate(timeout=100)[0] for process in processes] == ["10\n"] * 4
+
+
+def test_a_lake_is_opened_while_another_one_writes(address: tuple[str, str]) -> None:
+    with Lake.open(*address) as writer:
+
+        def work(_: object) -> None:
+            started = time.monotonic()
+            with Lake.open(*address, wait_s=60) as reader:
+                assert reader.read(Poll) == []
+            assert time.monotonic() - started < 30
+
+        writer.transact(work)
+
+
+def test_a_postgres_that_goes_away_is_a_lake_error_and_the_lake_works_again_after(
+    postgres: str, tmp_path: Path
+) -> None:
+    with closing(psycopg2.connect(postgres)) as admin:
+        admin.autocommit = True
+        admin.cursor().execute("CREATE DATABASE goes_away")
+        with Lake.open(postgres.replace("/postgres?", "/goes_away?"), tmp_path / "data") as lake:
+            lake.transact(lambda transaction: transaction.append([full(Poll)]))
+            admin.cursor().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'goes_away'")
+            _until_it_answers(lake)
+
+            assert lake.read(Poll) == [full(Poll)]
+
+
+def _until_it_answers(lake: Lake) -> None:
+    for _ in range(10):
+        try:
+            lake.transact(lambda transaction: transaction.read(Poll))
+        except LakeError as error:
+            assert error.is_transient  # noqa: PT017 - any number of errors may come, each has to be one of these
+        else:
+            return

@@ -1,0 +1,318 @@
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from news_assets.errors import LakeError
+from news_assets.records import AgencyDays, ArticleRevision, CachedEnrichment, FeedEntry, Poll, RawArticle, SourceState
+from news_assets.store.lake import Lake
+from news_assets.store.transaction import Transaction
+from news_assets_tests.store.examples import RECORDS, full, sparse
+
+DAY = date(2026, 11, 20)
+MANY = 25  # more than DuckLake keeps in its catalog: these go to a Parquet file
+
+
+def article(number: int, **given: Any) -> RawArticle:
+    return full(RawArticle, **{"article_id": f"mec-2026-11-20-{number:05}", "desk": "govbr", "agency": "mec"} | given)
+
+
+def upsert(lake: Lake, rows: list[Any]) -> None:
+    lake.transact(lambda transaction: transaction.upsert(rows))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_record_type_comes_back_as_it_was_stored(lake: Lake, record: type[Any]) -> None:
+    lake.transact(lambda transaction: transaction.append([full(record), sparse(record)]))
+
+    assert_holds(lake.read(record), {full(record): 1, sparse(record): 1})
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_record_type_comes_back_from_a_file_too(lake: Lake, record: type[Any]) -> None:
+    lake.transact(lambda transaction: transaction.append([full(record)] * MANY + [sparse(record)] * MANY))
+
+    assert_holds(lake.read(record), {full(record): MANY, sparse(record): MANY})
+
+
+def assert_holds(rows: list[Any], counts: dict[Any, int]) -> None:
+    assert Counter(rows) == counts
+
+
+_TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=30)
+_TIME = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.builds(
+            article,
+            st.integers(0, 99_999),
+            title=st.none() | _TEXT,
+            tags=st.lists(_TEXT, max_size=3).map(tuple),
+            minhash=st.none() | st.binary(max_size=20),
+            published_at=st.none() | _TIME,
+            day=st.dates(date(1900, 1, 1), date(2100, 1, 1)),
+            word_count=st.integers(-(2**63), 2**63 - 1),
+        ),
+        min_size=1,
+        max_size=14,
+        unique_by=lambda row: row.article_id,
+    )
+)
+def test_whatever_is_stored_is_read(lake: Lake, rows: list[RawArticle]) -> None:
+    def work(transaction: Transaction) -> list[RawArticle]:
+        transaction.delete(RawArticle, desk=["govbr"])
+        transaction.upsert(rows)
+        return transaction.read(RawArticle)
+
+    expected = sorted(rows, key=lambda row: row.article_id)
+    assert lake.transact(work) == expected
+    assert lake.read(RawArticle) == expected
+
+
+@pytest.mark.parametrize("count", [3, MANY])
+def test_an_upsert_replaces_the_rows_with_its_keys_and_no_others(lake: Lake, count: int) -> None:
+    upsert(lake, [article(n) for n in range(count)])
+
+    upsert(lake, [article(n, title="new") for n in range(1, count + 1)])
+
+    assert lake.read(RawArticle) == [article(0), *(article(n, title="new") for n in range(1, count + 1))]
+
+
+def test_an_upsert_finds_the_row_in_another_month(lake: Lake) -> None:
+    upsert(lake, [article(n, day=date(2026, 1, 31)) for n in range(MANY)])
+
+    upsert(lake, [article(7, day=DAY)])
+
+    assert [row.day for row in lake.read(RawArticle)].count(DAY) == 1
+    assert len(lake.read(RawArticle)) == MANY
+
+
+def test_of_two_rows_with_one_key_the_later_one_stays(lake: Lake) -> None:
+    upsert(lake, [article(1, title="first"), article(2), article(1, title="last")])
+
+    assert lake.read(RawArticle) == [article(1, title="last"), article(2)]
+
+
+def test_a_key_of_two_columns_is_one_key(lake: Lake) -> None:
+    upsert(lake, [full(FeedEntry, source_id=source, entry_id=entry) for source in "ab" for entry in "xy"])
+
+    upsert(lake, [full(FeedEntry, source_id="a", entry_id="y", title="new")])
+
+    found = {(row.source_id, row.entry_id): row.title for row in lake.read(FeedEntry)}
+    assert len(found) == 4
+    assert [key for key, title in found.items() if title == "new"] == [("a", "y")]
+
+
+def test_one_transaction_may_store_the_same_key_twice(lake: Lake) -> None:
+    def work(transaction: Transaction) -> None:
+        transaction.upsert([article(1, title="first")])
+        transaction.upsert([article(1, title="second")])
+
+    lake.transact(work)
+
+    assert lake.read(RawArticle) == [article(1, title="second")]
+
+
+def test_rows_without_a_key_are_only_appended(lake: Lake) -> None:
+    poll = full(Poll)
+    lake.transact(lambda transaction: transaction.append([poll]))
+    lake.transact(lambda transaction: transaction.append([poll]))
+
+    assert lake.read(Poll) == [poll, poll]
+    with pytest.raises(ValueError, match="polls has no key"):
+        upsert(lake, [poll])
+
+
+def test_storing_nothing_makes_no_commit(lake: Lake) -> None:
+    before = lake.snapshot()
+
+    lake.transact(lambda transaction: (transaction.upsert([]), transaction.append([])))
+
+    assert lake.snapshot() == before
+    upsert(lake, [article(1)])
+    assert lake.snapshot() > before
+
+
+def test_a_transaction_that_fails_leaves_nothing_behind(lake: Lake) -> None:
+    upsert(lake, [article(1)])
+
+    def work(transaction: Transaction) -> None:
+        transaction.upsert([article(1, title="new"), article(2)])
+        transaction.append([full(Poll)] * MANY)
+        transaction.delete(RawArticle, desk=["govbr"])
+        raise RuntimeError("the work failed")
+
+    with pytest.raises(RuntimeError, match="the work failed"):
+        lake.transact(work)
+
+    assert (lake.read(RawArticle), lake.read(Poll)) == ([article(1)], [])
+    upsert(lake, [article(2)])
+    assert lake.read(RawArticle) == [article(1), article(2)]
+
+
+def test_a_transaction_reads_what_it_wrote_and_nobody_else_does(lake: Lake) -> None:
+    def work(transaction: Transaction) -> tuple[int, int]:
+        transaction.upsert([article(n) for n in range(MANY)])
+        return len(transaction.read(RawArticle)), len(lake.read(RawArticle))
+
+    assert lake.transact(work) == (MANY, 0)
+    assert len(lake.read(RawArticle)) == MANY
+
+
+def test_partitions_are_read_by_pairs_and_desk(lake: Lake) -> None:
+    rows = [
+        article(n, article_id=f"{desk}-{agency}-{day}", desk=desk, agency=agency, day=day)
+        for n, (desk, agency, day) in enumerate(
+            (desk, agency, DAY - timedelta(days=days))
+            for desk in ("govbr", "world")
+            for agency in ("mec", "mj", "ms")
+            for days in (0, 1, 40)
+        )
+    ]
+    upsert(lake, rows)
+    wanted = frozenset({("mec", DAY), ("ms", DAY - timedelta(days=40))})
+
+    found = lake.read(RawArticle, AgencyDays("govbr", wanted))
+
+    assert {(row.desk, row.agency, row.day) for row in found} == {("govbr", *pair) for pair in wanted}
+    assert lake.read(RawArticle, AgencyDays("govbr", frozenset())) == []
+    assert len(lake.read(RawArticle, AgencyDays("world", frozenset({("mj", DAY)})))) == 1
+
+
+def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
+    upsert(lake, [article(n, url_hash=f"{n % 5}", duplicate_of=f"{n}" if n % 2 else None) for n in range(40)])
+
+    def numbers(**isin: Any) -> list[int]:
+        return [int(row.article_id[-5:]) for row in lake.read(RawArticle, **isin)]
+
+    assert numbers(url_hash=["3"]) == list(range(3, 40, 5))
+    assert numbers(url_hash={"3", "4", "none"}) == [n for n in range(40) if n % 5 in (3, 4)]
+    assert numbers(url_hash=["3", "4"], duplicate_of=[None, "9"]) == [4, 8, 9, 14, 18, 24, 28, 34, 38]
+    assert numbers(url_hash=["3", "3"], duplicate_of=[None]) == [8, 18, 28, 38]
+    assert numbers(url_hash=[]) == []
+    assert numbers(url_hash=["nothing", "at all"]) == []
+
+
+def test_some_columns_come_in_the_order_asked_for(lake: Lake) -> None:
+    upsert(lake, [article(n) for n in (2, 1)])
+
+    frame = lake.frame(RawArticle, None, ("desk", "article_id"), desk=["govbr"])
+
+    assert frame.rows() == [("govbr", "mec-2026-11-20-00001"), ("govbr", "mec-2026-11-20-00002")]
+
+
+@pytest.mark.parametrize("wrong", [{"no_such": ["x"]}, {"tags": ["x"]}])
+def test_an_unknown_column_is_named(lake: Lake, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        lake.read(RawArticle, **wrong)
+    with pytest.raises(ValueError, match="no_such"):
+        lake.frame(RawArticle, None, ["no_such"])
+
+
+def test_rows_are_deleted_by_value_and_counted(lake: Lake) -> None:
+    upsert(lake, [article(n, agency=f"a{n % 3}") for n in range(30)])
+
+    assert lake.transact(lambda transaction: transaction.delete(RawArticle, agency=["a0", "a2"])) == 20
+    assert {row.agency for row in lake.read(RawArticle)} == {"a1"}
+    with pytest.raises(ValueError, match="say which rows"):
+        lake.transact(lambda transaction: transaction.delete(RawArticle))
+
+
+def test_sql_sees_the_tables_and_takes_parameters(lake: Lake) -> None:
+    upsert(lake, [article(n) for n in range(3)])
+
+    assert lake.query(
+        "SELECT count(*) AS n FROM raw_articles WHERE article_id > ?", ["mec-2026-11-20-00000"]
+    ).rows() == [(2,)]
+    with pytest.raises(LakeError, match="no_such_table"):
+        lake.query("FROM no_such_table")
+
+
+@pytest.mark.parametrize("batch_rows", [1, 10, 1000])
+def test_a_stream_yields_every_row_once_by_day(lake: Lake, batch_rows: int) -> None:
+    rows = [article(n, day=DAY - timedelta(days=n // 4)) for n in range(40)]
+    upsert(lake, rows)
+    expected = [row.article_id for row in sorted(rows, key=lambda row: row.article_id)]
+
+    frames = list(lake.stream(RawArticle, batch_rows=batch_rows, article_id=expected))
+
+    assert sorted(name for frame in frames for name in frame["article_id"]) == expected
+    days = [set(frame["day"]) for frame in frames]
+    assert all(max(one) < min(next_one) for one, next_one in itertools.pairwise(days))
+    assert max(len(frame) for frame in frames) <= max(batch_rows, 4)
+
+
+def test_a_stream_over_a_time_column_or_none_is_whole_too(lake: Lake) -> None:
+    made = datetime(2026, 11, 20, 23, 59, 59, 999999, tzinfo=UTC)
+    caches = [full(CachedEnrichment, input_hash=f"{n:03}", created_at=made + timedelta(hours=n)) for n in range(60)]
+    upsert(lake, caches)
+    upsert(lake, [full(SourceState)])
+
+    assert sum(len(frame) for frame in lake.stream(CachedEnrichment, batch_rows=10)) == 60
+    assert sum(len(frame) for frame in lake.stream(SourceState)) == 1
+    assert list(lake.stream(ArticleRevision)) == []
+
+
+def test_a_stream_does_not_see_what_is_written_meanwhile(lake: Lake) -> None:
+    upsert(lake, [article(n, day=DAY - timedelta(days=n)) for n in range(MANY)])
+    frames = lake.stream(RawArticle, batch_rows=1)
+    next(frames)
+
+    lake.transact(lambda transaction: transaction.delete(RawArticle, desk=["govbr"]))
+
+    assert len(list(frames)) == MANY - 1
+    assert lake.read(RawArticle) == []
+
+
+def test_threads_share_one_lake(lake: Lake) -> None:
+    upsert(lake, [article(1, attempts=0)])
+
+    def count_up() -> None:
+        for _ in range(5):
+            lake.transact(add_one)
+
+    def add_one(transaction: Transaction) -> None:
+        transaction.upsert([replace(row, attempts=row.attempts + 1) for row in transaction.read(RawArticle)])
+
+    run_side_by_side([count_up] * 3)
+
+    assert [row.attempts for row in lake.read(RawArticle)] == [15]
+
+
+def run_side_by_side(works: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_transaction_inside_a_transaction_is_refused_at_once(lake: Lake) -> None:
+    with pytest.raises(LakeError, match="inside another"):
+        lake.transact(lambda _: lake.transact(lambda _: None))
+
+    upsert(lake, [article(1)])
+
+
+def test_a_writer_who_waits_too_long_is_told_so(address: tuple[str, str]) -> None:
+    with Lake.open(*address) as first, Lake.open(*address, wait_s=0.2) as second:
+
+        def work(_: Transaction) -> None:
+            with pytest.raises(LakeError, match=r"more than 0\.2 s") as raised:
+                upsert(second, [article(1)])
+            assert raised.value.is_transient
+
+        first.transact(work)
+        upsert(second, [article(1)])
+
+        assert first.read(RawArticle) == [article(1)]

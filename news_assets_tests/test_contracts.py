@@ -1,0 +1,294 @@
+"""What every search backend has to do. A backend joins by one line in `SEARCH_BACKENDS`."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+
+SEARCH_BACKENDS: dict[str, Callable[[Path], SearchIndex]] = {
+    "sqlite": lambda folder: SqliteSearchIndex.open(folder / "search.sqlite"),
+}
+
+
+def document(number: int, title: str = "", text: str = "texto", **changes: object) -> SearchDocument:
+    valid = SearchDocument(
+        article_id=f"mec-{number}",
+        desk="govbr",
+        agency="mec",
+        agency_name="Ministério da Educação",
+        day=date(2026, 1, number % 28 + 1),
+        url=f"https://example.org/{number}",
+        title=title,
+        text=text,
+        language="pt-BR",
+        published_ts=1_767_225_600 + number,
+        document_hash=f"hash-{number}",
+    )
+    return replace(valid, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=SEARCH_BACKENDS)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SearchIndex]:
+    opened = SEARCH_BACKENDS[request.param](tmp_path)
+    yield opened
+    if isinstance(opened, SqliteSearchIndex):
+        opened.close()
+
+
+def ids(answer: SearchAnswer) -> list[str]:
+    return [hit.article_id for hit in answer.hits]
+
+
+def found(index: SearchIndex, text: str, **filters: object) -> list[str]:
+    return ids(index.search(SearchQuery(text=text, mode="keyword", **filters)))  # type: ignore[arg-type]
+
+
+def test_an_empty_index_answers_every_query_with_nothing(index: SearchIndex) -> None:
+    answer = index.search(SearchQuery(text="educação", vector=(1.0, 0.0)))
+    nothing = {"agency": {}, "theme": {}, "language": {}, "month": {}}
+    assert (answer.hits, answer.found, answer.facets) == ((), 0, nothing)
+
+
+def test_the_same_document_twice_is_one_document(index: SearchIndex) -> None:
+    one = document(1, "Eleições")
+    assert (index.upsert([one]), index.upsert([one]), index.upsert([one, one])) == ({}, {}, {})
+    assert (index.count(), index.hashes("govbr"), index.hashes("other")) == (1, {"mec-1": "hash-1"}, {})
+
+
+def test_a_changed_document_is_found_by_its_new_words_only(index: SearchIndex) -> None:
+    index.upsert([document(1, "vacinas")])
+    index.upsert([document(1, "estradas", document_hash="other")])
+    assert (found(index, "vacinas"), found(index, "estradas"), index.count()) == ([], ["mec-1"], 1)
+
+
+def test_a_deleted_document_is_gone_and_an_unknown_id_is_no_error(index: SearchIndex) -> None:
+    index.upsert([document(1, "vacinas"), document(2, "vacinas")])
+    index.delete(["mec-1", "unknown"])
+    index.delete(["mec-1"])
+    assert (found(index, "vacinas"), index.count(), index.hashes("govbr")) == (["mec-2"], 1, {"mec-2": "hash-2"})
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Eleições municipais", "eleicao"),
+        ("Eleição municipal", "ELEIÇÕES"),
+        ("Reforma da educação", "educacao"),
+        ("Reforma da educacao", "educação"),
+        ("Cidadãos em festa", "cidadão"),
+        ("Vacinação no país", "vacinaçao"),
+        ("Programa de bolsas", "bolsa"),
+        ("Campanha nacional", "campnha"),
+        ("Campanha nacional", "camapnha"),
+        ("Campanha nacional", "camppanha"),
+        ("Campanha nacional", "canpanha"),
+    ],
+)
+def test_accents_endings_and_one_typing_mistake_are_forgiven(index: SearchIndex, written: str, asked: str) -> None:
+    index.upsert([document(1, written), document(2, "Outra notícia")])
+    assert found(index, asked) == ["mec-1"]
+
+
+def test_short_words_and_two_mistakes_are_not_corrected(index: SearchIndex) -> None:
+    index.upsert([document(1, "Paz e campanha")])
+    assert (found(index, "pax"), found(index, "canpamha")) == ([], [])
+
+
+def test_each_document_is_stemmed_in_its_own_language(index: SearchIndex) -> None:
+    index.upsert([document(1, "Vaccines arriving", language="en"), document(2, "Vacinas chegando")])
+    assert (found(index, "vaccine arrives"), found(index, "vacina")) == (["mec-1"], ["mec-2"])
+
+
+def test_documents_with_every_word_come_first_and_others_follow_only_when_these_are_few(index: SearchIndex) -> None:
+    index.upsert([document(1, "vacina"), document(2, "vacina para idosos"), document(3, "estradas")])
+    assert found(index, "vacina idosos")[0] == "mec-2"
+    assert set(found(index, "vacina idosos")) == {"mec-1", "mec-2"}
+    index.upsert([document(n, "vacina para idosos") for n in range(10, 25)])
+    assert "mec-1" not in found(index, "vacina idosos", limit=50)
+
+
+def test_a_word_in_the_title_counts_more_and_the_newer_of_equals_comes_first(index: SearchIndex) -> None:
+    index.upsert(
+        [document(1, "Nota", "vacina e nota"), document(2, "Vacina", "e nota"), document(3, "Vacina", "e nota")]
+    )
+    assert found(index, "vacina") == ["mec-3", "mec-2", "mec-1"]
+
+
+def test_quoted_words_must_stand_together_and_a_minus_excludes(index: SearchIndex) -> None:
+    index.upsert([document(1, "Ensino superior"), document(2, "Superior ao ensino"), document(3, "Ensino médio")])
+    assert found(index, '"ensino superior"') == ["mec-1"]
+    assert set(found(index, "ensino -superior")) == {"mec-3"}
+
+
+def test_an_empty_query_lists_the_newest(index: SearchIndex) -> None:
+    index.upsert([document(n) for n in (2, 3, 1)])
+    answer = index.search(SearchQuery(text="  ", limit=2))
+    assert (ids(answer), answer.found) == (["mec-3", "mec-2"], 3)
+
+
+def test_pages_follow_each_other_without_gap_or_repetition(index: SearchIndex) -> None:
+    index.upsert([document(n, "vacina " * (n % 5 + 1)) for n in range(1, 26)])
+    pages = [found(index, "vacina", limit=10, offset=offset) for offset in (0, 10, 20, 30)]
+    assert [hit for page in pages for hit in page] == found(index, "vacina", limit=100)
+    assert [len(page) for page in pages] == [10, 10, 5, 0]
+
+
+FILTERED = [
+    document(1, "vacina"),
+    document(2, "vacina", desk="world", agency="bbc", language="en", theme_path=("02",), day=date(2026, 2, 3)),
+    document(3, "vacina", agency="ms", theme_path=("01", "01.02"), theme_code="01.02", day=date(2025, 12, 31)),
+]
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"desk": "world"}, {"mec-2"}),
+        ({"agency": "ms"}, {"mec-3"}),
+        ({"agency": "unknown"}, set()),
+        ({"theme": "01"}, {"mec-3"}),
+        ({"theme": "01.02"}, {"mec-3"}),
+        ({"theme": "0"}, set()),
+        ({"language": "pt"}, {"mec-1", "mec-3"}),
+        ({"from_day": date(2026, 1, 1)}, {"mec-1", "mec-2"}),
+        ({"to_day": date(2025, 12, 31)}, {"mec-3"}),
+        ({"from_day": date(2026, 1, 2), "to_day": date(2026, 1, 2)}, {"mec-1"}),
+    ],
+)
+def test_filters_hold_in_every_mode(
+    index: SearchIndex, mode: str, filters: dict[str, object], expected: set[str]
+) -> None:
+    index.upsert([replace(one, vector=(1.0, 0.0)) for one in FILTERED])
+    answer = index.search(SearchQuery(text="vacina", mode=mode, vector=(1.0, 0.1), **filters))  # type: ignore[arg-type]
+    assert (set(ids(answer)), answer.found) == (expected, len(expected))
+
+
+def test_facets_count_every_match_and_not_only_the_page(index: SearchIndex) -> None:
+    index.upsert(FILTERED)
+    assert index.search(SearchQuery(text="vacina", mode="keyword", limit=1)).facets == {
+        "agency": {"bbc": 1, "mec": 1, "ms": 1},
+        "theme": {"01": 1, "01.02": 1, "02": 1},
+        "language": {"pt-BR": 2, "en": 1},
+        "month": {"2026-02": 1, "2026-01": 1, "2025-12": 1},
+    }
+
+
+def test_duplicates_are_one_hit_the_original_and_count_once(index: SearchIndex) -> None:
+    index.upsert(
+        [
+            document(1, "vacina vacina vacina", duplicate_of="mec-2"),
+            document(2, "vacina e outras coisas"),
+            document(3, "vacina", text_hash="same"),
+            document(4, "vacina", text_hash="same"),
+        ]
+    )
+    answer = index.search(SearchQuery(text="vacina", mode="keyword"))
+    assert (set(ids(answer)), answer.found, answer.facets["agency"]) == ({"mec-2", "mec-3"}, 2, {"mec": 4})
+    index.delete(["mec-2"])
+    assert set(found(index, "vacina")) == {"mec-1", "mec-3"}
+
+
+def test_the_nearest_vectors_come_first_and_what_has_none_is_found_by_its_words(index: SearchIndex) -> None:
+    index.upsert(
+        [
+            document(1, "vacina", vector=(1.0, 0.0, 0.0)),
+            document(2, "estrada", vector=(0.8, 0.6, 0.0)),
+            document(3, "campanha de vacina"),
+        ]
+    )
+    near = index.search(SearchQuery(text="", mode="vector", vector=(0.0, 2.0, 0.0)))
+    assert (ids(near), [round(hit.score, 2) for hit in near.hits]) == (["mec-2", "mec-1"], [0.6, 0.0])
+    assert set(ids(index.search(SearchQuery(text="vacina", vector=(0.8, 0.6, 0.0))))) == {"mec-1", "mec-2", "mec-3"}
+
+
+def test_a_vector_of_another_length_is_an_error_that_names_both(index: SearchIndex) -> None:
+    index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
+    with pytest.raises(IndexingError, match=r"2 dimensions.* 3"):
+        index.search(SearchQuery(text="", mode="vector", vector=(1.0, 0.0)))
+
+
+def test_a_refused_document_has_a_reason_and_its_neighbours_are_stored(index: SearchIndex) -> None:
+    index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
+    refused = index.upsert(
+        [
+            document(2, vector=(1.0, 0.0)),
+            document(3, vector=(float("nan"), 0.0, 1.0)),
+            document(4, vector=(0.0, 0.0, 0.0)),
+            document(5, article_id=" "),
+            document(6, vector=(0.0, 1.0, 0.0)),
+        ]
+    )
+    assert set(refused) == {"mec-2", "mec-3", "mec-4", " "}
+    assert "2" in refused["mec-2"]
+    assert "3" in refused["mec-2"]
+    assert set(index.hashes("govbr")) == {"mec-1", "mec-6"}
+
+
+def test_a_snippet_marks_what_matched_and_escapes_the_rest(index: SearchIndex) -> None:
+    index.upsert([document(1, "Nota", "O <b>TSE</b> & as eleições; a Educação <script>alert(1)</script>")])
+    for asked in ("eleicao educacao", "elieção eduacção"):
+        (hit,) = index.search(SearchQuery(text=asked, mode="keyword")).hits
+        assert hit.snippet == (
+            "O &lt;b&gt;TSE&lt;/b&gt; &amp; as <mark>eleições</mark>; a <mark>Educação</mark> "
+            "&lt;script&gt;alert(1)&lt;/script&gt;"
+        )
+
+
+HOSTILE = [
+    "\x00",
+    "\ud800",
+    "'",
+    '"',
+    '""',
+    '"""',
+    '"abc',
+    "AND",
+    "a AND OR NOT",
+    "NEAR(a b)",
+    "title:a",
+    "*",
+    "a*",
+    "-",
+    "--",
+    "-a",
+    '-"a b"',
+    "(((",
+    "^a",
+    "{a b}",
+    "\\",
+    "%",
+    "_",
+    "\U0001f600",
+    "a\nb\tc",
+    "' OR 1=1 --",
+    "\u65e5\u672c",
+    "\xdf",
+    "<mark>",
+    "a" * 10_000,
+    "a " * 5_000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_any_text_is_a_query(index: SearchIndex, text: str) -> None:
+    index.upsert([document(1, "vacina a abc", vector=(1.0, 0.0)), document(2, text, text * 2)])
+    for mode in ("keyword", "hybrid"):
+        index.search(SearchQuery(text=text, mode=mode, vector=(0.0, 1.0)))  # type: ignore[arg-type]
+    assert index.count() == 2
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=60))
+def test_no_text_raises_and_no_snippet_lets_markup_through(index: SearchIndex, text: str) -> None:
+    index.upsert([document(1, text, f"<i>{text}</i>", document_hash="")])
+    for hit in index.search(SearchQuery(text=text, mode="keyword")).hits:
+        assert "<" not in hit.snippet.replace("<mark>", "").replace("</mark>", "")

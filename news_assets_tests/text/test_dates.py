@@ -1,0 +1,103 @@
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from news_assets.text.dates import day_of, parse_date
+
+SAO_PAULO = "America/Sao_Paulo"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tue, 08 Sep 2026 14:30:00 -0300",
+        "Fri, 08 Sep 2026 14:30 -0300",  # not a Friday
+        "8 Sep 26 17:30 GMT",
+        "Tue, 08 Sep 2026 14:30:00 BRT",
+        "Tue, 08 Sep 2026 12:30:00 EST",
+        "Tue, 08 Sep 2026 14:30:00 GMT-03:00",
+        "Tue, 08 Sep 2026 17:30:00 +0000 (UTC)",
+        "Tue Sep  8 14:30:00 2026",
+        "Tue, Sep 08 2026 02:30:00 PM",
+        "September 8th, 2026 2:30 pm",
+        "2026-09-08T14:30:00-03:00",
+        "2026-09-08T17:30:00.1234567Z",
+        "2026-09-08T14:30",
+        "2026-09-08 14:30:00 -0300",
+        "2026/9/8 14:30:00",
+        "20260908T173000Z",
+        "1788888600",
+        "1788888600000",
+        "08/09/2026 14h30",
+        "08/09/2026 às 14h30min",
+        "08.09.26, 14:30",
+        "Publicado em 08/09/2026 14h30 - Atualizado em 09/09/2026 10h00",
+        "8 de setembro de 2026, 14h30",
+        "ter, 08 set 2026 14:30:00 -0300",
+        "8 août 2026 à 14h30".replace("août", "septembre"),
+    ],
+)
+def test_one_moment_is_read_in_all_its_forms(text: str) -> None:
+    assert parse_date(text, SAO_PAULO) == datetime(2026, 9, 8, 17, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["2026-09-08", "08/09/2026", "8 de setembro de 2026", "Tue, 08 Sep 2026", "20260908"])
+def test_a_date_without_a_time_is_midnight_of_the_source(text: str) -> None:
+    assert parse_date(text, SAO_PAULO) == datetime(2026, 9, 8, 3, tzinfo=UTC)
+
+
+def test_day_and_month_change_places_in_the_united_states_only() -> None:
+    assert parse_date("08/09/2026", "America/New_York") == datetime(2026, 8, 9, 4, tzinfo=UTC)
+    assert parse_date("08/09/2026", "Europe/Lisbon") == datetime(2026, 9, 7, 23, tzinfo=UTC)
+    assert parse_date("12/31/2026", SAO_PAULO) == datetime(2026, 12, 31, 3, tzinfo=UTC)
+
+
+def test_a_zone_name_with_two_meanings_is_that_of_the_source() -> None:
+    assert parse_date("8 Sep 2026 14:30 CST", "Asia/Shanghai") == datetime(2026, 9, 8, 6, 30, tzinfo=UTC)
+    assert parse_date("8 Sep 2026 14:30 CST", "UTC") == datetime(2026, 9, 8, 20, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "ontem à noite",
+        "Monday",
+        "10:30",
+        "2026",
+        "2026-09",
+        "Wed, 31 Feb 2026 10:00:00 GMT",
+        "2026-09-08T25:00:00Z",
+        "Mon, 01 Jan 0000 00:00:00 GMT",
+        "0001-01-01T00:00:00Z",
+        "Wed, 30 Nov -0001 00:00:00 +0000",
+        "0000-00-00 00:00:00",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "8 Sep 2026 " * 50,
+    ],
+)
+def test_what_names_no_day_is_none(text: str | None) -> None:
+    assert parse_date(text, SAO_PAULO) is None
+
+
+@given(
+    st.one_of(st.text(max_size=130), st.from_regex(r"[0-9a-zA-Z:/ ,.+-]{0,40}")),
+    st.sampled_from([SAO_PAULO, "No/Such"]),
+)
+def test_a_date_is_aware_utc_or_none_for_any_text(text: str, timezone: str) -> None:
+    at = parse_date(text, timezone)
+    assert at is None or at.tzinfo is UTC
+
+
+@given(st.datetimes(datetime(1971, 1, 1), datetime(2099, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - bounds
+def test_iso_text_is_read_back_to_the_second(at: datetime) -> None:
+    assert parse_date(at.isoformat(), SAO_PAULO) == at.replace(microsecond=0)
+
+
+def test_the_day_is_that_of_the_zone() -> None:
+    at = datetime(2026, 9, 9, 2, 0, tzinfo=UTC)
+    assert (day_of(at, SAO_PAULO), day_of(at, "UTC")) == (date(2026, 9, 8), date(2026, 9, 9))

@@ -1,0 +1,48 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from news_assets.text.html import plain_text, sanitize
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>um</p><p>dois</p>", "um dois"),
+        ("a<br>b<b>c</b>", "a bc"),
+        ("Café &amp; p&atilde;o", "Café & pão"),
+        ("Caf&amp;eacute;", "Café"),
+        ("&lt;b&gt;forte&lt;/b&gt;", "forte"),
+        ("AT&T, R&D", "AT&T, R&D"),
+        ("3 < 4 & 5 > 2", "3 < 4 & 5 > 2"),
+        ("List<String> em Java", "List<String> em Java"),
+        ("<script>x()</script>ok<style>p{}</style>", "ok"),
+        ("<!-- nota -->ok", "ok"),
+        (" a \n\t b\u200b\x00 ", "a b"),
+        ("", ""),
+    ],
+)
+def test_markup_becomes_one_line_of_text(markup: str, text: str) -> None:
+    assert plain_text(markup) == text
+
+
+def test_what_is_unsafe_is_dropped_and_the_rest_stays() -> None:
+    markup = '<p onclick=x>a<script>b</script><a href="javascript:c">d</a><iframe src=e></iframe><b>f</b></p>'
+    assert sanitize(markup) == '<p>a<a rel="noopener noreferrer">d</a><b>f</b></p>'
+
+
+def test_relative_links_are_made_absolute_where_a_base_is_given() -> None:
+    assert sanitize('<img src="/i.png">', "https://a.org/n/") == '<img src="https://a.org/i.png">'
+
+
+@given(st.text())
+def test_no_text_makes_either_raise_or_leave_a_script(markup: str) -> None:
+    assert "<script" not in sanitize(markup + "<script>x</script>" + plain_text(markup))
+
+
+def test_deep_nesting_takes_bounded_time() -> None:
+    started = time.perf_counter()
+    plain_text("<div>" * 200_000)
+    assert time.perf_counter() - started < 5

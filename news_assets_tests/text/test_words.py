@@ -1,0 +1,82 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from news_assets.text.words import fold, stem, stems, stopwords, word_spans, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("São Paulo: 1.500 d'água", ["são", "paulo", "1", "500", "d", "água"]),
+        ("guarda-chuva snake_case", ["guarda", "chuva", "snake", "case"]),
+        ("Sa\u0303o", ["são"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("日本のnews", ["日", "本", "の", "news"]),
+        ("… — !", []),
+    ],
+)
+def test_words_are_lower_cased_letters_and_digits(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AÇÃO é ñandú", "ACAO e nandu"),
+        ("straße", "strasse"),
+        ("ﬁm", "fim"),
+        ("й हिन्दी", "й हिन्दी"),
+        ("plain", "plain"),
+    ],
+)
+def test_folding_takes_the_marks_of_latin_letters_only(text: str, expected: str) -> None:
+    assert fold(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "forms"),
+    [
+        ("pt-BR", "eleição eleições eleicao eleicoes Eleições"),
+        ("pt", "educação educacao educações"),
+        ("pt", "cidadão cidadãos cidadao cidadaos"),
+        ("pt", "alemão alemães"),
+        ("pt", "possível possíveis possivel possiveis"),
+        ("pt", "ciência ciências ciencia"),
+        ("es", "elección elecciones eleccion"),
+        ("en", "election elections"),
+    ],
+)
+def test_forms_of_a_word_meet_with_and_without_accents(language: str, forms: str) -> None:
+    assert len(set(stems(forms, language))) == 1
+
+
+def test_other_words_stay_apart() -> None:
+    assert len(set(stems("eleição educação eletricidade", "pt"))) == 3
+    assert stems("aos caos ao", "pt") == ["aos", "caos", "ao"]
+
+
+def test_without_a_language_words_are_only_folded() -> None:
+    assert stems("Eleições municipais", None) == stems("Eleições municipais", "xx") == ["eleicoes", "municipais"]
+
+
+def test_stop_words_are_known_by_language_and_an_unknown_one_has_none() -> None:
+    assert {"não", "para"} < stopwords("pt-BR")
+    assert "the" in stopwords("en")
+    assert "también" in stopwords("es")
+    assert stopwords(None) == stopwords("xx") == frozenset()
+
+
+@given(st.text(), st.sampled_from(["pt", "en", "es", "fr", "tr", "ru", None]))
+def test_stems_are_one_for_each_word_and_the_same_for_folded_words(text: str, language: str | None) -> None:
+    found = stems(text, language)
+    assert len(found) == len(words(text))
+    assert all(stem(fold(word), language) == one for word, one in zip(words(text), found, strict=True))
+
+
+@given(st.text())
+def test_spans_are_the_words_where_they_stand(text: str) -> None:
+    text = unicodedata.normalize("NFC", text)
+    assert all(text[start:end].lower() == word for word, start, end in word_spans(text))
