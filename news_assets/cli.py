@@ -102,7 +102,7 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:
-        _complain(2, f"{error.format_message()}; see news-assets --help")
+        _complain(2, f"{error.format_message().rstrip('.')}; see news-assets --help")
     except NewsAssetsError as error:
         _complain(1, str(error))
     except BrokenPipeError:

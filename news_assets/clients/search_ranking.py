@@ -15,7 +15,7 @@ from news_assets.clients.search_table import Bools
 from news_assets.clients.search_terms import Int64s
 
 K1 = 1.5
-B = 0.6  # of three sets of queries, all three are within .002 nDCG@10 of their best here
+B = 0.6
 ENOUGH_MATCHES = 10  # with fewer documents that have every word, those that have some are listed as well
 MIN_SHARE = 0.1  # of the words' weight (idf) that a document with only some of them must have; .3 lost recall@100
 RRF_K = 60  # Cormack, Clarke, Büttcher 2009: reciprocal rank fusion

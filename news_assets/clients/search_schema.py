@@ -15,8 +15,8 @@ beside this one:
 
 `n` is the document's number, given in the order of commits and never given twice: a changed document gets a new one.
 
-SQLite's own FTS5 is not used: with 100,000 documents it needs 40 ms to hand over the matches of a common word and
-100 ms and more to rank them, against less than 2 ms for arrays of numbers.
+SQLite's own FTS5 is not used: with 30,000 documents it needs 12 to 14 ms only to hand over the matches of a common
+word, before they are counted by facet and ranked; arrays of numbers are counted where they lie.
 """
 
 import sqlite3

@@ -1,5 +1,6 @@
 """The command `search`: one question to the index, answered as a table or as JSON."""
 
+import html
 import re
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -68,11 +69,12 @@ def show(answer: SearchAnswer, text: str) -> None:
     """Print the answer as a table with its facets."""
     console = Console()
     table = Table(title=f"{answer.found} found for “{escape(text)}” in {answer.took_ms:.1f} ms", title_justify="left")
-    for column in ("day", "agency", "theme", "article"):
-        table.add_column(column, no_wrap=column != "article")
-    for hit in answer.hits:
-        body = f"[bold]{escape(hit.title)}[/bold]\n{_marked(hit.snippet)}\n[dim]{escape(hit.url)}[/dim]"
-        table.add_row(hit.day.isoformat(), hit.agency, hit.theme_code or "-", body, end_section=True)
+    table.add_column("", justify="right")
+    table.add_column("article")
+    for number, hit in enumerate(answer.hits, start=1):
+        about = " · ".join(filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code)))
+        lines = (f"[bold]{escape(hit.title)}[/bold]", f"[dim]{about}[/dim]", _marked(hit.snippet), escape(hit.url))
+        table.add_row(str(number), "\n".join(lines), end_section=True)
     console.print(table)
     for name, counts in answer.facets.items():
         top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
@@ -81,8 +83,6 @@ def show(answer: SearchAnswer, text: str) -> None:
 
 def _marked(snippet: str) -> str:
     """Return a snippet's HTML as terminal markup."""
-    import html
-
     parts = re.split(r"<mark>(.*?)</mark>", snippet)
     shown = [escape(html.unescape(part)) for part in parts]
     return "".join(f"[yellow]{part}[/yellow]" if n % 2 else part for n, part in enumerate(shown))

@@ -20,10 +20,10 @@ _EXTRACTED = (
 
 def parse_feed() -> None:
     """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
-    from news_assets.sources.feed import parse
+    from news_assets.sources.feed import read
 
     def answer(item: Item) -> Item:
-        listing = parse(_page_of(item), _source_of(item))
+        listing = read(_page_of(item), _source_of(item))
         return {
             "id": item["id"],
             "title": listing.title,
@@ -38,7 +38,7 @@ def parse_feed() -> None:
 def _entry(entry: ListedEntry) -> Item:
     return {
         "entry_id": entry.entry_id,
-        "url": entry.url,
+        "url": entry.url or None,
         "title": entry.title,
         "published_at": entry.published_at,
         "updated_at": entry.updated_at,

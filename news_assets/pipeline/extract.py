@@ -26,6 +26,7 @@ __all__ = ["MIN_TEXT_CHARS", "article_row", "extract", "revision_of"]
 
 MIN_TEXT_CHARS = 60  # a note of two short sentences is an article where the page says that it is one
 MIN_UNSTATED_CHARS = 100  # where the page does not say so: shorter is a menu, a teaser or an error message
+PROSE_LINE_CHARS = 150
 SHORT_TEXT_CHARS = 250  # below, trafilatura's slower cascade is asked as well
 MAX_HTML_CHARS = 2_000_000  # without scripts and styles; the largest article pages seen have 0.9 million
 MAX_ELEMENTS = 20_000  # four times the largest article page seen; trafilatura takes 0.1 ms and more for each
@@ -100,15 +101,20 @@ def _refused(article: ExtractedArticle, refusal: Refusal) -> ExtractedArticle:
 
 
 def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
-    is_article = metadata.is_stated_article or metadata.article_type or metadata.published_at
-    is_article = is_article or tree.find(".//article") is not None
+    states = (metadata.is_stated_article, metadata.article_type, metadata.published_at)
+    is_article = any(states) or tree.find(".//article") is not None
     if len(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
         if target := forwards_to(tree):
             return "failed", f"only forwards to {target}"
         return "failed", f"too little text: {len(text)} characters"
-    if is_home(page.final_url) and not (metadata.article_type or metadata.published_at):
+    if is_home(page.final_url) and not is_article and not _is_prose(text):
         return "skipped", "home page, no article"
     return None
+
+
+def _is_prose(text: str) -> bool:
+    """Whether half the text stands in lines as long as sentences are: teasers and menus are shorter."""
+    return 2 * sum(len(line) for line in text.splitlines() if len(line) > PROSE_LINE_CHARS) >= len(text)
 
 
 def _language_of(text: str, stated: str | None, usual: str | None) -> str | None:

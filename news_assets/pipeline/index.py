@@ -23,13 +23,6 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1(?!
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedDocument(SearchDocument):
-    """A document with the trace of the poll that found its article, which goes into the receipt only."""
-
-    trace_id: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class IndexChanges:
     """What changed: receipts to store, ids whose document and receipt are gone."""
@@ -43,7 +36,7 @@ def build_documents(
     enriched: Mapping[str, EnrichedArticle],
     embeddings: Mapping[str, ArticleEmbedding],
     agency_names: Mapping[str, str],
-) -> list[TracedDocument]:
+) -> list[SearchDocument]:
     """Return a document for each article that has a text.
 
     One that is not enriched or embedded, or whose enrichment or embedding failed, is found by its words alone.
@@ -70,8 +63,8 @@ def _document(
     enriched: EnrichedArticle | None,
     embedding: ArticleEmbedding | None,
     agency_names: Mapping[str, str],
-) -> TracedDocument:
-    document = TracedDocument(
+) -> SearchDocument:
+    document = SearchDocument(
         article_id=article.article_id,
         desk=article.desk,
         agency=article.agency,
@@ -98,7 +91,7 @@ def _document(
     return replace(document, document_hash=_document_hash(document, embedding))
 
 
-def _document_hash(document: TracedDocument, embedding: ArticleEmbedding | None) -> str:
+def _document_hash(document: SearchDocument, embedding: ArticleEmbedding | None) -> str:
     """Return the SHA-256 of everything a document says; the vector by what it was made from, its floats may differ."""
     content = asdict(replace(document, vector=None, document_hash="", trace_id=""))
     content["vector"] = [embedding.model, embedding.input_hash] if embedding else None
@@ -115,7 +108,7 @@ def without_markdown(text: str) -> str:
 
 
 def index_documents(
-    documents: Sequence[TracedDocument], receipts: Mapping[str, IndexedDocument], index: SearchIndex, now: datetime
+    documents: Sequence[SearchDocument], receipts: Mapping[str, IndexedDocument], index: SearchIndex, now: datetime
 ) -> IndexChanges:
     """Send what the receipts do not have, delete what is no longer there, and return what to store.
 
@@ -135,7 +128,7 @@ def index_documents(
     return IndexChanges(tuple(_differing(made, receipts)), tuple(deleted))
 
 
-def _is_indexed(document: TracedDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
+def _is_indexed(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
     receipt = receipts.get(document.article_id)
     return receipt is not None and receipt.outcome == "ok" and receipt.document_hash == document.document_hash
 
@@ -148,7 +141,7 @@ def _differing(made: Iterable[IndexedDocument], stored: Mapping[str, IndexedDocu
             yield receipt
 
 
-def _receipt(document: TracedDocument, reason: str | None, now: datetime) -> IndexedDocument:
+def _receipt(document: SearchDocument, reason: str | None, now: datetime) -> IndexedDocument:
     return IndexedDocument(
         article_id=document.article_id,
         desk=document.desk,

@@ -156,11 +156,12 @@ def _answered_state(
         else _first_interval(source)
     )
     is_fixed = source.every_minutes is not None
+    is_whole = polled.listing is None or polled.listing.is_whole
     return SourceState(
         **_identity(source),
-        etag=page.validators.etag,
-        last_modified=page.validators.last_modified,
-        document_hash=state.document_hash if page.is_unchanged and state else document_hash(page),
+        etag=page.validators.etag if is_whole else None,
+        last_modified=page.validators.last_modified if is_whole else None,
+        document_hash=_stored_hash(state, page) if is_whole else None,
         last_polled_at=now,
         last_new_at=now if changes.new_count else last_new_at,
         next_poll_at=next_poll_at(
@@ -174,6 +175,10 @@ def _answered_state(
         last_outcome=polled.outcome,
         last_reason=None,
     )
+
+
+def _stored_hash(state: SourceState | None, page: Page) -> str | None:
+    return state.document_hash if page.is_unchanged and state else document_hash(page)
 
 
 def _first_interval(source: Source) -> float:

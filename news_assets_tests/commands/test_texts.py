@@ -1,0 +1,134 @@
+"""The commands that read JSON lines, run as a person runs them."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = """<html lang="en"><head><title>Council keeps the night buses</title>
+<link rel="canonical" href="https://example.org/buses"></head><body><nav><a href="/">Home</a></nav><article>
+<h1>Council keeps the night buses</h1>
+<p>The city council voted on Tuesday to keep the night buses running for another year, after four hours of debate.</p>
+<p>The three lines carry nurses, bakers and factory workers between midnight and five in the morning, every day.</p>
+<p>Under the compromise, the subsidy falls by a fifth and the last departures on Sundays are dropped until spring.</p>
+</article></body></html>"""
+
+FEED = """<rss version="2.0"><channel><title>Gazeta</title><language>pt-BR</language>
+<item><title>Eleições</title><link>https://example.org/eleicoes</link><guid>1</guid>
+<pubDate>Thu, 19 Nov 2026 08:00:00 -0300</pubDate></item></channel></rss>"""
+
+
+def run(*arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from news_assets.cli import main; main()", *arguments]
+    return subprocess.run(command, input=lines, capture_output=True, text=True)
+
+
+def answers(command: str, *items: Any) -> list[Any]:
+    """Return the lines a command writes for these items; a string is sent as it is."""
+    lines = "\n".join(item if isinstance(item, str) else json.dumps(item) for item in items)
+    done = run(command, lines=lines)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_extract_answers_each_page_and_states_what_it_cannot_read(tmp_path: Path) -> None:
+    (tmp_path / "a.html.gz").write_bytes(gzip.compress(PAGE.encode()))
+    (tmp_path / "b.html").write_bytes(b"")
+    found, empty, missing, broken, incomplete = answers(
+        "extract",
+        {"id": 1, "path": str(tmp_path / "a.html.gz"), "url": "https://example.org/buses?utm_source=x"},
+        {"id": 2, "path": str(tmp_path / "b.html"), "url": "https://example.org/b"},
+        {"id": 3, "path": str(tmp_path / "c.html"), "url": "https://example.org/c"},
+        "{not json",
+        {"id": 5},
+    )
+    assert (found["id"], found["outcome"], found["canonical_url"]) == (1, "ok", "https://example.org/buses")
+    assert found["title"] == "Council keeps the night buses"
+    assert "four hours of debate" in found["text"]
+    assert "Home" not in found["text"]
+    assert (empty["id"], empty["text"], bool(empty["reason"])) == (2, None, True)
+    assert missing["id"] == 3
+    assert "No such file" in missing["error"]
+    assert broken["error"].startswith("line 4: not JSON")
+    assert incomplete == {"id": 5, "error": "line 5: path missing"}
+
+
+def test_parse_feed_gives_the_entries(tmp_path: Path) -> None:
+    (tmp_path / "feed.xml").write_text(FEED)
+    (tmp_path / "page.html").write_text(PAGE)
+    feed, page = answers(
+        "parse-feed",
+        {"id": "f", "path": str(tmp_path / "feed.xml"), "url": "https://example.org/feed.xml"},
+        {"id": "p", "path": str(tmp_path / "page.html"), "url": "https://example.org/feed.xml"},
+    )
+    assert feed == {
+        "id": "f",
+        "title": "Gazeta",
+        "language": "pt-BR",
+        "entries": [
+            {
+                "entry_id": "1",
+                "url": "https://example.org/eleicoes",
+                "title": "Eleições",
+                "published_at": "2026-11-19T11:00:00+00:00",
+                "updated_at": None,
+                "authors": [],
+                "summary": None,
+                "categories": [],
+            }
+        ],
+        "problems": [],
+    }
+    assert page["id"] == "p"
+    assert page["error"]
+
+
+def test_canonical_url_answers_line_by_line() -> None:
+    done = run("canonical-url", lines="https://Example.org/a?utm_source=x&b=1#top\nno address\n")
+    assert done.stdout.splitlines() == ["https://example.org/a?b=1", "no address"]
+
+
+def test_dedupe_finds_the_copy_and_not_the_neighbour() -> None:
+    text = "The three lines carry nurses, bakers and factory workers between midnight and five, every day of the year."
+    other = "Reservoir levels recover after the wettest October in twelve years, the water company said on Friday."
+    first, copy, neighbour = answers(
+        "dedupe",
+        {"id": "a", "url": "https://one.example/a", "title": "Buses", "text": text, "language": "en"},
+        {"id": "b", "url": "https://two.example/b", "title": "Buses", "text": text.upper(), "language": "en"},
+        {"id": "c", "url": "https://two.example/c", "title": "Water", "text": other, "language": "en"},
+    )
+    assert (first["duplicate_of"], copy["duplicate_of"], neighbour["duplicate_of"]) == (None, "a", None)
+
+
+def test_classify_gives_a_theme_or_abstains() -> None:
+    vaccine, nothing = answers(
+        "classify",
+        {"id": 1, "title": "Vacinação contra a gripe", "text": "A vacina chega aos postos de saúde.", "language": "pt"},
+        {"id": 2, "title": "", "text": "xyzzy", "language": "en"},
+    )
+    assert vaccine["theme_path"][0] == "health"
+    assert vaccine["enricher"] == "local"
+    assert (nothing["theme_code"], nothing["theme_path"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("search", "x", "--mode", "guess"), "guess"),
+        (("search", "x", "--limit", "0"), "--limit"),
+        (("nonsense",), "nonsense"),
+        (("search",), "query"),
+        (("export", "raw_articles", "--format", "xml"), "xml"),
+        (("export", "raw_articles", "--from", "yesterday"), "yesterday"),
+    ],
+)
+def test_bad_usage_exits_2_with_one_line(arguments: tuple[str, ...], complaint: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("news-assets: ")
+    assert complaint in line
