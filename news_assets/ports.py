@@ -189,6 +189,10 @@ class SearchIndex(Protocol):
 
     backend: str
 
+    def vector_dim(self) -> int | None:
+        """Return the length of the stored vectors; None where there are none yet."""
+        ...
+
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         """Store documents; return {article_id: reason} for those that were refused. Raises IndexingError."""
         ...

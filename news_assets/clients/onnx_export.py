@@ -166,7 +166,6 @@ def _trace(model: "SentenceTransformer", path: Path) -> None:
                 features = module(features)
             return features["sentence_embedding"]  # type: ignore[no-any-return]  # torch has no types here
 
-    _needs_no_onnx_package()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that this exporter is the old one, and constants that tracing fixes
         torch.onnx.export(
@@ -177,15 +176,8 @@ def _trace(model: "SentenceTransformer", path: Path) -> None:
             output_names=["vectors"],
             dynamic_axes={"input_ids": {0: "batch", 1: "sequence"}, "vectors": {0: "batch"}},
             opset_version=OPSET,
-            dynamo=False,  # the new exporter needs onnx and onnxscript, 60 MB for one call
+            dynamo=False,  # the new exporter needs onnxscript besides onnx
         )
-
-
-def _needs_no_onnx_package() -> None:
-    """Let torch export without the onnx package, which it asks for only to insert functions that no model here has."""
-    from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
-
-    onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
 
 
 def _compare(model: "SentenceTransformer", folder: Path, prompt: str) -> None:

@@ -125,6 +125,11 @@ class SqliteSearchIndex:
         if unit_vector(query.vector) is None:
             raise IndexingError("the query's vector is empty, all zeros or holds a value that is not finite")
 
+    def vector_dim(self) -> int | None:
+        """Return the length of the stored vectors; None where there are none yet."""
+        with self._lock, translated(self.path):
+            return read_state(self._connection, "dim")
+
     def count(self) -> int:
         """Return how many documents there are."""
         with self._lock, translated(self.path):

@@ -36,13 +36,11 @@ def article_row(
     answer: Page | FetchError,
     extracted: ExtractedArticle | None,
     previous: RawArticle | None,
-    timezone: str,
     now: datetime,
 ) -> RawArticle:
     """Return the article's row after one try. `previous` is the stored row, None where there is none.
 
     A failed re-fetch keeps the stored text: the row stays `ok`, its reason tells what failed, and it is tried again.
-    `timezone` is the agency's.
     """
     failure = _failure(answer, extracted)
     chosen = _chosen_text(entry, extracted, failure)

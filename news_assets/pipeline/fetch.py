@@ -94,12 +94,8 @@ def store_articles(rows: Rows, desk: Desk, batch: Sequence[FetchedEntry], now: d
     """
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
-    zones = {agency.key: agency.timezone for agency in desk.agencies}
     articles = [
-        article_row(
-            one.entry, one.answer, one.extracted, stored.get(one.entry.article_id), zones[one.entry.agency], now
-        )
-        for one in batch
+        article_row(one.entry, one.answer, one.extracted, stored.get(one.entry.article_id), now) for one in batch
     ]
     articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 
 from news_assets.pipeline.derived import store_derived, versions_of
-from news_assets.pipeline.embed import embed_articles
+from news_assets.pipeline.embed import check_model, embed_articles
 from news_assets.pipeline.enrich import enrich_articles
 from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
 from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
@@ -36,7 +36,6 @@ def poll_agencies(
     sources = [source for source in desk.sources if source.agency in agencies]
     states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
     for polled in poll_sources(sources, states, parse, fetcher):
-
         yield lake.transact(lambda rows: store_poll(rows, polled, now, trace_id))  # noqa: B023 - run at once
 
 
@@ -80,6 +79,25 @@ def enrich_batch(lake: Lake, keys: AgencyDays, enricher: Enricher, now: datetime
 
 def _state(row: EnrichedArticle) -> tuple[object, ...]:
     return row.input_hash, row.reused_from, row.outcome, row.reason
+
+
+def check_embeddings(
+    lake: Lake, desk: Desk, embedder: Embedder, index: SearchIndex, *, replace_model: bool = False
+) -> None:
+    """Refuse a model that the desk's vectors or the index disagree with; or drop the vectors of other models.
+
+    Raises:
+        EmbedError: Names model, table and index, and what to do.
+    """
+    if replace_model:
+        others = set(_stored_models(lake, desk)) - {embedder.model}
+        lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
+    check_model(embedder, _stored_models(lake, desk), index.vector_dim())
+
+
+def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
+    frame = lake.frame(ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"])
+    return dict(frame.unique().iter_rows())
 
 
 def embed_batch(lake: Lake, keys: AgencyDays, embedder: Embedder, now: datetime) -> int:

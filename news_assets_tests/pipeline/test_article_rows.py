@@ -12,7 +12,6 @@ from news_assets.text.urls import url_hash
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 URL = "https://www.example.org/noticias/escolas"
-ZONE = "America/Sao_Paulo"
 SENTENCE = "O ministério anunciou novas vagas em escolas técnicas de três estados do Nordeste nesta terça-feira. "
 PAGE = Page(url=URL, final_url=URL, status=200, body=b"", fetched_at=NOW - timedelta(seconds=3))
 
@@ -36,7 +35,7 @@ def row(
     answer: Page | FetchError = PAGE, read: ExtractedArticle | None = None, previous: RawArticle | None = None,
     listed: FeedEntry | None = None,
 ) -> RawArticle:  # fmt: skip
-    return article_row(listed or entry(), answer, read, previous, ZONE, NOW)
+    return article_row(listed or entry(), answer, read, previous, NOW)
 
 
 def test_the_listing_fills_what_the_page_leaves_out() -> None:

@@ -1,15 +1,22 @@
 """The asset `article_embeddings`: one vector per article."""
 
 import dagster as dg
+from pydantic import Field
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import agency_day_batches
 from news_assets.defs.presentation import Tally, asset_look
-from news_assets.pipeline.stages import embed_batch
-from news_assets.ports import Embedder, Lake
+from news_assets.pipeline.stages import check_embeddings, embed_batch
+from news_assets.ports import Embedder, Lake, SearchIndex
 from news_assets.records import ArticleEmbedding, Desk
 
 _PREVIEW = ("day", "agency", "article_id", "model", "dim", "token_count", "is_cut", "outcome")
+
+
+class EmbedConfig(dg.Config):
+    """What a run may ask of `article_embeddings`."""
+
+    replace_model: bool = Field(False, description="drop the desk's vectors of other models instead of refusing to run")
 
 
 def build_article_embeddings(desk: Desk, enriched_articles: dg.AssetsDefinition) -> dg.AssetsDefinition:
@@ -23,12 +30,18 @@ def build_article_embeddings(desk: Desk, enriched_articles: dg.AssetsDefinition)
         code_version="1",
     )
     def article_embeddings(
-        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], embedder: dg.ResourceParam[Embedder]
+        context: dg.AssetExecutionContext,
+        config: EmbedConfig,
+        lake: dg.ResourceParam[Lake],
+        embedder: dg.ResourceParam[Embedder],
+        search: dg.ResourceParam[SearchIndex],
     ) -> dg.MaterializeResult[None]:
         """Unit vector of each article's title and text, with the model's name, its dimension and the token cut.
 
-        Only texts that changed are embedded. Fails before it writes where the lake holds vectors of another model.
+        Only texts that changed are embedded. Fails before it writes where the lake holds vectors of another model, or
+        the index vectors of another length.
         """
+        check_embeddings(lake, desk, embedder, search, replace_model=config.replace_model)
         tally = Tally(context, lake, ArticleEmbedding, _PREVIEW)
         for keys in agency_day_batches(context, desk):
             tally.add(keys, embed_batch(lake, keys, embedder, utc_now()))
