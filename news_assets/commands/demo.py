@@ -4,10 +4,11 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -100,18 +101,19 @@ def _show(desk: Desk) -> None:
         articles = lake.read(RawArticle, desk=[desk.key])
         themes = {row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])}
         revisions = lake.read(ArticleRevision, desk=[desk.key])
-    table = Table("day", "agency", "title", "theme", "what happened")
+    agency_of = {article.article_id: article.agency for article in articles}
+    table = Table("day", "agency", "title", "theme", "what happened", box=box.SIMPLE_HEAD)
     for article in sorted(articles, key=lambda article: (article.day, article.agency)):
         theme = themes.get(article.article_id)
         labels = " > ".join(theme.theme_labels) if theme else ""
-        table.add_row(str(article.day), article.agency, article.title, labels, _note(article))
+        table.add_row(str(article.day), article.agency, article.title, labels, _note(article, agency_of))
     console.print(table)
     console.print(f"{len(revisions)} earlier text kept in article_revisions; pages kept as they came in `pages`")
 
 
-def _note(article: RawArticle) -> str:
+def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str:
     if article.outcome != "ok":
         return f"[red]{article.outcome}: {escape(article.reason or '')}[/red]"
     if article.duplicate_of:
-        return f"[yellow]copy of {article.duplicate_of}[/yellow]"
+        return f"[yellow]copy of {agency_of[article.duplicate_of]}'s[/yellow]"
     return f"edited: text no. {article.rev_n}" if article.rev_n > 1 else "ok"

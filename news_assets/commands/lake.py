@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -55,16 +56,21 @@ def status(desk: str | None, days: int, *, as_json: bool) -> None:
 
 
 def show_counts(counts: "polars.DataFrame") -> None:
-    """Print counts as a table with their sums."""
-    table = Table("desk", "agency", *STAGES, "last day", show_footer=bool(counts.height))
-    for column in table.columns[2 : 2 + len(STAGES)]:
-        column.justify = "right"
-    for row in counts.iter_rows(named=True):
-        table.add_row(row["desk"], row["agency"], *(str(row[stage]) for stage in STAGES), str(row["last_day"] or "-"))
-    table.columns[0].footer = "all"
-    for column, stage in zip(table.columns[2:], STAGES, strict=False):
-        column.footer = str(counts[stage].sum())
-    Console().print(table if counts.height else "nothing stored yet; `make demo` shows how it comes in")
+    """Print counts, a table for each desk with its sums."""
+    console = Console()
+    for (desk,), rows in counts.group_by("desk", maintain_order=True):
+        table = Table(title=f"desk {desk}", box=box.SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0))
+        table.add_column("agency")
+        for stage in STAGES:
+            table.add_column(stage, justify="right")
+        table.add_column("last day", no_wrap=True)
+        for row in rows.iter_rows(named=True):
+            table.add_row(row["agency"], *(str(row[stage]) for stage in STAGES), str(row["last_day"] or "-"))
+        table.add_section()
+        table.add_row("all", *(str(rows[stage].sum()) for stage in STAGES), "")
+        console.print(table)
+    if counts.is_empty():
+        console.print("nothing stored yet; `make demo` shows how it comes in")
 
 
 # --- export ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from enum import StrEnum
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -68,7 +69,8 @@ def _summary(answer: SearchAnswer) -> dict[str, object]:
 def show(answer: SearchAnswer, text: str) -> None:
     """Print the answer as a table with its facets."""
     console = Console()
-    table = Table(title=f"{answer.found} found for “{escape(text)}” in {answer.took_ms:.1f} ms", title_justify="left")
+    title = f"“{escape(text)}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
     table.add_column("", justify="right")
     table.add_column("article")
     for number, hit in enumerate(answer.hits, start=1):

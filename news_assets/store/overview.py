@@ -8,15 +8,15 @@ from news_assets.store.lake import Lake
 if TYPE_CHECKING:
     import polars
 
-STAGES = ("entries", "articles", "failed", "duplicates", "enriched", "embedded", "indexed")
+STAGES = ("entries", "articles", "failed", "copies", "enriched", "embedded", "indexed")
 
 _COUNTS = """
-    SELECT desk, agency, count(*) AS entries, 0 AS articles, 0 AS failed, 0 AS duplicates, 0 AS enriched, 0 AS embedded,
+    SELECT desk, agency, count(*) AS entries, 0 AS articles, 0 AS failed, 0 AS copies, 0 AS enriched, 0 AS embedded,
         0 AS indexed, max(day) AS last_day
     FROM entries WHERE day >= $1 AND day <= $2 GROUP BY ALL
 UNION ALL BY NAME
     SELECT desk, agency, count(*) FILTER (outcome = 'ok') AS articles, count(*) FILTER (outcome <> 'ok') AS failed,
-        count(duplicate_of) AS duplicates
+        count(duplicate_of) AS copies
     FROM raw_articles WHERE day >= $1 AND day <= $2 GROUP BY ALL
 UNION ALL BY NAME
     SELECT desk, agency, count(*) AS enriched

@@ -65,7 +65,7 @@ class Snapshot:
     def _narrow(self, selection: Selection) -> None:
         """Find the days of the wanted rows first, from few columns, so that only those months' texts are unpacked.
 
-        800 articles of one day by id among 500,000: 0.3 s in place of 5.
+        800 articles of one day by id among 500,000: 0.6 s in place of 5.5, on a busy machine.
         """
         column = selection.table.partition_column
         if column is None:

@@ -52,7 +52,8 @@ class FileTurn:
     """For a catalog in a file: two lock files beside it.
 
     Whoever waits for the second one holds the first, so a writer that begins again at once has to queue behind him.
-    With one lock file alone a writer waited 10.4 s among four that committed every 30 ms.
+    Four writers that commit without a pause beside one of three two-second transactions waited 7.9 s at most; with one
+    lock file 7.9 to 11.5 s, because who polled at the right moment won.
     """
 
     def __init__(self, catalog: Path) -> None:

@@ -101,7 +101,7 @@ def _bare(home: Path) -> dict[str, Any]:
     import gzip
 
     from news_assets.clients.embedder import OnnxEmbedder
-    from trafilatura import bare_extraction
+    import trafilatura
 
     from news_assets.records import StoredPage
     from news_assets.settings import Settings
@@ -111,8 +111,8 @@ def _bare(home: Path) -> dict[str, Any]:
         bodies = [gzip.decompress(page.body_gzip) for page in lake.read(StoredPage)]
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, home.parent / "models", 2)
     started = time.perf_counter()
-    documents = [bare_extraction(body, with_metadata=True, output_format="markdown") for body in bodies]
-    texts = [document.text for document in documents if document is not None and document.text]
+    found = [trafilatura.extract(body, with_metadata=True, output_format="markdown") for body in bodies]
+    texts = [text for text in found if text]
     extracted = time.perf_counter()
     embedder.embed(texts)
     ended = time.perf_counter()
