@@ -4,7 +4,7 @@ import csv
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -16,8 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from news_assets.commands.jsonlines import json_of, write_line
+from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.overview import STAGES, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
@@ -43,8 +45,32 @@ def open_lake() -> Lake:
     return Lake.open(settings.catalog, settings.data)
 
 
+def check_names(desk: str | None, agency: str | None) -> None:
+    """Refuse a desk or an agency that neither the desk files nor the lake know.
+
+    Raises:
+        NewsAssetsError: Says which exist.
+    """
+    if desk is None and agency is None:
+        return
+    known = {(one.key, each.key) for one in load_desks(Settings.read().desks, KINDS) for each in one.agencies}
+    if not _are_known(known, desk, agency):
+        with open_lake() as lake:
+            known |= set(lake.query("SELECT DISTINCT desk, agency FROM entries").iter_rows())
+    if not _are_known(known, desk, None):
+        raise NewsAssetsError(f"no desk `{desk}`; there are: {', '.join(sorted({key for key, _ in known}))}")
+    if not _are_known(known, desk, agency):
+        agencies = ", ".join(sorted({each for key, each in known if desk in (None, key)}))
+        raise NewsAssetsError(f"no agency `{agency}`; there are: {agencies}")
+
+
+def _are_known(known: Collection[tuple[str, str]], desk: str | None, agency: str | None) -> bool:
+    return any(desk in (None, key) and agency in (None, each) for key, each in known)
+
+
 def status(desk: str | None, days: int, *, as_json: bool) -> None:
     """Print the rows of each stage, by agency, of the last days."""
+    check_names(desk, None)
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # it has begun for agencies east of Greenwich
     with open_lake() as lake:
         counts = stage_counts(lake, tomorrow - timedelta(days=days), tomorrow, desk)
@@ -88,6 +114,7 @@ def export(
     table = next((table for table in TABLES if table.name == name), None)
     if table is None:
         raise NewsAssetsError(f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}")
+    check_names(desk, agency)
     if form is Form.PARQUET and output is None and sys.stdout.isatty():
         raise NewsAssetsError("Parquet is not for a terminal; name a file with --output")
     with open_lake() as lake:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.commands.jsonlines import write_line
+from news_assets.commands.lake import check_names
 from news_assets.ports import SearchAnswer, SearchQuery
 from news_assets.settings import Settings
 
@@ -41,6 +42,7 @@ class Filters:
 
 def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -> None:
     """Print the answer."""
+    check_names(filters.desk, filters.agency)
     answer = ask(text, filters, mode, limit)
     if as_json:
         write_line({"hits": [asdict(hit) for hit in answer.hits], **_summary(answer)})

@@ -13,7 +13,7 @@ STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_ind
 
 
 def build_desk_jobs(desk: Desk) -> "list[UnresolvedAssetJobDefinition]":
-    """Return `<desk>_poll` over agencies and `<desk>_articles`, from fetching to the index, over agencies and days."""
+    """Return the desk's jobs: `_poll` by agency, `_articles` by agency and day, and `_checks` over all its rows."""
     return [
         dg.define_asset_job(
             f"{desk.key}_poll",
@@ -25,6 +25,12 @@ def build_desk_jobs(desk: Desk) -> "list[UnresolvedAssetJobDefinition]":
             f"{desk.key}_articles",
             dg.AssetSelection.assets(*([desk.key, stage] for stage in STAGES)),
             description=f"Fetch, extract, enrich, embed and index the articles of desk {desk.key}.",
+            tags={"news/desk": desk.key},
+        ),
+        dg.define_asset_job(
+            f"{desk.key}_checks",
+            dg.AssetSelection.checks_for_assets(*([desk.key, stage] for stage in ("feed_entries", *STAGES))),
+            description=f"Look at all rows of desk {desk.key}: unique ids, texts, vectors, index against lake.",
             tags={"news/desk": desk.key},
         ),
     ]

@@ -62,7 +62,6 @@ def _compare(repeats: int) -> None:
 def _models(home: Path) -> None:
     """Export the model once: that is not part of a run."""
     from news_assets.clients.embedder import OnnxEmbedder
-
     from news_assets.settings import Settings
 
     OnnxEmbedder.open(Settings.read().embedding_model, home / "models", 2)
@@ -100,9 +99,9 @@ def _graph(home: Path) -> dict[str, Any]:
 def _bare(home: Path) -> dict[str, Any]:
     import gzip
 
-    from news_assets.clients.embedder import OnnxEmbedder
     import trafilatura
 
+    from news_assets.clients.embedder import OnnxEmbedder
     from news_assets.records import StoredPage
     from news_assets.settings import Settings
     from news_assets.store.lake import Lake

@@ -15,9 +15,9 @@ from news_assets.store.lake import Lake
 
 TODAY = datetime.now(UTC).date()
 PAGE = StoredPage(
-    article_id="mec-1",
-    desk="mine",
-    agency="mec",
+    article_id="gazeta-1",
+    desk="sample",
+    agency="gazeta",
     day=TODAY,
     url="https://example.org/1",
     final_url="https://example.org/1",
@@ -45,18 +45,18 @@ def run(home: Path, *arguments: str, **settings: str) -> subprocess.CompletedPro
 
 
 def test_export_writes_each_format(home: Path, tmp_path: Path) -> None:
-    (line,) = run(home, "export", "pages", "--agency", "mec").stdout.splitlines()
+    (line,) = run(home, "export", "pages", "--agency", "gazeta").stdout.splitlines()
     row = json.loads(line)
-    assert (row["article_id"], row["body_gzip"], row["fetched_at"]) == ("mec-1", "H4s=", "2026-11-20T12:00:00+00:00")
+    assert (row["article_id"], row["body_gzip"], row["fetched_at"]) == ("gazeta-1", "H4s=", "2026-11-20T12:00:00+00:00")
     header, values = run(home, "export", "pages", "--format", "csv").stdout.decode().splitlines()
     assert dict(zip(header.split(","), values.split(","), strict=True))["body_bytes"] == "2"
     path = tmp_path / "pages.parquet"
     assert run(home, "export", "pages", "--format", "parquet", "--output", str(path)).returncode == 0
-    assert pl.read_parquet(path)["article_id"].to_list() == ["mec-1"]
+    assert pl.read_parquet(path)["article_id"].to_list() == ["gazeta-1"]
 
 
 def test_export_keeps_to_its_filters(home: Path) -> None:
-    assert run(home, "export", "pages", "--agency", "other").stdout == b""
+    assert run(home, "export", "pages", "--agency", "prefeitura").stdout == b""
     assert run(home, "export", "pages", "--to", "2020-01-01").stdout == b""
     assert run(home, "export", "pages", "--from", TODAY.isoformat()).stdout != b""
 
@@ -64,11 +64,13 @@ def test_export_keeps_to_its_filters(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
+        (("status", "--desk", "nowhere"), "no desk `nowhere`; there are: sample"),
+        (("search", "x", "--agency", "nobody"), "no agency `nobody`; there are: gazeta, prefeitura"),
         (("export", "articles"), "no table `articles`; there are: sources, polls, entries"),
         (("export", "sources", "--from", "2026-01-01"), "table `sources` has no day to choose rows by"),
     ],
 )
-def test_what_cannot_be_exported_is_said_in_one_line(home: Path, arguments: tuple[str, ...], complaint: str) -> None:
+def test_an_unknown_name_is_met_with_those_that_exist(home: Path, arguments: tuple[str, ...], complaint: str) -> None:
     done = run(home, *arguments)
     assert done.returncode == 1
     (line,) = done.stderr.decode().splitlines()

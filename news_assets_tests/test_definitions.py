@@ -1,0 +1,123 @@
+"""What the code location holds, and what loading it must not cost."""
+
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from news_assets.definitions import build_definitions
+from news_assets.defs.partitions import agency_day_partitions
+from news_assets.desks.loader import load_desks
+from news_assets.records import Agency, Desk
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+
+SNAPSHOT = {
+    "lake/maintenance": (set(), set()),
+    "sample/article_embeddings": ({"sample/enriched_articles"}, {"ids_are_unique", "vectors_have_unit_length"}),
+    "sample/enriched_articles": ({"sample/raw_articles"}, {"articles_have_summaries", "ids_are_unique"}),
+    "sample/feed_entries": (set(), {"ids_are_unique"}),
+    "sample/raw_articles": ({"sample/feed_entries"}, {"articles_have_text", "ids_are_unique"}),
+    "sample/search_index": (
+        {"sample/article_embeddings", "sample/enriched_articles", "sample/raw_articles"},
+        {"ids_are_unique", "index_equals_lake"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def definitions() -> dg.Definitions:
+    return build_definitions(Settings.model_validate({}), load_desks(["sample"], KINDS))
+
+
+def test_the_assets_their_upstreams_and_checks_are_these(definitions: dg.Definitions) -> None:
+    graph = definitions.resolve_asset_graph()
+    checks = {
+        key: {check.name for check in graph.asset_check_keys if check.asset_key == key}
+        for key in graph.get_all_asset_keys()
+    }
+    found = {
+        key.to_user_string(): ({parent.to_user_string() for parent in graph.get(key).parent_keys}, checks[key])
+        for key in graph.get_all_asset_keys()
+    }
+    assert found == SNAPSHOT
+
+
+def test_jobs_and_schedules_are_these(definitions: dg.Definitions) -> None:
+    jobs = {job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")}
+    assert {"sample_poll", "sample_articles", "sample_checks"} <= jobs
+    assert [schedule.name for schedule in definitions.schedules or ()] == ["lake_maintenance_daily"]
+
+
+def test_every_asset_is_described_owned_and_has_its_columns(definitions: dg.Definitions) -> None:
+    for spec in definitions.resolve_all_asset_specs():
+        assert spec.description
+        assert spec.owners == ["team:newsroom"]
+        assert spec.kinds
+        if spec.key.path[0] == "sample":
+            columns = spec.metadata["dagster/column_schema"].columns
+            assert all(column.description for column in columns)
+
+
+def test_the_four_article_stages_share_one_grid_and_run_over_a_range_in_one_run(definitions: dg.Definitions) -> None:
+    graph = definitions.resolve_asset_graph()
+    stages = [dg.AssetKey(["sample", name]) for name in SNAPSHOT_STAGES]
+    grids = {graph.get(key).partitions_def for key in stages}
+    assert len(grids) == 1
+    assert {graph.get(key).backfill_policy for key in stages} == {dg.BackfillPolicy.single_run()}
+
+
+SNAPSHOT_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
+
+
+def test_todays_partition_exists_also_east_of_the_desk() -> None:
+    def agency(key: str, timezone: str) -> Agency:
+        return Agency(key=key, name=key, timezone=timezone, language="en", sources=())
+
+    noon = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)
+    one_zone = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 11, 1), agencies=(agency("a", "UTC"),))
+    two_zones = Desk(
+        key="d",
+        timezone="UTC",
+        language="en",
+        first_day=date(2026, 11, 1),
+        agencies=(agency("a", "UTC"), agency("b", "Asia/Tokyo")),
+    )
+    assert "a|2026-11-20" in agency_day_partitions(one_zone).get_partition_keys(noon)
+    assert "a|2026-11-21" not in agency_day_partitions(one_zone).get_partition_keys(noon)
+    assert "b|2026-11-21" in agency_day_partitions(two_zones).get_partition_keys(noon)
+
+
+def test_loading_imports_no_model_and_no_extractor() -> None:
+    heavy = "torch, trafilatura, onnxruntime, sentence_transformers, sklearn"
+    loaded = f"print([m for m in '{heavy}'.split(', ') if m in sys.modules])"
+    code = f"import sys, news_assets.definitions as d; d.defs(); {loaded}"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("select", "partition", "says"),
+    [
+        ("key:sample/feed_entries", "nowhere", "nowhere"),
+        ("key:sample/raw_articles", "gazeta|1999-01-01", "gazeta|1999-01-01"),
+    ],
+)
+def test_an_unknown_partition_fails_and_is_named(tmp_path: Path, select: str, partition: str, says: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize", "-m", "news_assets.definitions"]
+    done = subprocess.run(
+        [*command, "--select", select, "--partition", partition], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode != 0
+    assert says in done.stderr + done.stdout
+
+
+def test_days_of_the_sample_desk_begin_where_its_file_says(definitions: dg.Definitions) -> None:
+    (desk,) = load_desks(["sample"], KINDS)
+    keys = agency_day_partitions(desk).get_partition_keys(datetime(2026, 1, 3, 12, tzinfo=UTC))
+    assert [key for key in keys if key.startswith("gazeta")] == [
+        f"gazeta|{desk.first_day + timedelta(days=n)}" for n in range(3)
+    ]
