@@ -7,26 +7,23 @@ mask over document numbers.
 import math
 import sqlite3
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from news_assets.clients.search_bounds import BLOCK_ROWS, Float32s, QuantisedBlock, quantised
 from news_assets.clients.search_table import Bools
 from news_assets.clients.search_terms import Int64s
 
-Float32s = npt.NDArray[np.float32]
-
 _ROWS_AT_ONCE = 4096
-_GATHER_BELOW = 0.15  # with fewer rows than this share, multiplying a copy of them is faster than the whole matrix
+_FEW = 0.05  # of the rows; fewer are multiplied exactly in less time than all of them are bounded
 
 
 @dataclass(slots=True)
 class VectorMatrix:
-    """Every vector as float32, one row each, in the order of document numbers.
+    """Every vector as float32, one row each, in the order of document numbers; all but the newest in blocks as well.
 
-    float32 because it is multiplied at the speed of memory; turning float16 into it takes ten times as long.
+    float32 because turning float16 into it takes ten times as long as multiplying it.
     """
 
     connection: sqlite3.Connection
@@ -34,11 +31,13 @@ class VectorMatrix:
     count: int = 0
     _ns: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     _rows: Float32s = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    _blocks: list[QuantisedBlock] = field(default_factory=list)
 
     def refresh(self, dim: int) -> None:
         """Read vectors that came since the last time; deleted ones stay until the process ends and are masked."""
         if dim != self.dim:
             self.dim, self.count, self._rows = dim, 0, np.zeros((0, dim), np.float32)
+            self._blocks.clear()
         last_n = int(self._ns[self.count - 1]) if self.count else 0
         (new_count,) = self.connection.execute("SELECT count(*) FROM vectors WHERE n > ?", (last_n,)).fetchone()
         if not new_count:
@@ -50,6 +49,11 @@ class VectorMatrix:
             self._ns[self.count : end] = [n for n, _ in rows]
             self._rows[self.count : end] = np.frombuffer(b"".join(v for _, v in rows), "<f2").reshape(-1, dim)
             self.count = end
+        for start in range(self._quantised_count(), self.count - BLOCK_ROWS + 1, BLOCK_ROWS):
+            self._blocks.append(quantised(self._rows[start : start + BLOCK_ROWS]))
+
+    def _quantised_count(self) -> int:
+        return len(self._blocks) * BLOCK_ROWS
 
     def _grow(self, count: int) -> None:
         if count > len(self._ns):
@@ -63,42 +67,33 @@ class VectorMatrix:
         """Return the numbers and cosines of the nearest documents that the mask lets pass, best first."""
         ns = self._ns[: self.count]
         unit = np.asarray(unit_vector(query), np.float32)
-        passing = np.flatnonzero(mask[ns])
-        if len(passing) < _GATHER_BELOW * self.count:
-            cosines = _products(self._rows[passing], unit)
-        else:
-            cosines = _products(self._rows[: self.count], unit)
-            if len(passing) < self.count:
-                cosines = cosines[passing]
+        is_passing = mask[ns]
+        at = np.flatnonzero(is_passing)
+        if self._blocks and len(at) > max(limit, _FEW * self.count):
+            at = self._contenders(unit, is_passing, limit)
+        cosines = np.vecdot(self._rows[at], unit)
         best = _best(cosines, limit)
-        return ns[passing[best]], cosines[best]
+        return ns[at[best]], cosines[best]
+
+    def _contenders(self, unit: Float32s, is_passing: Bools, limit: int) -> Int64s:
+        """Return the rows that may be among the nearest: not those certainly farther than `limit` others."""
+        exact = np.vecdot(self._rows[self._quantised_count() : self.count], unit)
+        bounds = [*(block.bounds(unit) for block in self._blocks), (exact, exact)]
+        lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
+        lower[~is_passing] = -np.inf
+        return np.flatnonzero(is_passing & (upper >= _nth_highest(lower, limit)))
 
 
-def _products(rows: Float32s, unit: Float32s) -> Float32s:
-    """Return each row's product with the vector, computed in two threads of our own.
-
-    `rows @ unit` is as fast on an idle machine; where other processes use the cores as well, BLAS's threads wait for
-    each other and take half as long again (40 against 55 ms for 100,000 rows of 384 on two cores with 16 takers).
-    """
-    products = np.empty(len(rows), np.float32)
-    half = len(rows) // 2
-    if half < _ROWS_AT_ONCE:
-        np.vecdot(rows, unit, out=products)
-        return products
-    with ThreadPoolExecutor(1) as other:
-        first = other.submit(np.vecdot, rows[:half], unit, out=products[:half])
-        np.vecdot(rows[half:], unit, out=products[half:])
-        first.result()
-    return products
+def _nth_highest(values: Float32s, n: int) -> np.float32:
+    nth: np.float32 = np.partition(values, len(values) - n)[len(values) - n]
+    return nth
 
 
 def _best(cosines: Float32s, limit: int) -> Int64s:
     """Return positions of the highest values, best first; among equal ones the newest document first."""
+    at = np.arange(len(cosines))
     if len(cosines) > limit:
-        threshold = np.partition(cosines, len(cosines) - limit)[len(cosines) - limit]
-        at = np.flatnonzero(cosines >= threshold)
-    else:
-        at = np.arange(len(cosines))
+        at = np.flatnonzero(cosines >= _nth_highest(cosines, limit))
     return at[np.lexsort((-at, -cosines[at]))][:limit]
 
 

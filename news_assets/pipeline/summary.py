@@ -7,12 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from news_assets.text.sentences import paragraphs, sentences
+from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
 MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75  # a second sentence is added below the first, up to the second
 CANDIDATES = 12  # sentences from the beginning; later ones are background
+MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # of the text's beginning, where no sentence will do
 TITLE_SHARE = 0.8  # of a sentence's words in the title: it only repeats it
 
 _BOILERPLATE = re.compile(
@@ -31,22 +32,37 @@ _BOILERPLATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BYLINE = re.compile(r"\s*(?:por|by|da redação|do g1|texto)\s+(?:[A-ZÀ-Ý][\w.'-]*[\s,e]*){1,6}[.]?\s*$")
-_COMPLETE = re.compile(r"""[.!?…]["'”’»)\]]*$""")
+_COMPLETE = re.compile(r"""[.!?…।؟]["'”’»)\]]*$""")
 
 
 def summary(title: str, text: str, language: str | None) -> str | None:
-    """Return one or two sentences of the text; None where it has no sentence but its title."""
+    """Return one or two sentences of the text, or its beginning where it has no sentence that will do.
+
+    None where it says nothing but its title.
+    """
     idle = stopwords(language)
     found = [sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph)]
     said = [_said(sentence, language, idle) for sentence in found]
     in_title = _said(title, language, idle)
     usable = [place for place, sentence in enumerate(found) if _is_usable(sentence, said[place], in_title)][:CANDIDATES]
     if not usable:
-        return None
+        return _beginning(text, in_title, language, idle)
     scores = _scores(usable, said, in_title)
     first = max(usable, key=lambda place: scores[place])
     chosen = [first, *_second(first, usable, scores, found, said)]
     return " ".join(found[place] for place in sorted(chosen))
+
+
+def _beginning(text: str, in_title: frozenset[str], language: str | None, idle: frozenset[str]) -> str | None:
+    """Return the first lines that hold as much as a sentence: lists, and writing that does not part words by spaces."""
+    lines = (" ".join(line.split()) for line in prose(text).splitlines())
+    long = (line for line in lines if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line))
+    start = next((line for line in long if _says_more(_said(line, language, idle), in_title)), None)
+    if start is None or len(start) <= MAX_BEGINNING_CHARS:
+        return start
+    cut = start[:MAX_BEGINNING_CHARS]
+    end = max(cut.rfind(mark) for mark in "。！？।؟ ")
+    return cut[: end + 1].strip() if end > 0 else cut
 
 
 def _said(text: str, language: str | None, idle: frozenset[str]) -> frozenset[str]:
@@ -58,6 +74,10 @@ def _is_usable(sentence: str, said: frozenset[str], in_title: frozenset[str]) ->
         return False
     if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS or sentence.isupper() or not said:
         return False
+    return _says_more(said, in_title)
+
+
+def _says_more(said: frozenset[str], in_title: frozenset[str]) -> bool:
     return len(said & in_title) < TITLE_SHARE * len(said)
 
 

@@ -144,6 +144,24 @@ def _stopword_set(code: str) -> frozenset[str]:
 
 
 _STOPWORDS = {
+    "de": """
+        ab aber alle allem allen aller alles als also am an andere anderen auch auf aus bei beim bereits bis bin bist
+        da dabei dafür damit dann das dass dazu dem den denen der deren des dessen dich die dies diese diesem diesen
+        dieser dieses doch dort du durch ein eine einem einen einer eines er es etwa für gegen habe haben hat hatte
+        hatten hier ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jedes jedoch
+        jetzt kann kein keine keinem keinen keiner können könnte man mehr mein meine mit muss müssen nach nachdem nicht
+        nichts noch nun nur ob oder ohne schon sehr sei sein seine seinem seinen seiner seit selbst sich sie sind so
+        sogar soll sollen sollte sowie über um und uns unser unsere unter viel viele vom von vor war waren was weil
+        weiter weitere welche wenn wer werde werden wie wieder will wir wird wo wurde wurden würde während zu zum zur
+        zwei zwischen
+    """,
+    "it": """
+        a ad agli ai al alla alle allo anche ancora avere aveva che chi ci come con contro cosa cui da dagli dai dal
+        dalla dalle dallo degli dei del dell della delle dello di dopo dove due e è ed era erano essere fa fra già gli
+        ha hanno ho i il in io la le lei lo loro lui ma mi mia molto nei nel nella nelle nello noi non nostro o ogni per
+        perché più poi prima può quale quando quello quella quelli quelle quest questa queste questi questo qui sarà se
+        sei sempre senza si sia sono sua sue sui sul sulla sulle suo suoi su tra tutti tutto un una uno vi
+    """,
     "pt": """
         a à ao aos aquela aquelas aquele aqueles aquilo as às até com como contra cada cujo cuja da das de dela
         delas dele deles depois desde dessa dessas desse desses desta destas deste destes disso disto do dos e é

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.pipeline.summary import summary
-from news_assets.text.sentences import paragraphs, sentences
+from news_assets.text.sentences import paragraphs, prose, sentences
 
 TITLE = "Prefeitura abre vagas em creches"
 LEAD = "A prefeitura de Campo Alegre abriu nesta segunda-feira 300 vagas em creches da zona rural."
@@ -55,4 +55,13 @@ def test_every_summary_stands_in_the_text(title: str, text: str) -> None:
     said = [sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph)]
     pairs = {f"{first} {second}" for first in said for second in said}
 
-    assert summary(title, text, "en") in {None, *said, *pairs}
+    found = summary(title, text, "en")
+    assert found in {None, *said, *pairs} or found in " ".join(prose(text).split())
+
+
+def test_a_text_without_a_sentence_is_summed_up_by_its_beginning() -> None:
+    recipe = "Unidades\n\n40\n\n1. Em uma vasilha grande coloque os ingredientes secos peneirados"
+    assert summary("Sequilho", recipe, "pt") == "Em uma vasilha grande coloque os ingredientes secos peneirados"
+    chinese = "益水之阳，是名益阳。这个洞庭湖区的重要城市，60年前就曾在作家周立波笔下的《山乡巨变》中展现风貌。"
+    assert summary("益阳", chinese * 9, "zh") == (chinese * 9)[:280].rpartition("。")[0] + "。"
+    assert summary("Only a title", "Only a title", "en") is None
