@@ -7,7 +7,6 @@ import html
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from news_assets.clients.search_terms import term_of
 from news_assets.text.words import fold, word_spans
@@ -16,8 +15,9 @@ SNIPPET_CHARS = 240
 _LEAD_CHARS = 60  # before the first match
 _STEM_CHARS = 4
 
-_VARIANTS = ("aàáâãäå", "cç", "eèéêë", "iìíîïı", "nñ", "oòóôõöø", "sß", "uùúûü", "yýÿ")
-_ANY_CASE = {c: c + c.upper() for c in "bdfghjklmpqrtvwxz"} | {v[0]: v + v.upper().replace("SS", "") for v in _VARIANTS}
+_LATIN_1 = bytes(range(256)).decode("latin-1")
+_BARE_LATIN_1 = "".join(fold(c)[:1] if c.isalpha() else c for c in _LATIN_1.lower()).encode("latin-1", "replace")
+_REST_OF_WORD = re.compile(r"[^\W_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +31,31 @@ class Marker:
         """Return where matching words stand in a text, in order."""
         if not all(fold(word).isascii() for word in self.words):
             return [(start, end) for word, start, end in word_spans(text) if term_of(word, language) in self.terms]
-        return sorted({span for word in self.words for span in self._spans_of(word, text, language)})
+        bare = _bare(text)
+        return sorted({span for word in self.words for span in self._spans_of(_start(word), bare, text, language)})
 
-    def _spans_of(self, word: str, text: str, language: str | None) -> Iterable[tuple[int, int]]:
-        for match in _start(fold(word)).finditer(text):
-            begin = match.start()
-            is_whole = begin == 0 or not text[begin - 1].isalnum()
-            if is_whole and term_of(match[0].lower(), language) in self.terms:
-                yield match.span()
+    def _spans_of(self, start: bytes, bare: bytes, text: str, language: str | None) -> Iterable[tuple[int, int]]:
+        at = bare.find(start)
+        while at >= 0:
+            if at == 0 or not text[at - 1].isalnum():
+                end = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]  # it always matches
+                if term_of(text[at:end].lower(), language) in self.terms:
+                    yield at, end
+            at = bare.find(start, at + 1)
 
 
-@lru_cache(maxsize=1024)
-def _start(folded: str) -> re.Pattern[str]:
-    """Return what finds words that begin as this one, in any case and accent.
+def _bare(text: str) -> bytes:
+    """Return the text in lower case and without accents, one byte for each character; `?` for one not in Latin-1.
 
-    A stem mostly begins as its word does; three times as fast as looking at every word, whose stem decides anyway. The
-    pattern has no alternatives and begins with a set of letters, which `re` skips to.
+    A stem mostly begins as its word does, and its beginning is found in these bytes in a fifth of the time a pattern of
+    letters in any case and accent takes (0.1 against 0.5 ms for ten texts); the stem decides anyway.
     """
-    start = folded[: max(1, min(_STEM_CHARS, len(folded) - 2))]
-    return re.compile("".join(f"[{re.escape(_ANY_CASE.get(c, c))}]" for c in start) + r"[^\W_]*")
+    return text.replace("ı", "i").encode("latin-1", "replace").translate(_BARE_LATIN_1)
+
+
+def _start(word: str) -> bytes:
+    folded = fold(word)
+    return folded[: max(1, min(_STEM_CHARS, len(folded) - 2))].encode("ascii")
 
 
 def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:

@@ -28,11 +28,11 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """A document's distinct terms, packed (`PACKED_TERM`, sorted by term), its length in words, its words and stems."""
+    """A document's distinct terms, packed (`PACKED_TERM`, sorted by term), its length in words, its distinct words."""
 
     packed: bytes
     length: int
-    vocabulary: frozenset[str]
+    words: frozenset[str]
 
 
 def document_terms(document: SearchDocument) -> DocumentTerms:
@@ -48,7 +48,7 @@ def document_terms(document: SearchDocument) -> DocumentTerms:
     return DocumentTerms(
         packed=_packed(counted, document.language),
         length=min(len(body) + TITLE_WEIGHT * len(title), 0xFFFF),
-        vocabulary=_vocabulary(counted, document.language),
+        words=frozenset(counted),
     )
 
 
@@ -57,9 +57,10 @@ def _words(text: str) -> list[str]:
 
 
 def _packed(counted: Counter[str], language: str | None) -> bytes:
-    weights: Counter[int] = Counter()
+    weights: dict[int, int] = {}
     for word, count in counted.items():
-        weights[term_of(word, language)] += count
+        term = term_of(word, language)
+        weights[term] = weights.get(term, 0) + count
     terms = np.fromiter(weights.keys(), np.int64, len(weights))
     order = np.argsort(terms)
     packed = np.empty(len(weights), PACKED_TERM)
@@ -68,13 +69,10 @@ def _packed(counted: Counter[str], language: str | None) -> bytes:
     return packed.tobytes()
 
 
-def _vocabulary(counted: Iterable[str], language: str | None) -> frozenset[str]:
-    known = [word for word in counted if _is_correctable(word)]
-    return frozenset(map(fold, known)).union(stem(word, language) for word in known)
-
-
-def _is_correctable(word: str) -> bool:
-    return 3 <= len(word) <= 24 and word.isalpha()
+def correctable_forms(word: str, language: str | None) -> tuple[str, ...]:
+    """Return what a typing mistake may be corrected to for this word: the folded word and its stem."""
+    is_correctable = 3 <= len(word) <= 24 and word.isalpha()
+    return (fold(word), stem(word, language)) if is_correctable else ()
 
 
 @lru_cache(maxsize=300_000)

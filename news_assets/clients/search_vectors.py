@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from news_assets.clients.search_bounds import BLOCK_ROWS, Float32s, QuantisedBlock, quantised
+from news_assets.clients.search_bounds import BLOCK_ROWS, Float32s, QuantisedBlock, quantised_block, quantised_query
 from news_assets.clients.search_table import Bools
 from news_assets.clients.search_terms import Int64s
 
 _ROWS_AT_ONCE = 4096
+_GATHER_BELOW = 0.15  # of the rows; multiplying a copy of fewer is faster than multiplying them all
 _FEW = 0.05  # of the rows; fewer are multiplied exactly in less time than all of them are bounded
 
 
@@ -50,7 +51,7 @@ class VectorMatrix:
             self._rows[self.count : end] = np.frombuffer(b"".join(v for _, v in rows), "<f2").reshape(-1, dim)
             self.count = end
         for start in range(self._quantised_count(), self.count - BLOCK_ROWS + 1, BLOCK_ROWS):
-            self._blocks.append(quantised(self._rows[start : start + BLOCK_ROWS]))
+            self._blocks.append(quantised_block(self._rows[start : start + BLOCK_ROWS]))
 
     def _quantised_count(self) -> int:
         return len(self._blocks) * BLOCK_ROWS
@@ -71,14 +72,20 @@ class VectorMatrix:
         at = np.flatnonzero(is_passing)
         if self._blocks and len(at) > max(limit, _FEW * self.count):
             at = self._contenders(unit, is_passing, limit)
-        cosines = np.vecdot(self._rows[at], unit)
+        cosines = self._cosines(unit, at)
         best = _best(cosines, limit)
         return ns[at[best]], cosines[best]
+
+    def _cosines(self, unit: Float32s, at: Int64s) -> Float32s:
+        copied = len(at) < _GATHER_BELOW * self.count
+        cosines: Float32s = np.vecdot(self._rows[at] if copied else self._rows[: self.count], unit)
+        return cosines if copied else cosines[at]
 
     def _contenders(self, unit: Float32s, is_passing: Bools, limit: int) -> Int64s:
         """Return the rows that may be among the nearest: not those certainly farther than `limit` others."""
         exact = np.vecdot(self._rows[self._quantised_count() : self.count], unit)
-        bounds = [*(block.bounds(unit) for block in self._blocks), (exact, exact)]
+        asked = quantised_query(unit)
+        bounds = [*(block.bounds(asked) for block in self._blocks), (exact, exact)]
         lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
         lower[~is_passing] = -np.inf
         return np.flatnonzero(is_passing & (upper >= _nth_highest(lower, limit)))
@@ -99,7 +106,7 @@ def _best(cosines: Float32s, limit: int) -> Int64s:
 
 def unit_vector(vector: Sequence[float]) -> tuple[float, ...] | None:
     """Return the vector at length 1; None where it has no direction: empty, all zeros, or not finite."""
-    length = math.sqrt(sum(value * value for value in vector)) if vector else 0.0
+    length = math.hypot(*vector)
     if not math.isfinite(length) or length == 0.0:
         return None
     return tuple(value / length for value in vector)

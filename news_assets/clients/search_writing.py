@@ -12,7 +12,7 @@ import numpy as np
 from news_assets.clients.search_postings import delete_postings, fold_fresh
 from news_assets.clients.search_schema import FACTS, read_state, retried, writing
 from news_assets.clients.search_table import PATH_SEPARATOR, month_number
-from news_assets.clients.search_terms import DocumentTerms, document_terms, key_of
+from news_assets.clients.search_terms import DocumentTerms, correctable_forms, document_terms, key_of
 from news_assets.clients.search_vectors import packed_vector, unit_vector
 from news_assets.ports import SearchDocument
 
@@ -35,7 +35,7 @@ class DocumentWriter:
     """Stores documents, and remembers which words of theirs the file has: most words of a batch are old ones."""
 
     connection: sqlite3.Connection
-    _known_words: set[str] = field(default_factory=set)
+    _known_words: dict[str | None, set[str]] = field(default_factory=dict)  # by language, which their stems depend on
 
     def upsert(self, documents: Sequence[SearchDocument], dim: int | None) -> dict[str, str]:
         """Store the documents whose hash is not stored yet; return {article_id: reason} of those that cannot be.
@@ -51,7 +51,7 @@ class DocumentWriter:
 
     def _write(self, prepared: Sequence[_Prepared], dim: int | None) -> dict[str, str]:
         refused: dict[str, str] = {}
-        vocabulary = frozenset[str]().union(*(one.terms.vocabulary for one in prepared)) - self._known_words
+        new_words = {(word, one.document.language) for one in prepared for word in self._unknown(one)}
         with writing(self.connection):
             stored = stored_hashes(self.connection, [one.document.article_id for one in prepared])
             dim = read_state(self.connection, "dim") or dim
@@ -65,14 +65,18 @@ class DocumentWriter:
                     dim = dim or (len(one.vector) if one.vector else None)
             if taken:
                 _insert(self.connection, taken, dim, stored)
-                _insert_words(self.connection, vocabulary)
-        self._remember(vocabulary if taken else ())
+                _insert_words(self.connection, new_words)
+        self._remember(new_words if taken else ())
         return refused
 
-    def _remember(self, vocabulary: Iterable[str]) -> None:
-        if len(self._known_words) > MAX_KNOWN_WORDS:
+    def _unknown(self, one: _Prepared) -> frozenset[str]:
+        return one.terms.words.difference(self._known_words.get(one.document.language, ()))
+
+    def _remember(self, words: Iterable[tuple[str, str | None]]) -> None:
+        if sum(map(len, self._known_words.values())) > MAX_KNOWN_WORDS:
             self._known_words.clear()
-        self._known_words.update(vocabulary)
+        for word, language in words:
+            self._known_words.setdefault(language, set()).add(word)
 
 
 def _is_stored(document: SearchDocument, stored: dict[str, str]) -> bool:
@@ -111,8 +115,9 @@ def _insert(
     count_write(connection)
 
 
-def _insert_words(connection: sqlite3.Connection, vocabulary: Iterable[str]) -> None:
-    connection.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((word,) for word in sorted(vocabulary)))
+def _insert_words(connection: sqlite3.Connection, words: Iterable[tuple[str, str | None]]) -> None:
+    forms = {form for word, language in words for form in correctable_forms(word, language)}
+    connection.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((form,) for form in sorted(forms)))
 
 
 def _insert_one(connection: sqlite3.Connection, one: _Prepared, codes: dict[tuple[str, str], int]) -> None:

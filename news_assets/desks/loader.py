@@ -1,31 +1,24 @@
 """Desk files in, desks out; every mistake of every file is reported at once, with its line and the fix.
 
-What a desk file may hold is declared by the three specs below. No adapter, no network and no lake belong here.
+What a desk file may hold is declared in `spec.py`. No adapter, no network and no lake belong here.
 """
 
-import difflib
 import hashlib
 import re
-import zoneinfo
-from collections.abc import Callable, Collection, Iterator, Sequence, Sized
-from datetime import date
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import ValidationError
 
+from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, close_to
 from news_assets.errors import DeskFileError
 from news_assets.records import Agency, Desk, Source
 
 _BUILT_IN = Path(__file__).parent
-_DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
-_AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 Location = tuple[int | str, ...]
-Many = TypeVar("Many", bound=Sized)
 
 
 class _Loader(yaml.SafeLoader):
@@ -70,7 +63,7 @@ def load_desks(names: Sequence[str], kinds: Collection[str]) -> tuple[Desk, ...]
 
 def _path_of(name: str) -> Path:
     built_in = _BUILT_IN / f"{name}.yaml"
-    path = built_in if _DESK_KEY.fullmatch(name) and built_in.exists() else Path(name)
+    path = built_in if DESK_KEY.fullmatch(name) and built_in.exists() else Path(name)
     if not path.is_file():
         raise DeskFileError(
             [f"{name}: no such desk or file; built-in desks: {', '.join(built_in_desks())}; a path ends in .yaml"]
@@ -82,7 +75,7 @@ def _load(path: Path, kinds: Collection[str]) -> Desk:
     root, data = _read_yaml(path)
     repeated = [f"{path}:{line}: `{key}` stands twice; keep one" for key, line in _repeated_keys(root)]
     try:
-        spec = _DeskSpec.model_validate(data, context={"kinds": sorted(kinds)})
+        spec = DeskSpec.model_validate(data, context={"kinds": sorted(kinds)})
     except ValidationError as error:
         found = sorted((_line_of(root, line["loc"]), _explain(line)) for line in error.errors())
         raise DeskFileError(repeated + [f"{path}:{line}: {text}" for line, text in found]) from error
@@ -109,106 +102,6 @@ def _read_yaml(path: Path) -> tuple[yaml.Node, Any]:
     return root, data
 
 
-# --- what a desk file may hold ---------------------------------------------------------------------------------------
-
-
-def _close_to(word: str, choices: Collection[str], otherwise: str) -> str:
-    near = difflib.get_close_matches(word, choices, n=1)
-    return f"did you mean `{near[0]}`?" if near else otherwise
-
-
-def _timezone(value: str) -> str:
-    known = zoneinfo.available_timezones()
-    if value not in known:
-        hint = _close_to(value, known, "write an IANA zone such as America/Sao_Paulo")
-        raise ValueError(f"`{value}` is no time zone; {hint}")
-    return value
-
-
-def _language(value: str) -> str:
-    if not _LANGUAGE.fullmatch(value):
-        raise ValueError(f"`{value}` is no language code; write BCP 47 such as pt or pt-BR")
-    return value
-
-
-def _key(pattern: re.Pattern[str], takes: str) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        if not pattern.fullmatch(value):
-            raise ValueError(f"`{value}` cannot be a key; use {takes}")
-        return value
-
-    return check
-
-
-def _not_empty(value: Many) -> Many:
-    if not value:
-        raise ValueError("there is none; add at least one")
-    return value
-
-
-TimeZone = Annotated[str, AfterValidator(_timezone)]
-Language = Annotated[str, AfterValidator(_language)]
-DeskKey = Annotated[str, AfterValidator(_key(_DESK_KEY, "lower-case letters, digits and _, a letter first"))]
-AgencyKey = Annotated[str, AfterValidator(_key(_AGENCY_KEY, "letters, digits, - and _"))]
-
-
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _SourceSpec(_Spec):
-    kind: str
-    url: str
-    every_minutes: int | None = Field(None, ge=5, le=1440)
-    timezone: TimeZone | None = None
-    language: Language | None = None
-
-    @field_validator("kind")
-    @classmethod
-    def _known_kind(cls, value: str, info: ValidationInfo) -> str:
-        kinds = (info.context or {})["kinds"]
-        if value not in kinds:
-            raise ValueError(f"`{value}` is no kind of source; there are: {', '.join(kinds)}")
-        return value
-
-    @field_validator("url")
-    @classmethod
-    def _web_address(cls, value: str) -> str:
-        try:
-            parts = urlsplit(value)
-            is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            is_web = False
-        if not is_web:
-            raise ValueError(f"`{value}` is no web address; write http://... or https://...")
-        return value
-
-
-class _AgencySpec(_Spec):
-    name: str = Field(min_length=1)
-    sources: Annotated[tuple[_SourceSpec, ...], AfterValidator(_not_empty)]
-    active: bool = True
-    reason: str | None = Field(None, validate_default=True)
-    since: date | None = None
-    timezone: TimeZone | None = None
-    language: Language | None = None
-
-    @field_validator("reason")
-    @classmethod
-    def _reason_where_inactive(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if info.data.get("active") is False and not value:
-            raise ValueError("an agency that is not active needs a reason; add `reason: ...`")
-        return value
-
-
-class _DeskSpec(_Spec):
-    desk: DeskKey
-    timezone: TimeZone
-    language: Language
-    first_day: date
-    agencies: Annotated[dict[AgencyKey, _AgencySpec], AfterValidator(_not_empty)]
-
-
 # --- mistakes and their lines ----------------------------------------------------------------------------------------
 
 
@@ -220,8 +113,8 @@ def _explain(error: Any) -> str:
         case "missing":
             return f"{where} is missing; add `{name}: ...`"
         case "extra_forbidden":
-            known = {*_DeskSpec.model_fields, *_AgencySpec.model_fields, *_SourceSpec.model_fields}
-            return f"{where}: unknown key; {_close_to(name, known - {name}, 'remove it')}"
+            known = {*DeskSpec.model_fields, *AgencySpec.model_fields, *SourceSpec.model_fields}
+            return f"{where}: unknown key; {close_to(name, known - {name}, 'remove it')}"
         case "value_error":
             return f"{where}: {error['ctx']['error']}"
         case _:
@@ -261,7 +154,7 @@ def _repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
             yield from _repeated_keys(value)
 
 
-def _repeated_sources(path: Path, root: yaml.Node, spec: _DeskSpec) -> list[str]:
+def _repeated_sources(path: Path, root: yaml.Node, spec: DeskSpec) -> list[str]:
     mistakes = []
     for key, agency in spec.agencies.items():
         urls = [source.url for source in agency.sources]
@@ -275,14 +168,14 @@ def _repeated_sources(path: Path, root: yaml.Node, spec: _DeskSpec) -> list[str]
 # --- from spec to desk -----------------------------------------------------------------------------------------------
 
 
-def _desk_of(spec: _DeskSpec) -> Desk:
+def _desk_of(spec: DeskSpec) -> Desk:
     agencies = tuple(_agency_of(spec, key, agency) for key, agency in sorted(spec.agencies.items()))
     return Desk(
         key=spec.desk, timezone=spec.timezone, language=spec.language, first_day=spec.first_day, agencies=agencies
     )
 
 
-def _agency_of(desk: _DeskSpec, key: str, spec: _AgencySpec) -> Agency:
+def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
     timezone, language = spec.timezone or desk.timezone, spec.language or desk.language
     sources = tuple(
         Source(

@@ -29,6 +29,9 @@ from news_assets.records import (
 )
 
 
+EMBEDDED_TOGETHER = 200  # articles embedded, then stored: some ten seconds of work, which a killed run repeats
+
+
 def poll_agencies(
     lake: Lake, desk: Desk, agencies: Collection[str], fetcher: Fetcher, parse: Parse, now: datetime, trace_id: str
 ) -> Iterator[Poll]:
@@ -103,14 +106,15 @@ def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
 def embed_batch(lake: Lake, keys: AgencyDays, embedder: Embedder, now: datetime) -> int:
     """Embed the articles of these partitions whose text or model changed."""
     articles = lake.read(RawArticle, keys, outcome=["ok"])
-    changed = embed_articles(
-        articles,
-        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
-        {row.article_id: row for row in lake.read(ArticleEmbedding, keys)},
-        embedder,
-        now,
-    )
-    return lake.transact(lambda rows: len(store_derived(rows, keys, ArticleEmbedding, changed, versions_of(articles))))
+    read = versions_of(articles)
+    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
+    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
+    written = 0
+    for start in range(0, len(articles) or 1, EMBEDDED_TOGETHER):  # once also without articles: rows may be left over
+        changed = embed_articles(articles[start : start + EMBEDDED_TOGETHER], enriched, stored, embedder, now)
+        stored_now = lake.transact(lambda rows: store_derived(rows, keys, ArticleEmbedding, changed, read))  # noqa: B023
+        written += len(stored_now)
+    return written
 
 
 def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, now: datetime) -> int:

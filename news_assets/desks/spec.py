@@ -1,0 +1,124 @@
+"""What a desk file may hold: each rule with the words that say how to mend a breach of it.
+
+Reading files, lines and the finished desk belong to `loader.py`.
+"""
+
+import difflib
+import re
+import zoneinfo
+from collections.abc import Callable, Collection, Sized
+from datetime import date
+from typing import Annotated, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
+_AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
+
+Many = TypeVar("Many", bound=Sized)
+
+
+def close_to(word: str, choices: Collection[str], otherwise: str) -> str:
+    """Return a question for the nearest choice, or other advice where none is near."""
+    near = difflib.get_close_matches(word, choices, n=1)
+    return f"did you mean `{near[0]}`?" if near else otherwise
+
+
+def _timezone(value: str) -> str:
+    known = zoneinfo.available_timezones()
+    if value not in known:
+        hint = close_to(value, known, "write an IANA zone such as America/Sao_Paulo")
+        raise ValueError(f"`{value}` is no time zone; {hint}")
+    return value
+
+
+def _language(value: str) -> str:
+    if not _LANGUAGE.fullmatch(value):
+        raise ValueError(f"`{value}` is no language code; write BCP 47 such as pt or pt-BR")
+    return value
+
+
+def _key(pattern: re.Pattern[str], takes: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if not pattern.fullmatch(value):
+            raise ValueError(f"`{value}` cannot be a key; use {takes}")
+        return value
+
+    return check
+
+
+def _not_empty(value: Many) -> Many:
+    if not value:
+        raise ValueError("there is none; add at least one")
+    return value
+
+
+TimeZone = Annotated[str, AfterValidator(_timezone)]
+Language = Annotated[str, AfterValidator(_language)]
+DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
+AgencyKey = Annotated[str, AfterValidator(_key(_AGENCY_KEY, "letters, digits, - and _"))]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceSpec(_Spec):
+    """One source of an agency."""
+
+    kind: str
+    url: str
+    every_minutes: int | None = Field(None, ge=5, le=1440)
+    timezone: TimeZone | None = None
+    language: Language | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, value: str, info: ValidationInfo) -> str:
+        kinds = (info.context or {})["kinds"]
+        if value not in kinds:
+            raise ValueError(f"`{value}` is no kind of source; there are: {', '.join(kinds)}")
+        return value
+
+    @field_validator("url")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        try:
+            parts = urlsplit(value)
+            is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_web = False
+        if not is_web:
+            raise ValueError(f"`{value}` is no web address; write http://... or https://...")
+        return value
+
+
+class AgencySpec(_Spec):
+    """One agency of a desk."""
+
+    name: str = Field(min_length=1)
+    sources: Annotated[tuple[SourceSpec, ...], AfterValidator(_not_empty)]
+    active: bool = True
+    reason: str | None = Field(None, validate_default=True)
+    since: date | None = None
+    timezone: TimeZone | None = None
+    language: Language | None = None
+
+    @field_validator("reason")
+    @classmethod
+    def _reason_where_inactive(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("active") is False and not value:
+            raise ValueError("an agency that is not active needs a reason; add `reason: ...`")
+        return value
+
+
+class DeskSpec(_Spec):
+    """A whole desk file. `kinds` in the validation context are the adapters there are."""
+
+    desk: DeskKey
+    timezone: TimeZone
+    language: Language
+    first_day: date
+    agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]
