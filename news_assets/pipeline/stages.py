@@ -28,7 +28,6 @@ from news_assets.records import (
     SourceState,
 )
 
-
 EMBEDDED_TOGETHER = 200  # articles embedded, then stored: some ten seconds of work, which a killed run repeats
 
 
