@@ -1,5 +1,7 @@
 """The composition root: every asset, check, job and schedule of the desks that the settings name."""
 
+import warnings
+
 import dagster as dg
 
 from news_assets.defs.assets import build_desk_assets
@@ -19,7 +21,9 @@ def build_definitions(
 ) -> dg.Definitions:
     """Return the definitions of these settings; `desks` and `resources` given here replace the settings' own."""
     desks = desks if desks is not None else load_desks(settings.desks, KINDS)
-    assets = {desk.key: build_desk_assets(desk) for desk in desks}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
+        assets = {desk.key: build_desk_assets(desk) for desk in desks}
     return dg.Definitions(
         assets=[asset for of_desk in assets.values() for asset in of_desk] + [lake_maintenance],
         asset_checks=[check for desk in desks for check in build_desk_checks(desk, assets[desk.key])],

@@ -1,4 +1,7 @@
-"""Exact nearest neighbours: a matrix in memory that catches up with what other processes wrote.
+"""Exact nearest neighbours: vectors in memory that catch up with what other processes wrote.
+
+Bounds (`search_bounds.py`) leave a few hundred rows that may be among the nearest; these are multiplied in float32. The
+answer is that of multiplying all of them.
 
 Vectors enter as float16 rows of the search file; the nearest documents' numbers and cosines leave. Filters enter as a
 mask over document numbers.
