@@ -4,7 +4,7 @@ Rows of float32 enter and are kept in eight bits a value; lower and upper bounds
 enough lower bounds need not be multiplied exactly; that is done in `search_vectors.py`.
 
 8,192 rows are one block, an ONNX graph of a single product: numpy has no fast product of integers. 100,000 rows of 384
-take 2 ms on one core, against 10 ms as float32, which has four times the bytes to read.
+take 3 ms on one core, against 8 ms as float32, which has four times the bytes to read.
 """
 
 from dataclasses import dataclass
@@ -74,9 +74,14 @@ def quantised_block(rows: Float32s) -> QuantisedBlock:
     return QuantisedBlock(
         session=_session(levels.astype(np.int8)),
         steps=steps[:, 0],
-        lengths=np.linalg.norm(kept, axis=1),
-        errors=np.linalg.norm(rows - kept, axis=1),
+        lengths=_lengths(kept),
+        errors=_lengths(rows - kept),
     )
+
+
+def _lengths(rows: Float32s) -> Float32s:
+    lengths: Float32s = np.sqrt(np.vecdot(rows, rows))  # a fifth of the time of `np.linalg.norm(rows, axis=1)`
+    return lengths
 
 
 def _session(levels: npt.NDArray[np.int8]) -> "onnxruntime.InferenceSession":

@@ -19,8 +19,8 @@ from news_assets.clients.search_table import Bools
 from news_assets.clients.search_terms import Int64s
 
 _ROWS_AT_ONCE = 4096
-_GATHER_BELOW = 0.15  # of the rows; multiplying a copy of fewer is faster than multiplying them all
-_FEW = 0.05  # of the rows; fewer are multiplied exactly in less time than all of them are bounded
+# Of the rows: multiplying a copy of a tenth of 100,000 takes 2.7 ms, finding contenders among all 4 ms, all 8 ms.
+_COPIED_BELOW = 0.1
 
 
 @dataclass(slots=True)
@@ -73,14 +73,14 @@ class VectorMatrix:
         unit = np.asarray(unit_vector(query), np.float32)
         is_passing = mask[ns]
         at = np.flatnonzero(is_passing)
-        if self._blocks and len(at) > max(limit, _FEW * self.count):
+        if self._blocks and len(at) > max(limit, _COPIED_BELOW * self.count):
             at = self._contenders(unit, is_passing, limit)
         cosines = self._cosines(unit, at)
         best = _best(cosines, limit)
         return ns[at[best]], cosines[best]
 
     def _cosines(self, unit: Float32s, at: Int64s) -> Float32s:
-        copied = len(at) < _GATHER_BELOW * self.count
+        copied = len(at) < _COPIED_BELOW * self.count
         cosines: Float32s = np.vecdot(self._rows[at] if copied else self._rows[: self.count], unit)
         return cosines if copied else cosines[at]
 
