@@ -47,8 +47,8 @@ class Marker:
 def _bare(text: str) -> bytes:
     """Return the text in lower case and without accents, one byte for each character; `?` for one not in Latin-1.
 
-    A stem mostly begins as its word does, and its beginning is found in these bytes in a fifth of the time a pattern of
-    letters in any case and accent takes (0.1 against 0.5 ms for ten texts); the stem decides anyway.
+    A stem mostly begins as its word does; looking for its beginning in these bytes, not with a pattern of letters
+    in any case and accent, takes half the time (0.3 against 0.7 ms for ten texts of 2 kB). The stem decides anyway.
     """
     return text.replace("ı", "i").encode("latin-1", "replace").translate(_BARE_LATIN_1)
 
