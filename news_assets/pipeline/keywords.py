@@ -7,11 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from news_assets.text.words import stem, stopwords, word_spans
 
 MAX_KEYWORDS = 8
-MAX_CHARS = 8_000  # what comes later is background
+MAX_CHARS = 5_000  # some 800 words: a term first named later would count a quarter
 MAX_TERM_WORDS = 4
 MIN_CHARS = 3
 
@@ -59,8 +60,7 @@ class _Term:
         return score * (PHRASE_FACTOR if self.length > 1 and (self.count > 1 or self.name_count) else 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """One word where it stands: may it begin or end a term, is it capitalised, does it join the word before it."""
 
     word: str

@@ -6,12 +6,14 @@ News says the most first, so place counts most; what the sentence shares with th
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
 MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75  # a second sentence is added below the first, up to the second
+MAX_SENTENCES = 80  # looked at; a text that is still at its beginning there has none to quote
 CANDIDATES = 12  # sentences from the beginning; later ones are background
 MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # of the text's beginning, where no sentence will do
 TITLE_SHARE = 0.8  # of a sentence's words in the title: it only repeats it
@@ -41,7 +43,8 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     None where it says nothing but its title.
     """
     idle = stopwords(language)
-    found = [sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph)]
+    every = (sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph))
+    found = list(islice(every, MAX_SENTENCES))
     said = [_said(sentence, language, idle) for sentence in found]
     in_title = _said(title, language, idle)
     usable = [place for place, sentence in enumerate(found) if _is_usable(sentence, said[place], in_title)][:CANDIDATES]
