@@ -11,7 +11,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -85,7 +84,7 @@ def show_counts(counts: "polars.DataFrame") -> None:
     """Print counts, a table for each desk with its sums."""
     console = Console()
     for (desk,), rows in counts.group_by("desk", maintain_order=True):
-        table = Table(title=f"desk {desk}", box=box.SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0))
+        table = Table(title=f"desk {desk}", box=None, title_justify="left", padding=(0, 1, 0, 0))
         table.add_column("agency")
         for stage in STAGES:
             table.add_column(stage, justify="right")
