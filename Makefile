@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 export DAGSTER_HOME := $(CURDIR)
 SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 
+# Runs every script of a folder, also after one that missed its target, and fails where one did.
+run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
+	echo "== $$name"; $(BIN)/python -m news_assets_tests.$(1).$$name || failed=1; done; exit $$failed
+
 .PHONY: demo test ui bench quality lint clean
 
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
@@ -25,12 +29,10 @@ ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample sit
 	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
 
 bench: $(VENV)/.installed  ## print speed and memory, as ratios where there is a reference
-	@for name in $$(ls news_assets_tests/bench | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
-	echo "== $$name"; $(BIN)/python -m news_assets_tests.bench.$$name || exit 1; done
+	@$(call run_all,bench)
 
 quality: $(VENV)/.installed  ## print scores on ../shared/corpus; fails below a floor
-	@for name in $$(ls news_assets_tests/quality | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
-	echo "== $$name"; $(BIN)/python -m news_assets_tests.quality.$$name || exit 1; done
+	@$(call run_all,quality)
 
 lint: $(VENV)/.installed  ## ruff and mypy
 	$(BIN)/ruff format --check .
