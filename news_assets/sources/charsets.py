@@ -8,6 +8,8 @@ import codecs
 import re
 from typing import Final
 
+from news_assets.text.charset import codec_of
+
 _DECLARED = re.compile(rb"""^[^<]{0,200}<\?xml[^>]{0,200}?encoding\s*=\s*["']\s*([A-Za-z0-9._:-]{1,40})""")
 _HTTP = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _MARKS: Final = (
@@ -21,9 +23,6 @@ _MARKS: Final = (
     (b"\0<", "utf-16-be"),
     (b"<\0", "utf-16-le"),
 )
-# As browsers read them (WHATWG Encoding): what calls itself ASCII or Latin-1 is windows-1252.
-_SUPERSETS = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "iso8859-9": "cp1254"}
-_NOT_TEXT = frozenset({"utf-7", "idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined"})
 
 
 def decoded(body: bytes, http_charset: str | None, content_type: str) -> tuple[str, str | None]:
@@ -41,7 +40,7 @@ def charset_of(body: bytes, http_charset: str | None, content_type: str) -> tupl
     if marked is not None:
         return marked, None
     said = _said(body, http_charset, content_type)
-    known = [name for name in map(_codec_name, said) if name is not None]
+    known = [name for name in map(codec_of, said) if name is not None]
     if body.isascii():
         return next((name for name in known if name.startswith("iso2022")), "utf-8"), None
     name = _fitting(body, known)
@@ -61,15 +60,6 @@ def _said(body: bytes, http_charset: str | None, content_type: str) -> list[str]
     in_document = _DECLARED.match(body)
     names = (http_charset or (in_header[1] if in_header else None), in_document[1].decode() if in_document else None)
     return [name for name in names if name]
-
-
-def _codec_name(label: str) -> str | None:
-    """Return Python's name of a charset; None for one it does not have, or that is no charset of texts."""
-    try:
-        name = codecs.lookup(label).name
-    except (LookupError, ValueError):
-        return None
-    return None if name in _NOT_TEXT else _SUPERSETS.get(name, name)
 
 
 def _decodes(body: bytes, name: str) -> bool:

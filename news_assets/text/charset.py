@@ -35,7 +35,7 @@ def decode(body: bytes, stated: str | None = None) -> str:
     for mark, marked in _BOMS:
         if body.startswith(mark):
             return body.decode(marked, "replace")
-    claims = [name for claim in (stated, _meta_charset(body)) if claim and (name := _codec_of(claim))]
+    claims = [name for claim in (stated, _meta_charset(body)) if claim and (name := codec_of(claim))]
     if escaping := next((name for name in claims if name.startswith(_ESCAPING)), None):
         return body.decode(escaping, "replace")
     if (text := _as_utf8(body, is_claimed="utf-8" in claims)) is not None:
@@ -51,8 +51,8 @@ def _meta_charset(body: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def _codec_of(label: str) -> str | None:
-    """Return Python's name for a charset label; None for one that is none, and for UTF-16 without its mark."""
+def codec_of(label: str) -> str | None:
+    """Return Python's name for what browsers read under a charset label; None for a label that names no charset."""
     try:
         name = codecs.lookup(label.strip(" \"'")).name
     except (LookupError, ValueError):
