@@ -115,6 +115,13 @@ def test_documents_with_every_word_come_first_and_others_follow_only_when_these_
     assert "mec-1" not in found(index, "vacina idosos", limit=50)
 
 
+def test_small_words_alone_do_not_stand_for_words_that_no_text_has(index: SearchIndex) -> None:
+    index.upsert([document(1, "A feira em Vila Serena"), document(2, "Vagas em creches")])
+    assert found(index, "xilofones em quermesses") == []
+    assert found(index, "vagas em quermesses") == ["mec-2"]
+    assert found(index, "em") == ["mec-2", "mec-1"]
+
+
 def test_a_word_in_the_title_counts_more_and_the_newer_of_equals_comes_first(index: SearchIndex) -> None:
     index.upsert(
         [document(1, "Nota", "vacina e nota"), document(2, "Vacina", "e nota"), document(3, "Vacina", "e nota")]

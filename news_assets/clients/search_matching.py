@@ -30,7 +30,7 @@ from news_assets.clients.search_terms import Int64s, query_terms
 from news_assets.clients.search_typos import corrections
 from news_assets.clients.search_vectors import VectorMatrix
 from news_assets.ports import SearchQuery
-from news_assets.text.words import fold, stem
+from news_assets.text.words import fold, stem, stopwords
 
 CANDIDATES = 100  # of each ranking that are fused, and of a vector search that are counted; more where a page asks
 PHRASE_CANDIDATES = 1_000  # best documents with a phrase's words whose text is read for the phrase itself
@@ -96,7 +96,10 @@ class Matcher:
         return self._with_phrases(matched, parsed), Marker(words, terms)
 
     def _known_words(self, parsed: ParsedQuery, languages: tuple[str, ...]) -> tuple[tuple[str, ...], list[Group]]:
-        """Return the words to look for, typing mistakes corrected, and where they are; unknown ones are left out."""
+        """Return the words to look for, typing mistakes corrected, and where they are; unknown ones are left out.
+
+        Where that leaves nothing but stop words, there is nothing to look for: they are in every text.
+        """
         words: list[str] = []
         groups: list[Group] = []
         for word in parsed.words:
@@ -108,6 +111,9 @@ class Matcher:
             if len(group.postings.ns):
                 words += forms
                 groups.append(group)
+        idle = frozenset[str]().union(*map(stopwords, languages))
+        if len(groups) < len(parsed.words) and idle.issuperset(words):
+            return (), []
         return tuple(words), groups
 
     def _corrected(self, word: str, languages: tuple[str, ...]) -> list[str]:

@@ -91,7 +91,6 @@ def show_counts(counts: "polars.DataFrame") -> None:
         table.add_column("last day", no_wrap=True)
         for row in rows.iter_rows(named=True):
             table.add_row(row["agency"], *(str(row[stage]) for stage in STAGES), str(row["last_day"] or "-"))
-        table.add_section()
         table.add_row("all", *(str(rows[stage].sum()) for stage in STAGES), "")
         console.print(table)
     if counts.is_empty():

@@ -26,7 +26,7 @@ __all__ = ["MIN_TEXT_CHARS", "article_row", "extract", "revision_of"]
 
 MIN_TEXT_CHARS = 60  # a note of two short sentences is an article where the page says that it is one
 MIN_UNSTATED_CHARS = 100  # where the page does not say so: shorter is a menu, a teaser or an error message
-PROSE_LINE_CHARS = 150
+PROSE_LINE_CHARS = 150  # longer than a teaser or a menu entry
 SHORT_TEXT_CHARS = 250  # below, trafilatura's slower cascade is asked as well
 MAX_HTML_CHARS = 2_000_000  # without scripts and styles; the largest article pages seen have 0.9 million
 MAX_ELEMENTS = 20_000  # four times the largest article page seen; trafilatura takes 0.1 ms and more for each

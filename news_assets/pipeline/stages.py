@@ -111,8 +111,8 @@ def embed_batch(lake: Lake, keys: AgencyDays, embedder: Embedder, now: datetime)
     written = 0
     for start in range(0, len(articles) or 1, EMBEDDED_TOGETHER):  # once also without articles: rows may be left over
         changed = embed_articles(articles[start : start + EMBEDDED_TOGETHER], enriched, stored, embedder, now)
-        stored_now = lake.transact(lambda rows: store_derived(rows, keys, ArticleEmbedding, changed, read))  # noqa: B023
-        written += len(stored_now)
+        kept = lake.transact(lambda rows: store_derived(rows, keys, ArticleEmbedding, changed, read))  # noqa: B023
+        written += len(kept)
     return written
 
 

@@ -13,7 +13,7 @@ from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
 MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75  # a second sentence is added below the first, up to the second
-MAX_SENTENCES = 80  # looked at; a text that is still at its beginning there has none to quote
+MAX_SENTENCES = 80  # from the beginning, in which candidates are looked for
 CANDIDATES = 12  # sentences from the beginning; later ones are background
 MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # of the text's beginning, where no sentence will do
 TITLE_SHARE = 0.8  # of a sentence's words in the title: it only repeats it

@@ -15,7 +15,7 @@ import feedparser  # type: ignore[import-untyped]  # it ships no types
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources.entries import fallback_id, language_tag, unique
-from news_assets.sources.xml_document import INCOMPLETE, sound_xml
+from news_assets.sources.xml_document import sound_xml
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.urls import web_url
@@ -37,7 +37,7 @@ def read_xml(page: Page, source: Source) -> Listing:
         ListingChangedError: XML that is no feed.
         SourceError: feedparser cannot read it at all.
     """
-    parsed, problems = _parsed(page)
+    parsed, problems, is_whole = _parsed(page)
     if not parsed.get("version") and not parsed["entries"]:
         raise ListingChangedError(f"{page.url}: XML that is no feed{_root_name(page.body)}")
     feed: Parsed = parsed["feed"]
@@ -47,14 +47,14 @@ def read_xml(page: Page, source: Source) -> Listing:
         title=_plain(feed, "title"),
         language=language_tag(_string(feed, "language")),
         ttl_s=_ttl_s(feed),
-        is_whole=not any(problem.startswith(INCOMPLETE) for problem in problems),
+        is_whole=is_whole,
         problems=problems,
     )
 
 
-def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...]]:
-    """Run feedparser over the mended document; return its result and what was wrong with the document."""
-    body, problems = sound_xml(page)
+def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
+    """Run feedparser over the mended document; return its result, what was wrong, and whether it was whole."""
+    body, problems, is_whole = sound_xml(page)
     try:
         parsed: Parsed = feedparser.parse(
             io.BytesIO(body),
@@ -65,9 +65,8 @@ def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...]]:
     except _PARSER_ERRORS as error:
         raise SourceError(f"{page.url}: XML that cannot be read: {error}") from error
     count = len(parsed["entries"])
-    return parsed, tuple(
-        f"{problem}: {count} entries read" if _is_of_form(problem) else problem for problem in problems
-    )
+    told = (f"{problem}: {count} entries read" if _is_of_form(problem) else problem for problem in problems)
+    return parsed, tuple(told), is_whole
 
 
 def _is_of_form(problem: str) -> bool:

@@ -42,12 +42,11 @@ _NAMESPACES: Final = {
     b"rdf": b"http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     b"sy": b"http://purl.org/rss/1.0/modules/syndication/",
 }
-INCOMPLETE: Final = ("truncated document", "document cut")  # how the problems of a document begin that is not whole
 _LAST_CODE: Final = 0x10FFFF
 
 
-def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...]]:
-    """Return the page's document as UTF-8 and what was wrong with it.
+def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
+    """Return the page's document as UTF-8, what was wrong with it, and whether it is whole.
 
     Raises:
         SourceError: Depth or attributes that only an attack has, or nothing that can be recovered.
@@ -67,7 +66,7 @@ def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...]]:
     if scan.error is not None and len(body) > MAX_UNSOUND_BYTES:
         body = _recovered(body, page.url)
     form_problem = f"not well-formed: {scan.error}" if scan.error and not cut_problem else None
-    return body, tuple(filter(None, (encoding_problem, cut_problem, form_problem)))
+    return body, tuple(filter(None, (encoding_problem, cut_problem, form_problem))), cut_problem is None
 
 
 def _valid_reference(match: re.Match[str]) -> str:

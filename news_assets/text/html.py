@@ -5,6 +5,7 @@ Pure. Finding the article in a page does not belong here: that is extraction.
 
 import html
 import re
+from functools import partial
 
 import nh3
 
@@ -51,14 +52,19 @@ def plain_text(markup: str) -> str:
 def sanitize(markup: str, base: str | None = None) -> str:
     """Return HTML that is safe to show: no scripts, handlers, styles, forms or frames.
 
-    Links lead to http(s) and mailto only. Relative links are made absolute with `base` where it is given.
+    Links lead to http(s) and mailto only. Relative links are made absolute with `base` where it is given and is an
+    address; otherwise they stay as they are.
     """
-    return nh3.clean(
+    clean = partial(
+        nh3.clean,
         _cut(markup),
         clean_content_tags=_DROPPED_WITH_CONTENT,
         url_schemes={"http", "https", "mailto"},
-        url_relative=("rewrite_with_base", base) if base else "pass_through",
-    ).strip()
+    )
+    try:
+        return clean(url_relative=("rewrite_with_base", base) if base else "pass_through").strip()
+    except ValueError:  # nh3 reads addresses more strictly than feeds write them
+        return clean(url_relative="pass_through").strip()
 
 
 def _without_tags(text: str) -> str:

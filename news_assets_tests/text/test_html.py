@@ -46,3 +46,12 @@ def test_deep_nesting_takes_bounded_time() -> None:
     started = time.perf_counter()
     plain_text("<div>" * 200_000)
     assert time.perf_counter() - started < 5
+
+
+def test_a_base_that_is_no_address_leaves_relative_links_as_they_are() -> None:
+    assert sanitize('<a href="/x">x</a>', "https://\u00a0//example.org/") == sanitize('<a href="/x">x</a>')
+
+
+@given(st.text(), st.text())
+def test_any_base_is_taken(markup: str, base: str) -> None:
+    assert "<script" not in sanitize(f"<script>1</script>{markup}", f"https://{base}")

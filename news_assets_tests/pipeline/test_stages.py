@@ -1,0 +1,144 @@
+"""A model that the lake or the index disagrees with is refused before anything is written."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.errors import EmbedError
+from news_assets.pipeline.stages import check_embeddings, embed_batch, index_batch
+from news_assets.records import (
+    Agency,
+    AgencyDays,
+    ArticleEmbedding,
+    Desk,
+    Embedded,
+    IndexedDocument,
+    RawArticle,
+)
+from news_assets.store.lake import Lake
+
+NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
+DESK = Desk(
+    key="d",
+    timezone="UTC",
+    language="en",
+    first_day=date(2026, 1, 1),
+    agencies=(Agency(key="a", name="A", timezone="UTC", language="en", sources=()),),
+)
+KEYS = AgencyDays("d", frozenset({("a", NOW.date())}))
+ARTICLE = RawArticle(
+    article_id="a-1",
+    desk="d",
+    agency="a",
+    day=NOW.date(),
+    source_id="s",
+    entry_id="1",
+    entry_hash="h",
+    url="https://example.org/1",
+    canonical_url="https://example.org/1",
+    url_hash="u",
+    text_hash="t",
+    minhash=None,
+    title="Night buses",
+    subtitle=None,
+    authors=(),
+    section=None,
+    category=None,
+    tags=(),
+    article_type=None,
+    language="en",
+    published_at=NOW,
+    updated_at=None,
+    first_seen_at=NOW,
+    fetched_at=NOW,
+    image_url=None,
+    video_url=None,
+    text="The council keeps the night buses.",
+    text_origin="page",
+    text_chars=34,
+    word_count=6,
+    out_links=(),
+    outcome="ok",
+    reason=None,
+    duplicate_of=None,
+    rev_n=1,
+    attempts=0,
+    next_try_at=None,
+    trace_id="t",
+)
+
+
+@dataclass
+class OneVector:
+    """An embedder that says the same of every text."""
+
+    model: str = "old"
+    dim: int = 2
+
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, query: str) -> Embedded:
+        return Embedded((1.0, *(0.0,) * (self.dim - 1)), len(query.split()), is_cut=False)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
+        opened.transact(lambda rows: rows.upsert([ARTICLE]))
+        yield opened
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[SqliteSearchIndex]:
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as opened:
+        yield opened
+
+
+def run(lake: Lake, index: SqliteSearchIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
+    check_embeddings(lake, DESK, embedder, index, replace_model=replace_model)
+    embed_batch(lake, KEYS, embedder, NOW)
+    index_batch(lake, DESK, KEYS, index, NOW)
+
+
+def models(lake: Lake) -> list[str]:
+    return [row.model for row in lake.read(ArticleEmbedding)]
+
+
+def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: SqliteSearchIndex) -> None:
+    run(lake, index, OneVector())
+    with pytest.raises(EmbedError, match=r"the model is new .*article_embeddings holds vectors of old"):
+        run(lake, index, OneVector("new"))
+    assert models(lake) == ["old"]
+
+
+def test_replace_model_embeds_and_indexes_anew(lake: Lake, index: SqliteSearchIndex) -> None:
+    run(lake, index, OneVector())
+    (before,) = index.hashes("d").values()
+    run(lake, index, OneVector("new"), replace_model=True)
+    (after,) = index.hashes("d").values()
+    assert models(lake) == ["new"]
+    assert before != after
+
+
+def test_an_index_of_another_length_is_refused_until_it_is_removed(
+    lake: Lake, index: SqliteSearchIndex, tmp_path: Path
+) -> None:
+    run(lake, index, OneVector())
+    with pytest.raises(EmbedError, match="the search index holds vectors of 2 numbers"):
+        run(lake, index, OneVector("wide", 3), replace_model=True)
+    with SqliteSearchIndex.open(tmp_path / "new.sqlite") as fresh:
+        run(lake, fresh, OneVector("wide", 3), replace_model=True)
+        assert (fresh.vector_dim(), fresh.count()) == (3, 1)
+    assert models(lake) == ["wide"]
+
+
+def test_rows_of_an_article_that_is_gone_go_from_lake_and_index(lake: Lake, index: SqliteSearchIndex) -> None:
+    run(lake, index, OneVector())
+    lake.transact(lambda rows: rows.upsert([replace(ARTICLE, outcome="gone", text=None)]))
+    run(lake, index, OneVector())
+    assert (lake.read(ArticleEmbedding), lake.read(IndexedDocument), index.count()) == ([], [], 0)
