@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from news_assets.commands import demo as demo_command
+from news_assets.commands import failures as failures_command
 from news_assets.commands import lake, search, texts
 from news_assets.errors import NewsAssetsError
 
@@ -24,6 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="From a feed to a search answer: one step at a time, or what the lake holds.",
 )
+
+failures = typer.Typer(no_args_is_help=True, help="What no stage could do, why, and trying it again.")
+app.add_typer(failures, name="failures")
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
@@ -72,6 +76,44 @@ def status(
 ) -> None:
     """Show what is stored at each stage, by agency."""
     lake.status(desk, days, as_json=as_json)
+
+
+Stage = Annotated[str | None, typer.Option(help="only this stage, by the name of its asset")]
+
+
+@failures.command("list")
+def list_failures(
+    desk: Desk = None,
+    stage: Stage = None,
+    agency: Agency = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="how many of them")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what failed, newest first."""
+    failures_command.list_failures(failures_command.Filters(desk, stage, agency), limit, as_json=as_json)
+
+
+@failures.command("show")
+def show_failure(article_id: Annotated[str, typer.Argument(help="id of the article")]) -> None:
+    """Show everything about one article: its failures, its row and its entries."""
+    failures_command.show(article_id)
+
+
+@failures.command("retry")
+def retry_failures(
+    article_ids: Annotated[
+        list[str] | None, typer.Argument(help="ids of articles; without any, all that match")
+    ] = None,
+    desk: Desk = None,
+    stage: Stage = None,
+    agency: Agency = None,
+    run_now: Annotated[
+        bool, typer.Option("--now", help="run the stage here instead of leaving it to the daemon")
+    ] = False,
+) -> None:
+    """Make failures due now, their tries counted from the start."""
+    filters = failures_command.Filters(desk, stage, agency)
+    failures_command.retry(filters, article_ids or (), run_now=run_now)
 
 
 @app.command()

@@ -5,11 +5,13 @@ import warnings
 import dagster as dg
 
 from news_assets.defs.assets import build_desk_assets
-from news_assets.defs.assets.lake_maintenance import lake_maintenance
-from news_assets.defs.checks import build_desk_checks
-from news_assets.defs.jobs import build_desk_jobs
+from news_assets.defs.assets.daily_report import build_daily_report
+from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
+from news_assets.defs.checks import build_desk_checks, build_freshness_checks
+from news_assets.defs.jobs import build_desk_jobs, build_shared_jobs
 from news_assets.defs.resources import build_resources
-from news_assets.defs.schedules import maintenance_schedule
+from news_assets.defs.schedules import build_schedules
+from news_assets.defs.sensors import build_sensors
 from news_assets.desks.loader import load_desks
 from news_assets.records import Desk
 from news_assets.settings import Settings
@@ -24,11 +26,20 @@ def build_definitions(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
+        report = build_daily_report(desks)
+    all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), report]
+    jobs = [job for desk in desks for job in build_desk_jobs(desk)]
+    shared_jobs = build_shared_jobs(desks)
     return dg.Definitions(
-        assets=[asset for of_desk in assets.values() for asset in of_desk] + [lake_maintenance],
-        asset_checks=[check for desk in desks for check in build_desk_checks(desk, assets[desk.key])],
-        jobs=[job for desk in desks for job in build_desk_jobs(desk)],
-        schedules=[maintenance_schedule],
+        assets=[*all_assets, build_lake_maintenance(desks, all_assets)],
+        asset_checks=[
+            check
+            for desk in desks
+            for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
+        ],
+        jobs=[*jobs, *shared_jobs],
+        sensors=build_sensors(desks, jobs),
+        schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),
         executor=dg.in_process_executor,
     )

@@ -209,6 +209,6 @@ class SearchIndex(Protocol):
         """Return how many documents there are."""
         ...
 
-    def hashes(self, desk: str) -> dict[str, str]:
-        """Return {article_id: document_hash} of everything a desk has in the index."""
+    def stored(self, desk: str, keys: AgencyDays | None = None) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of what a desk, or some of its days, has in the index."""
         ...

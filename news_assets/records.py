@@ -290,6 +290,7 @@ class RawArticle:
     canonical_url: Annotated[str, "canonical address after redirects"]
     url_hash: Annotated[str, "SHA-256 of the canonical URL"]
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
+    content_hash: Annotated[str, "SHA-256 of what later stages read of it; another one means that they are behind"] = ""
     minhash: Annotated[bytes | None, "MinHash signature of the text's word shingles"]
     title: Annotated[str | None, "headline"]
     subtitle: Annotated[str | None, "line below the headline"]
@@ -344,6 +345,7 @@ class EnrichedArticle:
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of title and text, enricher, model, prompt and taxonomy version"]
+    content_hash: Annotated[str, "content_hash of the article it was made from"] = ""
     theme_code: Annotated[str | None, "code of the most specific theme; none where the enricher abstains"]
     theme_path: Annotated[tuple[str, ...], "codes from level 1 down"]
     theme_labels: Annotated[tuple[str, ...], "labels from level 1 down"]
@@ -385,6 +387,7 @@ class ArticleEmbedding:
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of the embedded text and the model"]
+    content_hash: Annotated[str, "content_hash of the article it was made from"] = ""
     model: Annotated[str, "name of the embedding model"]
     dim: Annotated[int, "length of the vector"]
     vector: Annotated[tuple[float, ...], "unit vector; empty where the outcome is not ok"]
@@ -404,9 +407,31 @@ class IndexedDocument:
     desk: Desk_
     agency: Agency_
     day: Day_
-    document_hash: Annotated[str, "SHA-256 of the document as it was sent"]
+    document_hash: Annotated[str, "SHA-256 of the states of everything the document was made from"]
     has_vector: Annotated[bool, "the document carries a vector"]
     indexed_at: Annotated[datetime, "when the index took it"]
     outcome: RowOutcome
     reason: Reason
+    trace_id: Annotated[str, "id of the poll that found it"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One thing that a stage could not do; the row goes when it succeeds.
+
+    `version` is the state it was tried in: `entry_hash`, `content_hash` or `document_hash`. Where that changes, the
+    failure holds nothing back.
+    """
+
+    stage: Annotated[str, "name of the stage's table: raw_articles, enriched_articles, ..."]
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    version: Annotated[str, "state of what it was tried with; another one is tried at once"]
+    reason: Annotated[str, "why it failed the last time"]
+    attempts: Annotated[int, "how often it was tried"]
+    first_failed_at: Annotated[datetime, "when it failed the first time"]
+    last_failed_at: Annotated[datetime, "when it failed the last time"]
+    next_try_at: Annotated[datetime | None, "when it is tried again; none where it was given up"]
     trace_id: Annotated[str, "id of the poll that found it"]

@@ -71,6 +71,11 @@ class Settings(BaseSettings):
         return self.home / "search.sqlite"
 
     @property
+    def reports_dir(self) -> Path:
+        """Folder of the daily reports."""
+        return self.home / "reports"
+
+    @property
     def hosts_dir(self) -> Path:
         """Folder where the runs of this machine agree on whose turn it is at a host."""
         return self.home / "hosts"

@@ -1,5 +1,6 @@
 """The graph run in this process: definitions on a folder of their own, polls, and range runs."""
 
+import json
 from collections.abc import Collection
 from datetime import date
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 import dagster as dg
 
 from news_assets.definitions import build_definitions
+from news_assets.defs.jobs import build_desk_jobs
+from news_assets.defs.resources import build_resources
+from news_assets.defs.sensors import build_sensors
 from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
@@ -26,6 +30,9 @@ class Graph:
         self.settings = Settings.model_validate(values)
         self.definitions = build_definitions(self.settings, (desk,))
         self.instance = instance
+        jobs = build_desk_jobs(desk)
+        self.sensors = build_sensors((desk,), jobs, tick_s=0)
+        self._cursors: dict[str, str | None] = {}
 
     def poll(self, agencies: Collection[str] | None = None) -> dg.ExecuteInProcessResult:
         """Materialise `feed_entries` of these agencies, or of all."""
@@ -41,6 +48,52 @@ class Graph:
         tags = {_RANGE_START: start, _RANGE_END: end}
         definition = self.definitions.resolve_job_def(job)
         return definition.execute_in_process(instance=self.instance, tags=tags, raise_on_error=False)
+
+    def tick(self, name: str) -> dg.SensorResult:
+        """Return what a sensor asks for now; the next tick goes on from its cursor."""
+        sensor = next(sensor for sensor in self.sensors if sensor.name == name)
+        context = dg.build_sensor_context(
+            self.instance, cursor=self._cursors.get(name), resources=build_resources(self.settings)
+        )
+        with context:
+            result = sensor(context)
+        assert isinstance(result, dg.SensorResult)
+        self._cursors[name] = result.cursor
+        return result
+
+    def obey(self, result: dg.SensorResult) -> list[dg.ExecuteInProcessResult]:
+        """Execute the runs that a sensor asked for."""
+        return [self._execute(request) for request in result.run_requests or ()]
+
+    def settle(self, most_rounds: int = 10) -> list[dg.RunRequest]:
+        """Let the sensors ask, and execute what they ask for, until none asks any more; return all requests."""
+        asked: list[dg.RunRequest] = []
+        for _ in range(most_rounds):
+            results = [self.tick(sensor.name) for sensor in self.sensors]
+            requests = [request for result in results for request in result.run_requests or ()]
+            for result in results:
+                self.obey(result)
+            asked += requests
+            if not requests:
+                return asked
+        raise AssertionError(f"the sensors still ask after {most_rounds} rounds: {asked[-3:]}")
+
+    def skip_pauses(self) -> None:
+        """Make due what a sensor would ask for again later."""
+        for name, cursor in self._cursors.items():
+            written = json.loads(cursor or "{}")
+            for asked in (row for memory in written.get("memory", {}).values() for row in memory):
+                asked[3] = 0.0
+            self._cursors[name] = json.dumps(written | {"looked_at": 0.0})
+
+    def _execute(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+        assert request.job_name
+        job = self.definitions.resolve_job_def(request.job_name)
+        if request.asset_selection:
+            job = job.get_subset(asset_selection=set(request.asset_selection), asset_check_selection=set())
+        return job.execute_in_process(
+            instance=self.instance, run_config=request.run_config, tags=request.tags, raise_on_error=False
+        )
 
     def lake(self) -> Lake:
         """Return the lake, open."""

@@ -17,15 +17,27 @@ from news_assets.sources.kinds import KINDS
 
 SNAPSHOT = {
     "lake/maintenance": (set(), set()),
-    "sample/article_embeddings": ({"sample/enriched_articles"}, {"ids_are_unique", "vectors_have_unit_length"}),
-    "sample/enriched_articles": ({"sample/raw_articles"}, {"articles_have_summaries", "ids_are_unique"}),
-    "sample/feed_entries": (set(), {"ids_are_unique"}),
-    "sample/raw_articles": ({"sample/feed_entries"}, {"articles_have_text", "ids_are_unique"}),
+    "newsroom/daily_report": ({"sample/search_index"}, set()),
+    "sample/article_embeddings": (
+        {"sample/enriched_articles"},
+        {"every_article_is_embedded", "ids_are_unique", "vectors_have_unit_length"},
+    ),
+    "sample/enriched_articles": (
+        {"sample/raw_articles"},
+        {"articles_have_summaries", "every_article_is_enriched", "ids_are_unique"},
+    ),
+    "sample/feed_entries": (set(), {"agencies_are_heard", "ids_are_unique", "sources_answer"}),
+    "sample/raw_articles": (
+        {"sample/feed_entries"},
+        {"articles_have_text", "every_entry_is_fetched", "ids_are_unique"},
+    ),
     "sample/search_index": (
         {"sample/article_embeddings", "sample/enriched_articles", "sample/raw_articles"},
-        {"ids_are_unique", "index_equals_lake"},
+        {"every_article_is_indexed", "ids_are_unique", "index_equals_lake"},
     ),
 }
+SENSORS = ["due_sources", "pending_entries", "stages_behind", "lost_documents"]
+SCHEDULES = ["freshness_half_hourly", "daily_report_daily", "lake_maintenance_daily", "sample_checks_daily"]
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +58,14 @@ def test_the_assets_their_upstreams_and_checks_are_these(definitions: dg.Definit
     assert found == SNAPSHOT
 
 
-def test_jobs_and_schedules_are_these(definitions: dg.Definitions) -> None:
+def test_jobs_sensors_and_schedules_are_these_and_run_from_the_start(definitions: dg.Definitions) -> None:
     jobs = {job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")}
-    assert {"sample_poll", "sample_articles", "sample_checks"} <= jobs
-    assert [schedule.name for schedule in definitions.schedules or ()] == ["lake_maintenance_daily"]
+    assert jobs == {"sample_poll", "sample_articles", "sample_checks", "freshness", "daily_report", "lake_maintenance"}
+    sensors, schedules = list(definitions.sensors or ()), list(definitions.schedules or ())
+    assert [sensor.name for sensor in sensors] == SENSORS
+    assert [schedule.name for schedule in schedules] == SCHEDULES
+    assert {sensor.default_status for sensor in sensors} == {dg.DefaultSensorStatus.RUNNING}
+    assert {schedule.default_status for schedule in schedules} == {dg.DefaultScheduleStatus.RUNNING}
 
 
 def test_every_asset_is_described_owned_and_has_its_columns(definitions: dg.Definitions) -> None:

@@ -3,7 +3,8 @@
 A path enters; an open connection leaves. What is written into the tables and how it is ranked stands in the modules
 beside this one:
 
-    documents  one small row each: id, hash, and `facts`, a fixed-width record that is read into memory in one go
+    documents  one small row each: id, agency, day, hash, and `facts`, a fixed-width record that is read into memory in
+               one go
     texts      what a hit shows
     vectors    float16, one row each
     fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are folded into a part
@@ -31,7 +32,7 @@ import numpy as np
 from news_assets.errors import IndexingError
 
 APPLICATION_ID = 0x4E415348  # written into the file's header; tells our files from others
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_TIMEOUT_S = 30.0
 WRITE_TRIES = 4
 
@@ -56,9 +57,10 @@ FACTS = np.dtype(
 
 _TABLES = """
 CREATE TABLE documents (n INTEGER PRIMARY KEY AUTOINCREMENT, article_id TEXT NOT NULL UNIQUE,
-    desk TEXT NOT NULL, document_hash TEXT NOT NULL, facts BLOB NOT NULL);
-CREATE TABLE texts (n INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, agency TEXT NOT NULL,
-    day TEXT NOT NULL, theme_code TEXT, language TEXT, summary TEXT, text TEXT NOT NULL);
+    desk TEXT NOT NULL, agency TEXT NOT NULL, day TEXT NOT NULL, document_hash TEXT NOT NULL, facts BLOB NOT NULL);
+CREATE INDEX documents_by_day ON documents (desk, day, agency);
+CREATE TABLE texts (n INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, theme_code TEXT,
+    language TEXT, summary TEXT, text TEXT NOT NULL);
 CREATE TABLE vectors (n INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE fresh (n INTEGER PRIMARY KEY, terms BLOB NOT NULL);
 CREATE TABLE parts (part INTEGER PRIMARY KEY AUTOINCREMENT, first_n INTEGER NOT NULL, last_n INTEGER NOT NULL,

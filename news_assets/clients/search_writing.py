@@ -123,14 +123,20 @@ def _insert_words(connection: sqlite3.Connection, words: Iterable[tuple[str, str
 def _insert_one(connection: sqlite3.Connection, one: _Prepared, codes: dict[tuple[str, str], int]) -> None:
     document = one.document
     n = connection.execute(
-        "INSERT INTO documents (article_id, desk, document_hash, facts) VALUES (?, ?, ?, ?)",
-        (_clean(document.article_id), document.desk, document.document_hash, b""),
+        "INSERT INTO documents (article_id, desk, agency, day, document_hash, facts) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            _clean(document.article_id),
+            document.desk,
+            document.agency,
+            document.day.isoformat(),
+            document.document_hash,
+            b"",
+        ),
     ).lastrowid
     assert n is not None
     connection.execute("UPDATE documents SET facts = ? WHERE n = ?", (_facts(one, n, codes), n))
-    place = (document.url, document.title, document.agency, document.day.isoformat())
-    shown = (*place, document.theme_code, document.language, document.summary, document.text)
-    connection.execute("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (n, *map(_clean, shown)))
+    shown = (document.url, document.title, document.theme_code, document.language, document.summary, document.text)
+    connection.execute("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)", (n, *map(_clean, shown)))
     connection.execute("INSERT INTO fresh VALUES (?, ?)", (n, one.terms.packed))
     if one.vector is not None:
         connection.execute("INSERT INTO vectors VALUES (?, ?)", (n, packed_vector(one.vector)))

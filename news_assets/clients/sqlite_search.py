@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import date
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.search_hits import hits_of
 from news_assets.clients.search_matching import Matcher
@@ -25,6 +26,10 @@ from news_assets.clients.search_vectors import VectorMatrix, unit_vector
 from news_assets.clients.search_writing import DocumentWriter, count_write, remove_documents
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchQuery
+from news_assets.records import AgencyDays
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class SqliteSearchIndex:
@@ -135,11 +140,20 @@ class SqliteSearchIndex:
         with self._lock, translated(self.path):
             return int(self._connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    def hashes(self, desk: str) -> dict[str, str]:
-        """Return {article_id: document_hash} of everything a desk has in the index."""
+    def stored(self, desk: str, keys: AgencyDays | None = None) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of what a desk, or some of its days, has in the index."""
+        import polars as pl
+
+        days = ({day for _, day in keys.pairs} or {date.max}) if keys else {date.min, date.max}
+        query = "SELECT article_id, agency, day, document_hash FROM documents WHERE desk = ? AND day BETWEEN ? AND ?"
         with self._lock, translated(self.path):
-            query = "SELECT article_id, document_hash FROM documents WHERE desk = ?"
-            return dict(self._connection.execute(query, (desk,)).fetchall())
+            rows = self._connection.execute(query, (desk, str(min(days)), str(max(days)))).fetchall()
+        schema = {"article_id": pl.String, "agency": pl.String, "day": pl.String, "document_hash": pl.String}
+        frame = pl.DataFrame(rows, schema, orient="row").with_columns(pl.col("day").str.to_date())
+        if keys is None:
+            return frame
+        wanted = pl.DataFrame(list(keys.pairs), {"agency": pl.String, "day": pl.Date}, orient="row")
+        return frame.join(wanted, on=("agency", "day"), how="semi")
 
 
 def _wrong_dim(path: Path, whose: str, dim: int, stored: int) -> IndexingError:

@@ -3,15 +3,16 @@
 A check is a thin wrapper over a pure verdict of `pipeline/verdicts.py`; what to do about a finding is not decided here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
 
+from news_assets.defs.clock import utc_now
 from news_assets.defs.presentation import markdown_table
 from news_assets.pipeline import verdicts
 from news_assets.pipeline.verdicts import Findings
-from news_assets.ports import Lake, SearchIndex
+from news_assets.ports import SearchIndex
 from news_assets.records import (
     ArticleEmbedding,
     Desk,
@@ -20,14 +21,16 @@ from news_assets.records import (
     IndexedDocument,
     RawArticle,
 )
+from news_assets.store.gaps import SENTENCES, desk_gaps
+from news_assets.store.lake import Lake
 from news_assets.store.tables import table_of
 
 _SHOWN_ROWS = 20
 
 
 def build_desk_checks(desk: Desk, assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a desk's five assets, in the order of the assets."""
-    _, raw, enriched, embeddings, index = assets
+    """Return the checks that the rows of a desk's five assets are sound, in the order of the assets."""
+    _, raw, enriched, embeddings, _ = assets
     records = (FeedEntry, RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
     unique = [_keys_are_unique(desk, asset, record) for asset, record in zip(assets, records, strict=True)]
     return [
@@ -35,7 +38,6 @@ def build_desk_checks(desk: Desk, assets: Sequence[dg.AssetsDefinition]) -> list
         _lake_check(desk, raw, "articles_have_text", verdicts.articles_without_text),
         _lake_check(desk, enriched, "articles_have_summaries", verdicts.articles_without_summary),
         _lake_check(desk, embeddings, "vectors_have_unit_length", verdicts.vectors_off_unit),
-        _index_equals_lake(desk, index),
     ]
 
 
@@ -59,21 +61,31 @@ def _lake_check(
     return check
 
 
-def _index_equals_lake(desk: Desk, asset: dg.AssetsDefinition) -> dg.AssetChecksDefinition:
-    @dg.asset_check(
-        asset=asset,
-        name="index_equals_lake",
-        description="Index and lake hold the same documents: the same ids with the same hashes.",
+def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
+    """Return the desk's checks of what is missing, lost, silent or failing, which look at the rows once for all."""
+
+    @dg.multi_asset_check(
+        name=f"{desk.key}_freshness",
+        can_subset=True,
+        specs=[dg.AssetCheckSpec(name, asset=key, description=text) for name, (key, text) in _sentences(desk).items()],
     )
-    def check(lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]) -> dg.AssetCheckResult:
-        receipts = lake.frame(IndexedDocument, None, ("article_id", "document_hash"), desk=[desk.key], outcome=["ok"])
-        return _result(verdicts.index_differences(dict(receipts.iter_rows()), search.hashes(desk.key)))
+    def checks(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
+    ) -> Iterator[dg.AssetCheckResult]:
+        for name, findings in desk_gaps(lake, search, desk, utc_now()).items():
+            key = _sentences(desk)[name][0]
+            if dg.AssetCheckKey(key, name) in context.selected_asset_check_keys:
+                yield _result(findings, check_name=name, asset_key=key)
 
-    return check
+    return checks
 
 
-def _result(findings: Findings) -> dg.AssetCheckResult:
+def _sentences(desk: Desk) -> dict[str, tuple[dg.AssetKey, str]]:
+    return {name: (dg.AssetKey([desk.key, asset]), text) for name, (asset, text) in SENTENCES.items()}
+
+
+def _result(findings: Findings, **of: Any) -> dg.AssetCheckResult:
     metadata: dict[str, Any] = {"checked": findings.checked, "found": len(findings.rows)}
     if findings.rows:
         metadata["rows"] = dg.MetadataValue.md(markdown_table(findings.header, findings.rows[:_SHOWN_ROWS]))
-    return dg.AssetCheckResult(passed=not findings.rows, metadata=metadata)
+    return dg.AssetCheckResult(passed=not findings.rows, metadata=metadata, **of)

@@ -1,7 +1,8 @@
 """Partition grids: agencies, and agencies by day. What a run's keys mean to the pipeline; no policy belongs here."""
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 
@@ -21,11 +22,19 @@ def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
     Today's partition exists from midnight on. A desk with agencies in several time zones has tomorrow's too, because it
     has begun for those east of the desk.
     """
-    zones = {agency.timezone for agency in desk.agencies}
     days = dg.DailyPartitionsDefinition(
-        start_date=desk.first_day.isoformat(), timezone=desk.timezone, end_offset=1 if zones == {desk.timezone} else 2
+        start_date=desk.first_day.isoformat(), timezone=desk.timezone, end_offset=1 + _days_ahead(desk)
     )
     return dg.MultiPartitionsDefinition({"agency": agency_partitions(desk), "day": days})
+
+
+def last_day(desk: Desk, now: datetime) -> date:
+    """Return the newest day of the grid."""
+    return now.astimezone(ZoneInfo(desk.timezone)).date() + timedelta(days=_days_ahead(desk))
+
+
+def _days_ahead(desk: Desk) -> int:
+    return 0 if {agency.timezone for agency in desk.agencies} == {desk.timezone} else 1
 
 
 def agency_day_batches(context: dg.AssetExecutionContext, desk: Desk) -> Iterator[AgencyDays]:

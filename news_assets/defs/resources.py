@@ -1,11 +1,14 @@
-"""Dagster resources: typed settings in, a plain object of `clients/` or `store/` out, closed when the run ends.
+"""Dagster resources: typed settings in, a plain object of `clients/` or `store/` out.
 
-The keys name roles (`lake`, `fetcher`, `enricher`, `embedder`, `search`), never products. Nothing that an asset calls
-belongs here.
+What is slow to open is kept for the life of the process, which matters to sensors and to workers that stay warm: a lake
+takes 0.3 s (its extensions are verified each time), a model half a second. The keys name roles (`lake`, `fetcher`,
+`enricher`, `embedder`, `search`), never products. Nothing that an asset calls belongs here.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import dagster as dg
@@ -14,10 +17,15 @@ from pydantic import Field
 from news_assets.clients.embedder import OnnxEmbedder
 from news_assets.clients.http import HttpFetcher
 from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.errors import LakeError
 from news_assets.pipeline.enrich import LocalEnricher
 from news_assets.settings import Settings
+from news_assets.store.connection import Address
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
+
+_lock = threading.Lock()
+_kept: dict[str, Lake] = {}
 
 
 class LakeResource(dg.ConfigurableResource[Lake]):
@@ -29,8 +37,24 @@ class LakeResource(dg.ConfigurableResource[Lake]):
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Lake]:
         """Yield the open lake."""
-        with Lake.open(self.catalog, self.data) as lake:
-            yield lake
+        yield _kept_lake(self.catalog, self.data)
+
+
+def _kept_lake(catalog: str, data: str) -> Lake:
+    """Return the lake that this process has open, or open it: another address or a lost connection is a new lake."""
+    with _lock:
+        kept = _kept.get("lake")
+        if kept is None or kept.address != Address(catalog, data) or not _answers(kept):
+            kept = _kept["lake"] = Lake.open(catalog, data)
+        return kept
+
+
+def _answers(lake: Lake) -> bool:
+    try:
+        lake.snapshot()
+    except LakeError:
+        return False
+    return True
 
 
 class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
@@ -72,7 +96,12 @@ class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):
 
     def create_resource(self, context: dg.InitResourceContext) -> OnnxEmbedder:
         """Return the loaded model."""
-        return OnnxEmbedder.open(self.model, Path(self.models_dir), self.threads)
+        return _kept_embedder(self.model, self.models_dir, self.threads)
+
+
+@lru_cache(maxsize=1)
+def _kept_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
+    return OnnxEmbedder.open(model, Path(models_dir), threads)
 
 
 class SearchResource(dg.ConfigurableResource[SqliteSearchIndex]):
@@ -85,6 +114,16 @@ class SearchResource(dg.ConfigurableResource[SqliteSearchIndex]):
         """Yield the open index."""
         with SqliteSearchIndex.open(Path(self.path)) as index:
             yield index
+
+
+class ReportsResource(dg.ConfigurableResource[Path]):
+    """The folder of the reports."""
+
+    folder: str = Field(description="folder of the reports, one HTML file a day")
+
+    def create_resource(self, context: dg.InitResourceContext) -> Path:
+        """Return the folder, which is made when the first report is written."""
+        return Path(self.folder)
 
 
 def build_resources(settings: Settings) -> dict[str, object]:
@@ -102,4 +141,5 @@ def build_resources(settings: Settings) -> dict[str, object]:
             model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads
         ),
         "search": SearchResource(path=str(settings.search_path)),
+        "reports": ReportsResource(folder=str(settings.reports_dir)),
     }

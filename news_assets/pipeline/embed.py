@@ -49,8 +49,7 @@ def embed_articles(
     """Return the rows that are new or changed, in the order of their articles, and none that still holds.
 
     An article without a text gets no row. Equal inputs are embedded once. A text that cannot be embedded becomes a
-    `failed` row without a vector, its neighbours go on; it is tried again with the next call, and its row is returned
-    then only if it says something else.
+    `failed` row without a vector, its neighbours go on; it is tried again with the next call.
 
     Args:
         articles: What is to be embedded.
@@ -63,15 +62,14 @@ def embed_articles(
     texts = {article.article_id: _text_of(article, enriched) for article in articles if _has_text(article)}
     hashes = {article_id: input_hash(text, embedder.model) for article_id, text in texts.items()}
     pending = [
-        a for a in articles if a.article_id in texts and not _holds(stored.get(a.article_id), hashes[a.article_id])
+        a for a in articles if a.article_id in texts and not _holds(stored.get(a.article_id), a, hashes[a.article_id])
     ]
     known = {key: row for key, row in copies.items() if row.outcome == "ok"}
     known |= {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
     asked = {hashes[a.article_id]: texts[a.article_id] for a in pending if hashes[a.article_id] not in known}
     answers = dict(_answers(asked, embedder))
     answers |= {key: Embedded(row.vector, row.token_count, row.is_cut) for key, row in known.items()}
-    rows = [_row(article, hashes[article.article_id], answers, embedder, now) for article in pending]
-    return [row for row in rows if not _says_the_same(stored.get(row.article_id), row)]
+    return [_row(article, hashes[article.article_id], answers, embedder, now) for article in pending]
 
 
 def _has_text(article: RawArticle) -> bool:
@@ -83,14 +81,10 @@ def _text_of(article: RawArticle, enriched: Mapping[str, EnrichedArticle]) -> st
     return embedding_text(article.title, article.text or "", row.summary if row else None)
 
 
-def _holds(row: ArticleEmbedding | None, expected_hash: str) -> bool:
-    return row is not None and row.outcome == "ok" and row.input_hash == expected_hash
-
-
-def _says_the_same(row: ArticleEmbedding | None, other: ArticleEmbedding) -> bool:
-    if row is None:
+def _holds(row: ArticleEmbedding | None, article: RawArticle, expected_hash: str) -> bool:
+    if row is None or row.outcome != "ok":
         return False
-    return (row.input_hash, row.outcome, row.reason) == (other.input_hash, other.outcome, other.reason)
+    return (row.input_hash, row.content_hash) == (expected_hash, article.content_hash)
 
 
 def _answers(asked: Mapping[str, str], embedder: Embedder) -> Iterator[tuple[str, Embedded | EmbedError]]:
@@ -129,6 +123,7 @@ def _row(
         agency=article.agency,
         day=article.day,
         input_hash=key,
+        content_hash=article.content_hash,
         model=embedder.model,
         dim=embedder.dim,
         vector=found.vector,

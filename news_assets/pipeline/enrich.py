@@ -195,6 +195,7 @@ class _Enriching:
             agency=article.agency,
             day=article.day,
             input_hash=key,
+            content_hash=article.content_hash,
             theme_code=answer.theme_path[-1] if answer.theme_path else None,
             theme_path=answer.theme_path,
             theme_labels=answer.theme_labels,

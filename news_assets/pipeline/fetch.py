@@ -6,12 +6,14 @@ How a page is asked for is the fetcher's matter, what it says is `extract`'s. `n
 import gzip
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.dedupe import KnownArticle, mark_duplicates
 from news_assets.pipeline.extract import article_row, extract, revision_of
+from news_assets.pipeline.failures import article_failures, note_failures
+from news_assets.pipeline.versions import content_hash
 from news_assets.ports import Fetcher, PageRequest, Rows
 from news_assets.records import (
     ArticleEmbedding,
@@ -98,11 +100,13 @@ def store_articles(rows: Rows, desk: Desk, batch: Sequence[FetchedEntry], now: d
         article_row(one.entry, one.answer, one.extracted, stored.get(one.entry.article_id), now) for one in batch
     ]
     articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
+    articles = [replace(article, content_hash=content_hash(article)) for article in articles]
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
     _drop_where_moved(rows, articles, stored)
     for written in (articles, [one.page for one in batch if one.page], [r for r in revisions if r]):
         if written:
             rows.upsert(written)
+    note_failures(rows, "raw_articles", article_failures(articles), ids)
     return articles
 
 

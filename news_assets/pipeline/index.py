@@ -4,13 +4,12 @@ Rows of the three stages enter; `SearchDocument`s, and the receipts of what the 
 stored and found is the index's matter; receipts are stored by the caller.
 """
 
-import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+from news_assets.pipeline.versions import document_hash
 from news_assets.ports import SearchDocument, SearchIndex
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
@@ -64,11 +63,12 @@ def _document(
     embedding: ArticleEmbedding | None,
     agency_names: Mapping[str, str],
 ) -> SearchDocument:
-    document = SearchDocument(
+    agency_name = agency_names.get(article.agency, article.agency)
+    return SearchDocument(
         article_id=article.article_id,
         desk=article.desk,
         agency=article.agency,
-        agency_name=agency_names.get(article.agency, article.agency),
+        agency_name=agency_name,
         day=article.day,
         url=article.canonical_url or article.url,
         title=article.title or "",
@@ -86,17 +86,9 @@ def _document(
         text_hash=article.text_hash,
         duplicate_of=article.duplicate_of,
         vector=embedding.vector if embedding else None,
+        document_hash=document_hash(article, enriched, embedding, agency_name),
         trace_id=article.trace_id,
     )
-    return replace(document, document_hash=_document_hash(document, embedding))
-
-
-def _document_hash(document: SearchDocument, embedding: ArticleEmbedding | None) -> str:
-    """Return the SHA-256 of everything a document says; the vector by what it was made from, its floats may differ."""
-    content = asdict(replace(document, vector=None, document_hash="", trace_id=""))
-    content["vector"] = [embedding.model, embedding.input_hash] if embedding else None
-    written = json.dumps(content, ensure_ascii=True, sort_keys=True, default=str)
-    return hashlib.sha256(written.encode()).hexdigest()
 
 
 def without_markdown(text: str) -> str:
@@ -108,37 +100,44 @@ def without_markdown(text: str) -> str:
 
 
 def index_documents(
-    documents: Sequence[SearchDocument], receipts: Mapping[str, IndexedDocument], index: SearchIndex, now: datetime
+    documents: Sequence[SearchDocument],
+    receipts: Mapping[str, IndexedDocument],
+    indexed: Mapping[str, str],
+    index: SearchIndex,
+    now: datetime,
 ) -> IndexChanges:
-    """Send what the receipts do not have, delete what is no longer there, and return what to store.
+    """Send what the index does not have, delete what the lake does not have, and return what to store.
 
-    Receipts are those of the same partitions. An empty index has lost what its receipts say, so everything is sent; a
-    document that was refused is sent again each time, and its receipt changes only if the reason does.
+    What the index holds decides, and not what the receipts say: an index that lost documents gets them again. A
+    document that was refused is sent again each time.
+
+    Args:
+        documents: What these partitions should be in the index.
+        receipts: Their stored receipts by article id.
+        indexed: What the index holds of these partitions: document hash by article id.
+        index: The index.
+        now: The time that the receipts carry.
 
     Raises:
         IndexingError: The index could not be read or written; nothing is to be stored then.
     """
-    kept = receipts if receipts and index.count() else {}
-    changed = [document for document in documents if not _is_indexed(document, kept)]
+    changed = [document for document in documents if indexed.get(document.article_id) != document.document_hash]
     refused = index.upsert(changed) if changed else {}
-    deleted = sorted(receipts.keys() - {document.article_id for document in documents})
+    deleted = sorted((receipts.keys() | indexed.keys()) - {document.article_id for document in documents})
     if deleted:
         index.delete(deleted)
-    made = (_receipt(document, refused.get(document.article_id), now) for document in changed)
-    return IndexChanges(tuple(_differing(made, receipts)), tuple(deleted))
+    sent = {document.article_id for document in changed}
+    made = (
+        _receipt(document, refused.get(document.article_id), now)
+        for document in documents
+        if document.article_id in sent or not _has_receipt(document, receipts)
+    )
+    return IndexChanges(tuple(made), tuple(deleted))
 
 
-def _is_indexed(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
+def _has_receipt(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
     receipt = receipts.get(document.article_id)
     return receipt is not None and receipt.outcome == "ok" and receipt.document_hash == document.document_hash
-
-
-def _differing(made: Iterable[IndexedDocument], stored: Mapping[str, IndexedDocument]) -> Iterable[IndexedDocument]:
-    """Return the receipts that say more than another time at which the same document was refused."""
-    for receipt in made:
-        old = stored.get(receipt.article_id)
-        if old is None or receipt.outcome == "ok" or replace(old, indexed_at=receipt.indexed_at) != receipt:
-            yield receipt
 
 
 def _receipt(document: SearchDocument, reason: str | None, now: datetime) -> IndexedDocument:

@@ -5,7 +5,7 @@ The adapter that reads a document, the fetcher and `now` are arguments. Which en
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -29,6 +29,8 @@ Parse = Callable[[Page, Source], Listing]
 MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a page larger than this is another page
 _TRUST_S = 3 * 86_400.0  # after so long without news the document is asked for whole: some servers never change an ETag
 _PARSE_WEIGHT = 1.0
+MAX_REASON_CHARS = 300  # of what a library raised: some repeat the whole document
+QUIET_TOGETHER = 50  # polls without a listing in one transaction, which takes tens of milliseconds whatever it stores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,14 @@ def _polled(source: Source, state: SourceState | None, page: Page, parse: Parse)
         _check_listing(page, listing)
     except SourceError as error:
         return Polled(source=source, page=page, error=error, outcome="failed")
+    except Exception as error:  # noqa: BLE001 - an adapter's own mistake is its source's failed poll, and nobody else's
+        return Polled(source=source, page=page, error=_unexpected(source, error), outcome="failed")
     return Polled(source=source, page=page, listing=listing, outcome="ok")
+
+
+def _unexpected(source: Source, error: Exception) -> SourceError:
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_REASON_CHARS]
+    return SourceError(f"a mistake in the adapter of `{source.kind}`: {said}")
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
@@ -208,17 +217,39 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
     )
 
 
-def store_poll(rows: Rows, polled: Polled, now: datetime, trace_id: str) -> Poll:
-    """Store one poll's entries, state and row in the transaction that `rows` is; return the row."""
-    source = polled.source
-    stored = rows.read(SourceState, source_id=[source.source_id])
-    changes = entry_changes(source, polled.listing, _known(rows, polled), now, trace_id)
-    poll = poll_row(polled, changes, now)
-    if changes.rows:
-        rows.upsert(changes.rows)
-    rows.upsert([next_state(source, stored[0] if stored else None, polled, changes, now)])
-    rows.append([poll])
-    return poll
+def stored_together(polls: Iterable[Polled]) -> Iterator[list[Polled]]:
+    """Yield the polls in groups that are stored in one transaction: one with a listing alone, as soon as it is there.
+
+    Those without one are put together. A run that is killed loses them, and they are asked again.
+    """
+    quiet: list[Polled] = []
+    for polled in polls:
+        if polled.listing is not None:
+            yield [polled]
+            continue
+        quiet.append(polled)
+        if len(quiet) == QUIET_TOGETHER:
+            yield quiet
+            quiet = []
+    if quiet:
+        yield quiet
+
+
+def store_polls(rows: Rows, group: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
+    """Store the entries, states and rows of these polls in the transaction that `rows` is; return the rows."""
+    stored = rows.read(SourceState, source_id={polled.source.source_id for polled in group})
+    states = {state.source_id: state for state in stored}
+    next_states, polls = [], []
+    for polled in group:
+        source = polled.source
+        changes = entry_changes(source, polled.listing, _known(rows, polled), now, trace_id)
+        if changes.rows:
+            rows.upsert(changes.rows)
+        next_states.append(next_state(source, states.get(source.source_id), polled, changes, now))
+        polls.append(poll_row(polled, changes, now))
+    rows.upsert(next_states)
+    rows.append(polls)
+    return polls
 
 
 def _known(rows: Rows, polled: Polled) -> list[FeedEntry]:

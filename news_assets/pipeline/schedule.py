@@ -4,16 +4,17 @@ A source is asked again at its own rhythm, a failing one less and less often, bu
 looks like death. An article that failed is tried again where that can help, and only so often.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
-from news_assets.records import Outcome
+from news_assets.records import Outcome, Source, SourceState
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
 MAX_PAUSE_S = 30 * 86_400.0
 FIRST_INTERVAL_S = 1800.0
-MAX_FETCH_ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 
 # More than two thirds known: asked too often. Less than one third: entries may be lost (Media Cloud's rss-fetcher).
 _MOSTLY_KNOWN, _MOSTLY_NEW = 0.67, 0.33
@@ -21,6 +22,12 @@ _LENGTHEN, _SHORTEN = 1.25, 0.5  # after a silence of T seconds the interval is 
 _MAX_FIRST_PAUSE_S = 3600.0  # a slow source that fails once is not left for a day and a half
 _RETRIES_S = (300, 1800, 7200, 21_600, 86_400)  # transient failures; the last one repeats
 _SLOW_RETRIES_S = (86_400, 604_800, 604_800, 604_800)  # 404 and 403 come back to life, but late
+
+
+def due_sources(sources: Sequence[Source], states: Iterable[SourceState], now: datetime) -> list[Source]:
+    """Return the sources to ask now: never asked at this address, or due."""
+    next_at = {(state.source_id, state.url): state.next_poll_at for state in states}
+    return [source for source in sources if next_at.get((source.source_id, source.url), now) <= now]
 
 
 def next_interval(
@@ -68,7 +75,7 @@ def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -
     """Return when a failed article is tried again, None where that cannot help any more.
 
     `attempts` counts the tries so far, this one included. Transient failures come back after minutes, then hours and
-    days, later where Retry-After says so, and are given up after MAX_FETCH_ATTEMPTS; other refusals after a day and
+    days, later where Retry-After says so, and are given up after MAX_ATTEMPTS; other refusals after a day and
     then weekly, a few times; what is gone, forbidden to us or too large never does.
     """
     if isinstance(failure, NewsAssetsError) and failure.is_transient:
@@ -76,6 +83,13 @@ def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -
     if _is_final(failure) or attempts > len(_SLOW_RETRIES_S):
         return None
     return now + timedelta(seconds=_SLOW_RETRIES_S[max(attempts, 1) - 1])
+
+
+def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
+    """Return when a stage tries an article again that it could not enrich, embed or index; None where it gives up."""
+    if attempts >= MAX_ATTEMPTS:
+        return None
+    return now + timedelta(seconds=_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1])
 
 
 def outcome_of(error: NewsAssetsError) -> Outcome:
@@ -91,11 +105,9 @@ def outcome_of(error: NewsAssetsError) -> Outcome:
 
 
 def _retry_transient(attempts: int, failure: NewsAssetsError, now: datetime) -> datetime | None:
-    if attempts >= MAX_FETCH_ATTEMPTS:
-        return None
-    pause_s = float(_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1])
+    due_at = stage_retry_at(attempts, now)
     asked_s = failure.retry_after_s if isinstance(failure, FetchError) else None
-    return now + timedelta(seconds=min(max(pause_s, asked_s or 0.0), MAX_PAUSE_S))
+    return due_at and max(due_at, now + timedelta(seconds=min(asked_s or 0.0, MAX_PAUSE_S)))
 
 
 def _is_final(failure: NewsAssetsError | Outcome) -> bool:

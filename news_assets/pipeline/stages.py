@@ -4,16 +4,18 @@ Reading and working take seconds or minutes; writing is one short transaction th
 stage can be repeated at any time: what is already as it should be is not written again.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from news_assets.pipeline.derived import store_derived, versions_of
 from news_assets.pipeline.embed import check_model, embed_articles
 from news_assets.pipeline.enrich import enrich_articles
 from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
+from news_assets.pipeline.failures import note_outcomes
 from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
 from news_assets.pipeline.index import build_documents, index_documents
-from news_assets.pipeline.poll import Parse, poll_sources, store_poll
+from news_assets.pipeline.poll import Parse, poll_sources, store_polls, stored_together
+from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import Embedder, Enricher, Fetcher, Lake, Rows, SearchIndex
 from news_assets.records import (
     AgencyDays,
@@ -32,13 +34,23 @@ EMBEDDED_TOGETHER = 200  # articles embedded, then stored: some ten seconds of w
 
 
 def poll_agencies(
-    lake: Lake, desk: Desk, agencies: Collection[str], fetcher: Fetcher, parse: Parse, now: datetime, trace_id: str
+    lake: Lake,
+    desk: Desk,
+    agencies: Collection[str],
+    fetcher: Fetcher,
+    parse: Parse,
+    now: datetime,
+    trace_id: str,
+    *,
+    only_due: bool = False,
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is stored."""
     sources = [source for source in desk.sources if source.agency in agencies]
     states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
-    for polled in poll_sources(sources, states, parse, fetcher):
-        yield lake.transact(lambda rows: store_poll(rows, polled, now, trace_id))  # noqa: B023 - run at once
+    if only_due:
+        sources = due_sources(sources, states.values(), now)
+    for group in stored_together(poll_sources(sources, states, parse, fetcher)):
+        yield from lake.transact(lambda rows: store_polls(rows, group, now, trace_id))  # noqa: B023 - run at once
 
 
 def fetch_batch(
@@ -69,18 +81,20 @@ def enrich_batch(lake: Lake, keys: AgencyDays, enricher: Enricher, now: datetime
         now,
     )
     stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
-    changed = [row for row in made.rows if stored.get(row.article_id) != _state(row)]
+    changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
 
     def store(rows: Rows) -> int:
         if made.new_cache:
             rows.upsert(made.new_cache)
-        return len(store_derived(rows, keys, EnrichedArticle, changed, versions_of(articles)))
+        kept = store_derived(rows, keys, EnrichedArticle, changed, versions_of(articles))
+        note_outcomes(rows, kept, now)
+        return len(kept)
 
     return lake.transact(store)
 
 
 def _state(row: EnrichedArticle) -> tuple[object, ...]:
-    return row.input_hash, row.reused_from, row.outcome, row.reason
+    return row.input_hash, row.content_hash, row.reused_from, row.outcome, row.reason
 
 
 def check_embeddings(
@@ -111,9 +125,16 @@ def embed_batch(lake: Lake, keys: AgencyDays, embedder: Embedder, now: datetime)
     written = 0
     for start in range(0, len(articles) or 1, EMBEDDED_TOGETHER):  # once also without articles: rows may be left over
         changed = embed_articles(articles[start : start + EMBEDDED_TOGETHER], enriched, stored, embedder, now)
-        kept = lake.transact(lambda rows: store_derived(rows, keys, ArticleEmbedding, changed, read))  # noqa: B023
-        written += len(kept)
+        written += lake.transact(lambda rows: _store_embeddings(rows, keys, changed, read, now))  # noqa: B023
     return written
+
+
+def _store_embeddings(
+    rows: Rows, keys: AgencyDays, changed: Sequence[ArticleEmbedding], read: Mapping[str, str], now: datetime
+) -> int:
+    kept = store_derived(rows, keys, ArticleEmbedding, changed, read)
+    note_outcomes(rows, kept, now)
+    return len(kept)
 
 
 def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, now: datetime) -> int:
@@ -126,13 +147,15 @@ def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, no
         {agency.key: agency.name for agency in desk.agencies},
     )
     receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
-    changes = index_documents(documents, receipts, index, now)
+    indexed = dict(index.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
+    changes = index_documents(documents, receipts, indexed, index, now)
 
     def store(rows: Rows) -> int:
         if changes.deleted:
             rows.delete(IndexedDocument, article_id=changes.deleted)
         if changes.receipts:
             rows.upsert(changes.receipts)
+            note_outcomes(rows, changes.receipts, now)
         return len(changes.receipts)
 
     return lake.transact(store)

@@ -1,6 +1,6 @@
 """Verdicts over stored rows: what is wrong with them, row by row. What a finding leads to is not decided here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,16 +58,6 @@ def vectors_off_unit(lake: Reader, desk: str) -> Findings:
     ).drop("vector")
     is_right = ((pl.col("length") - 1).abs() <= _UNIT_TOLERANCE) & (pl.col("numbers") == pl.col("dim"))
     return _findings(measured, measured.filter(~is_right.fill_null(value=False)))
-
-
-def index_differences(receipts: Mapping[str, str], indexed: Mapping[str, str]) -> Findings:
-    """Return documents that only one side has, or that the two sides have with different hashes."""
-    rows = [(key, "not in the index") for key in sorted(receipts.keys() - indexed.keys())]
-    rows += [(key, "not in the lake") for key in sorted(indexed.keys() - receipts.keys())]
-    rows += [
-        (key, "another version") for key in sorted(receipts.keys() & indexed.keys()) if receipts[key] != indexed[key]
-    ]
-    return Findings(len(receipts.keys() | indexed.keys()), ("article_id", "difference"), tuple(rows))
 
 
 def _findings(checked: "pl.DataFrame", wrong: "pl.DataFrame") -> Findings:

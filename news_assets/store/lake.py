@@ -15,7 +15,7 @@ transactions take two seconds; 160 and 3 commits):
 The turn orders writers; the failing commit protects the rows, also from a writer who knows nothing of turns.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -94,8 +94,8 @@ class Lake:
         with self._snapshot() as snapshot:
             return snapshot.frame(record, keys, columns, **isin)
 
-    def query(self, sql: str, params: Collection[Any] = ()) -> "polars.DataFrame":
-        """Return the answer to one SELECT over the latest commit."""
+    def query(self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()) -> "polars.DataFrame":
+        """Return the answer to one SELECT over the latest commit; see `Snapshot.query`."""
         with self._snapshot() as snapshot:
             return snapshot.query(sql, params)
 

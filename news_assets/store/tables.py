@@ -17,6 +17,7 @@ from news_assets.records import (
     ArticleRevision,
     CachedEnrichment,
     EnrichedArticle,
+    Failure,
     FeedEntry,
     IndexedDocument,
     Poll,
@@ -84,6 +85,7 @@ TABLES: tuple[Table, ...] = (
     Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),
     Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
+    Table("failures", Failure, ("article_id", "stage")),
 )
 
 _TABLE_OF = {table.record: table for table in TABLES}

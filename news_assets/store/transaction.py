@@ -116,11 +116,12 @@ class Snapshot:
             for name in selection.frames:
                 self.cursor.unregister(name)
 
-    def query(self, sql: str, params: Collection[Any] = ()) -> "polars.DataFrame":
-        """Return the answer to one SELECT over the tables; `?` in it stand for the parameters."""
+    def query(self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()) -> "polars.DataFrame":
+        """Return the answer to one SELECT over the tables; `?` or `$name` in it stand for the parameters."""
         import polars as pl
 
-        return pl.DataFrame(self.cursor.sql(sql, params=list(params)))
+        given = dict(params) if isinstance(params, Mapping) else list(params)
+        return pl.DataFrame(self.cursor.sql(sql, params=given))
 
     def snapshot(self) -> int:
         """Return the number of the latest commit; it moves with every change of any table."""

@@ -17,6 +17,7 @@ from news_assets.clients import search_postings, search_vectors
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
+from news_assets_tests.stored import hashes
 from news_assets_tests.test_contracts import document
 
 _WRITER = """
@@ -60,7 +61,7 @@ def test_a_killed_writer_leaves_everything_it_had_acknowledged(tmp_path: Path) -
     os.kill(process.pid, signal.SIGKILL)
     acknowledged += process.communicate()[0].split()
     with SqliteSearchIndex.open(path) as index:
-        assert set(acknowledged) <= set(index.hashes("govbr"))
+        assert set(acknowledged) <= set(hashes(index, "govbr"))
         assert set(acknowledged) <= set(keyword(index, "vacina", limit=10_000))
         assert index.upsert([document(1, "depois")]) == {}
 

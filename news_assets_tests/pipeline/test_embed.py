@@ -89,7 +89,7 @@ def embedded(
 
 
 def test_a_row_says_what_was_embedded_by_whom_and_when() -> None:
-    [row] = embedded([article(1)], LengthEmbedder())
+    [row] = embedded([article(1, content_hash="c1")], LengthEmbedder())
     text = "Title 1\nOne. One."
     found = LengthEmbedder().embed_query(text)
     assert row == ArticleEmbedding(
@@ -98,6 +98,7 @@ def test_a_row_says_what_was_embedded_by_whom_and_when() -> None:
         agency="mec",
         day=date(2026, 11, 20),
         input_hash=input_hash(text, "length"),
+        content_hash="c1",
         model="length",
         dim=2,
         vector=found.vector,
@@ -155,12 +156,21 @@ def test_one_unreadable_text_is_one_failed_row_and_its_neighbours_go_on() -> Non
     ]
 
 
-def test_a_failed_row_is_tried_again_and_returned_only_if_it_says_something_else() -> None:
+def test_a_failed_row_is_tried_and_returned_each_time() -> None:
     articles = [article(1, text="unreadable")]
     rows = embedded(articles, LengthEmbedder())
     again = LengthEmbedder()
-    assert embedded(articles, again, rows) == []
+    later = NOW + timedelta(days=1)
+    assert embedded(articles, again, rows, later) == [replace(rows[0], embedded_at=later)]
     assert again.asked == ["Title 1\nunreadable"]
+
+
+def test_a_row_of_another_state_of_its_article_is_made_again_with_the_vector_it_has() -> None:
+    [row] = embedded([article(1, content_hash="old")], LengthEmbedder())
+    embedder = LengthEmbedder()
+    again = embedded([article(1, content_hash="new")], embedder, [row])
+    assert again == [replace(row, content_hash="new")]
+    assert embedder.asked == []
 
 
 @pytest.mark.parametrize(

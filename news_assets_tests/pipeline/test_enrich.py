@@ -99,7 +99,7 @@ def enriched(
 def test_an_article_becomes_a_row_and_a_cache_entry(enricher: CountingEnricher, now: datetime) -> None:
     key = input_hash("Title", "Some text.", enricher)
 
-    assert enriched([raw("a1")], enricher, now) == Enriched(
+    assert enriched([raw("a1", content_hash="c1")], enricher, now) == Enriched(
         rows=[
             EnrichedArticle(
                 article_id="a1",
@@ -107,6 +107,7 @@ def test_an_article_becomes_a_row_and_a_cache_entry(enricher: CountingEnricher, 
                 agency="mec",
                 day=date(2026, 11, 20),
                 input_hash=key,
+                content_hash="c1",
                 theme_code="a.b",
                 theme_path=("a", "a.b"),
                 theme_labels=("A", "B"),

@@ -1,12 +1,17 @@
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents, without_markdown
-from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.pipeline.versions import document_hash
+from news_assets.ports import SearchIndex
+from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets_tests.stored import hashes
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 SEEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -135,21 +140,15 @@ def test_an_article_without_a_text_is_no_document(changes: dict[str, object]) ->
     assert build_documents([replace(ARTICLE, **changes)], {}, {}, {}) == []  # type: ignore[arg-type]
 
 
-def test_the_hash_changes_with_what_a_document_says_and_with_nothing_else() -> None:
-    same = (
-        built(replace(ARTICLE, fetched_at=NOW, trace_id="poll-2", attempts=2)),
-        built(embedding=replace(EMBEDDING, vector=(0.9999, 0.0001))),
+def test_a_document_carries_the_hash_of_the_states_it_was_made_from() -> None:
+    assert built().document_hash == document_hash(ARTICLE, ENRICHED, EMBEDDING, "Ministério")
+    assert built(enriched=replace(ENRICHED, outcome="failed")).document_hash == document_hash(
+        ARTICLE, None, EMBEDDING, "Ministério"
     )
-    other = (
-        built(replace(ARTICLE, title="Outro")),
-        built(enriched=replace(ENRICHED, theme_path=())),
-        built(embedding=replace(EMBEDDING, model="other")),
-        built(embedding=replace(EMBEDDING, input_hash="other")),
-        built(embedding=replace(EMBEDDING, outcome="failed")),
+    assert built(embedding=replace(EMBEDDING, outcome="failed")).document_hash == document_hash(
+        ARTICLE, ENRICHED, None, "Ministério"
     )
-    assert {document.document_hash for document in same} == {built().document_hash}
-    assert len({built().document_hash, *(document.document_hash for document in other)}) == 6
-    assert built().document_hash == "6e7d9f73a6be5ab106f9baadd3730d79df3d2b976fcff23570e2337f394843b3"
+    assert build_documents([ARTICLE], {}, {}, {})[0].document_hash == document_hash(ARTICLE, None, None, "mec")
 
 
 def receipt(document: SearchDocument, **changes: object) -> IndexedDocument:
@@ -171,34 +170,86 @@ def index(tmp_path: Path) -> SqliteSearchIndex:
     return SqliteSearchIndex.open(tmp_path / "search.sqlite")
 
 
+class Noting:
+    """An index beside which stands what it was sent."""
+
+    def __init__(self, index: SqliteSearchIndex) -> None:
+        self.index = index
+        self.backend = index.backend
+        self.sent: list[str] = []
+        self.deleted: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.index, name)
+
+    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
+        self.sent += [document.article_id for document in documents]
+        return self.index.upsert(documents)
+
+    def delete(self, article_ids: Sequence[str]) -> None:
+        self.deleted += article_ids
+        self.index.delete(article_ids)
+
+
+def changes_of(
+    documents: Sequence[SearchDocument], index: SearchIndex, *receipts: IndexedDocument, now: datetime = NOW
+) -> IndexChanges:
+    keys = AgencyDays("govbr", frozenset({("mec", date(2026, 11, 20))}))
+    indexed = dict(index.stored("govbr", keys).select("article_id", "document_hash").iter_rows())
+    return index_documents(documents, {one.article_id: one for one in receipts}, indexed, index, now)
+
+
 def test_what_is_new_is_sent_and_gets_a_receipt_and_the_second_time_nothing_is_done(index: SqliteSearchIndex) -> None:
     document = built()
-    changes = index_documents([document], {}, index, NOW)
+    noting = Noting(index)
+    changes = changes_of([document], noting)
     assert changes == IndexChanges((receipt(document),), ())
-    assert index.hashes("govbr") == {"mec-1": document.document_hash}
-    assert index_documents([document], {"mec-1": changes.receipts[0]}, index, NOW) == IndexChanges((), ())
+    assert hashes(index, "govbr") == {"mec-1": document.document_hash}
+    assert changes_of([document], noting, *changes.receipts) == IndexChanges((), ())
+    assert (noting.sent, noting.deleted) == (["mec-1"], [])
 
 
 def test_what_is_no_longer_a_document_is_deleted(index: SqliteSearchIndex) -> None:
-    document = built()
-    (stored,) = index_documents([document], {}, index, NOW).receipts
-    assert index_documents([], {"mec-1": stored}, index, NOW) == IndexChanges((), ("mec-1",))
+    (stored,) = changes_of([built()], index).receipts
+    assert changes_of([], index, stored) == IndexChanges((), ("mec-1",))
     assert index.count() == 0
 
 
-def test_a_refusal_is_a_receipt_with_its_reason_and_is_said_once(index: SqliteSearchIndex) -> None:
-    index.upsert([replace(built(), article_id="mec-0", vector=(1.0, 0.0, 0.0))])
-    document = built()
-    (failed,) = index_documents([document], {}, index, NOW).receipts
+def test_what_the_index_holds_beyond_the_lake_is_deleted_also_without_a_receipt(index: SqliteSearchIndex) -> None:
+    index.upsert([built(), replace(built(), article_id="mec-lost"), replace(built(), article_id="mj-1", agency="mj")])
+    assert changes_of([built()], index, receipt(built())) == IndexChanges((), ("mec-lost",))
+    assert set(hashes(index, "govbr")) == {"mec-1", "mj-1"}
+
+
+def test_a_document_that_the_index_holds_without_a_receipt_gets_one_and_is_not_sent(index: SqliteSearchIndex) -> None:
+    index.upsert([built()])
+    noting = Noting(index)
+    assert changes_of([built()], noting) == IndexChanges((receipt(built()),), ())
+    assert noting.sent == []
+
+
+@pytest.mark.parametrize("changes", [{"outcome": "failed", "reason": "busy"}, {"document_hash": "older"}])
+def test_a_receipt_that_says_less_than_the_index_holds_is_written_anew(
+    index: SqliteSearchIndex, changes: dict[str, str]
+) -> None:
+    index.upsert([built()])
+    assert changes_of([built()], index, receipt(built(), **changes)).receipts == (receipt(built()),)
+
+
+def test_a_refused_document_is_sent_each_time_and_each_time_a_receipt_with_its_reason(index: SqliteSearchIndex) -> None:
+    index.upsert([replace(built(), article_id="mec-0", agency="other", vector=(1.0, 0.0, 0.0))])
+    document, noting = built(), Noting(index)
+    (failed,) = changes_of([document], noting).receipts
     assert failed == receipt(document, outcome="failed", reason=failed.reason, has_vector=False)
-    assert failed.reason is not None
-    assert "2 dimensions" in failed.reason
-    assert index_documents([document], {"mec-1": failed}, index, NOW) == IndexChanges((), ())
+    assert "2 dimensions" in str(failed.reason)
+    later = NOW + timedelta(hours=1)
+    assert changes_of([document], noting, failed, now=later).receipts == (replace(failed, indexed_at=later),)
+    assert noting.sent == ["mec-1", "mec-1"]
 
 
 def test_an_index_that_was_lost_is_filled_again_whatever_the_receipts_say(index: SqliteSearchIndex) -> None:
     document = built()
-    assert index_documents([document], {"mec-1": receipt(document)}, index, NOW).receipts == (receipt(document),)
+    assert changes_of([document], index, receipt(document)).receipts == (receipt(document),)
     assert index.count() == 1
 
 

@@ -8,9 +8,29 @@ import pytest
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.entries import EntryChanges, entry_changes
-from news_assets.pipeline.poll import Polled, next_state, poll_row, poll_sources, store_poll
+from news_assets.pipeline.poll import (
+    QUIET_TOGETHER,
+    Polled,
+    next_state,
+    poll_row,
+    poll_sources,
+    store_polls,
+    stored_together,
+)
+from news_assets.pipeline.stages import poll_agencies
 from news_assets.ports import PageRequest
-from news_assets.records import FeedEntry, ListedEntry, Listing, Page, Poll, Source, SourceState, Validators
+from news_assets.records import (
+    Agency,
+    Desk,
+    FeedEntry,
+    ListedEntry,
+    Listing,
+    Page,
+    Poll,
+    Source,
+    SourceState,
+    Validators,
+)
 from news_assets.store.lake import Lake
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
@@ -124,6 +144,17 @@ def test_one_sources_error_stays_its_own() -> None:
         "b": ("failed", "no feed"),
         "c": ("ok", None),
     }
+
+
+def test_a_mistake_in_an_adapter_is_its_sources_failed_poll_and_the_others_go_on() -> None:
+    def mistaken(document: Page, source: Source) -> Listing:
+        return parse(document, source) if source.source_id == "b" else Listing(entries=({}["a\nb" * 500],))
+
+    sources = [replace(SOURCE, source_id=name) for name in ("a", "b")]
+    broken, fine = poll_sources(sources, {}, mistaken, Answers(a=page(), b=page()))
+    assert (broken.outcome, type(broken.error), fine.outcome) == ("failed", SourceError, "ok")
+    assert str(broken.reason).startswith("a mistake in the adapter of `feed`: KeyError: ")
+    assert len(str(broken.reason)) < 400
 
 
 @pytest.mark.parametrize(
@@ -249,7 +280,8 @@ def test_a_poll_is_stored_whole_and_the_next_one_knows_it(tmp_path: Path) -> Non
         def store(answer: Page | FetchError, now: datetime) -> Poll:
             states = {state.source_id: state for state in lake.read(SourceState)}
             (polled,) = poll_sources([SOURCE], states, parse, Answers(mec_1=answer))
-            return lake.transact(lambda rows: store_poll(rows, polled, now, f"poll-{now:%H}"))
+            (stored,) = lake.transact(lambda rows: store_polls(rows, [polled], now, f"poll-{now:%H}"))
+            return stored
 
         polls = [
             store(page(), NOW),
@@ -270,3 +302,54 @@ def test_a_poll_is_stored_whole_and_the_next_one_knows_it(tmp_path: Path) -> Non
         ]
         (state,) = lake.read(SourceState)
         assert (state.etag, state.failure_points, state.last_outcome) == ('"new"', 0.5, "failed")
+
+
+def quiet(number: int) -> Polled:
+    return Polled(source=replace(SOURCE, source_id=f"s{number}"), outcome="unchanged", page=page(b"", 304))
+
+
+def test_a_poll_with_a_listing_is_stored_at_once_and_those_without_together() -> None:
+    news = poll(page())[0]
+    asked = iter([quiet(0), news, quiet(1), *(quiet(number) for number in range(2, QUIET_TOGETHER + 1))])
+    groups = stored_together(asked)
+    assert next(groups) == [news]
+    assert next(asked).source.source_id == "s1"  # nothing beyond the listing had been asked for
+    assert [len(group) for group in groups] == [QUIET_TOGETHER]
+    assert [len(group) for group in stored_together(quiet(number) for number in range(QUIET_TOGETHER + 3))] == [
+        QUIET_TOGETHER,
+        3,
+    ]
+    assert list(stored_together(iter(()))) == []
+
+
+def test_sources_without_news_share_a_transaction_and_each_keeps_its_own_state(tmp_path: Path) -> None:
+    sources = tuple(replace(SOURCE, source_id=f"s{number}") for number in range(6))
+    agency = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=sources)
+    desk = Desk(key="govbr", timezone="UTC", language="pt", first_day=NOW.date(), agencies=(agency,))
+    busy = FetchError(SOURCE.url, "busy", status=503)
+    answers = Answers(s0=page(), s1=busy, s2=page(b"<html>"), s3=page(b"", 304), s4=busy, s5=page(b"", 304))
+    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as lake:
+        states = [
+            replace(STATE, source_id=source.source_id, failure_points=float(source.source_id[1])) for source in sources
+        ]
+        lake.transact(lambda rows: rows.upsert(states))
+        before = lake.snapshot()
+        polls = list(poll_agencies(lake, desk, {"mec"}, answers, parse, NOW, "t"))
+        assert lake.snapshot() - before == 2
+        assert [(row.source_id, row.outcome) for row in polls] == [
+            ("s0", "ok"),
+            ("s1", "failed"),
+            ("s2", "failed"),
+            ("s3", "unchanged"),
+            ("s4", "failed"),
+            ("s5", "unchanged"),
+        ]
+        assert sorted(lake.read(Poll), key=lambda row: row.source_id) == polls
+        assert [(state.last_outcome, state.failure_points) for state in lake.read(SourceState)] == [
+            ("ok", 0.0),
+            ("failed", 1.5),
+            ("failed", 3.0),
+            ("unchanged", 0.0),
+            ("failed", 4.5),
+            ("unchanged", 0.0),
+        ]

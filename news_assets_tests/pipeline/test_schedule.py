@@ -14,7 +14,7 @@ from news_assets.errors import (
     TooLargeError,
 )
 from news_assets.pipeline.schedule import (
-    MAX_FETCH_ATTEMPTS,
+    MAX_ATTEMPTS,
     MAX_INTERVAL_S,
     MAX_PAUSE_S,
     MIN_INTERVAL_S,
@@ -121,7 +121,7 @@ def test_a_failing_source_is_asked_ever_later_but_within_thirty_days(
 def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
     return [
         (at - NOW).total_seconds() if (at := retry_at(attempts, failure, NOW)) else None
-        for attempts in range(1, MAX_FETCH_ATTEMPTS + 2)
+        for attempts in range(1, MAX_ATTEMPTS + 2)
     ]
 
 

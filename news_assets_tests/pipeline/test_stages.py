@@ -20,6 +20,7 @@ from news_assets.records import (
     RawArticle,
 )
 from news_assets.store.lake import Lake
+from news_assets_tests.stored import hashes
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 DESK = Desk(
@@ -118,9 +119,9 @@ def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: Sqli
 
 def test_replace_model_embeds_and_indexes_anew(lake: Lake, index: SqliteSearchIndex) -> None:
     run(lake, index, OneVector())
-    (before,) = index.hashes("d").values()
+    (before,) = hashes(index, "d").values()
     run(lake, index, OneVector("new"), replace_model=True)
-    (after,) = index.hashes("d").values()
+    (after,) = hashes(index, "d").values()
     assert models(lake) == ["new"]
     assert before != after
 

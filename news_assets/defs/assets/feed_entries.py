@@ -4,16 +4,24 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 import dagster as dg
+from pydantic import Field
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import agency_partitions
 from news_assets.defs.presentation import asset_look, markdown_table
+from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.stages import poll_agencies
 from news_assets.ports import Fetcher, Lake
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import parse
 
 _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
+
+
+class PollConfig(dg.Config):
+    """What a run may ask of `feed_entries`."""
+
+    only_due: bool = Field(False, description="ask only the sources that are due, as the sensor does")
 
 
 def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
@@ -27,16 +35,20 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         code_version="1",
     )
     def feed_entries(
-        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], fetcher: dg.ResourceParam[Fetcher]
+        context: dg.AssetExecutionContext,
+        config: PollConfig,
+        lake: dg.ResourceParam[Lake],
+        fetcher: dg.ResourceParam[Fetcher],
     ) -> Iterator[dg.Output[None]]:
         """Entries that the sources of these agencies list, one row per entry as it was last seen.
 
-        Every source is asked now, with its validators, which are stored together with all entries of the document or
-        not at all. Only agencies that listed something new or changed are materialised. A source that fails is a row
-        in `polls` with its reason; the run fails where no source at all could be read.
+        Every source is asked now, or with `only_due` those that are due. Validators are stored together with all
+        entries of the document or not at all. Only agencies that listed something new or changed are materialised. A
+        source that fails is a row in `polls` with its reason; the run fails where no source at all could be read.
         """
-        agencies = set(context.partition_keys)
-        _report(context, desk, list(poll_agencies(lake, desk, agencies, fetcher, parse, utc_now(), uuid.uuid4().hex)))
+        agencies, trace_id = set(context.partition_keys), uuid.uuid4().hex
+        polls = poll_agencies(lake, desk, agencies, fetcher, parse, utc_now(), trace_id, only_due=config.only_due)
+        _report(context, desk, list(polls))
         yield from ()  # what came in is logged by agency: an agency without news leaves no event
 
     return feed_entries
@@ -46,7 +58,8 @@ def _report(context: dg.AssetExecutionContext, desk: Desk, polls: Sequence[Poll]
     """Log every poll, materialise the agencies with news, and fail where every source failed."""
     rows = _rows(polls)
     context.log.info("polled:\n" + "\n".join(" | ".join(map(str, row)) for row in (_HEADER, *rows)))
-    for agency in sorted({poll.agency for poll in polls if poll.new_count or poll.updated_count}):
+    heard = sorted({poll.agency for poll in polls if poll.new_count or poll.updated_count})
+    for agency in heard:
         mine = [poll for poll in polls if poll.agency == agency]
         metadata: dict[str, dg.RawMetadataValue] = {
             "new": sum(poll.new_count for poll in mine),
@@ -59,6 +72,8 @@ def _report(context: dg.AssetExecutionContext, desk: Desk, polls: Sequence[Poll]
             f"none of {len(polls)} sources could be read; the first: {polls[0].source_id}: {polls[0].reason}",
             metadata={"polls": dg.MetadataValue.md(markdown_table(_HEADER, rows))},
         )
+    if not heard:
+        context.instance.add_run_tags(context.run.run_id, NOTHING_NEW)
 
 
 def _rows(polls: Sequence[Poll]) -> list[tuple[object, ...]]:

@@ -1,23 +1,47 @@
-"""The asset `lake/maintenance`: small files merged, inlined rows flushed, old snapshots and lost files gone."""
+"""The asset `lake/maintenance`: the lake's files in order, and old runs out of Dagster's own history."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.presentation import OWNERS, markdown_table
+from news_assets.defs.retention import delete_old_runs, retention_rules
+from news_assets.records import Desk
 from news_assets.store.lake import Lake
-from news_assets.store.maintenance import maintain
+from news_assets.store.maintenance import LakeSize, maintain
+
+MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
 
 
-@dg.asset(key=["lake", "maintenance"], group_name="lake", owners=OWNERS, kinds={"ducklake"}, code_version="1")
-def lake_maintenance(lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult[None]:
-    """Upkeep of the lake: inlined rows are written to files, small files merged, old snapshots and lost files removed.
+def build_lake_maintenance(desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition]) -> dg.AssetsDefinition:
+    """Return the asset; `assets` are all others, whose newest materialisations keep their runs."""
+    rules = retention_rules(desks)
+    keys = [MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
 
-    Daily is enough. Runs beside everything else and can be repeated at any time.
-    """
-    before, after = maintain(lake, now=utc_now())
+    @dg.asset(key=MAINTENANCE_KEY, group_name="lake", owners=OWNERS, kinds={"ducklake"}, code_version="2")
+    def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult[None]:
+        """Upkeep of the lake and of Dagster's history.
+
+        Inlined rows are written to files, small files merged, old snapshots and lost files removed. Finished runs that
+        nobody looks at any more are deleted with their events and logs; what a partition's newest materialisation
+        belongs to stays. Daily is enough. Runs beside everything else and can be repeated at any time.
+        """
+        deleted = delete_old_runs(context.instance, rules, keys, utc_now(), context.log)
+        upkeep = _upkeep(*maintain(lake, now=utc_now()))
+        return dg.MaterializeResult(
+            metadata={
+                **upkeep,
+                "runs_deleted": sum(deleted.values()),
+                "runs": dg.MetadataValue.md(markdown_table(("job", "runs deleted"), sorted(deleted.items()))),
+            }
+        )
+
+    return lake_maintenance
+
+
+def _upkeep(before: LakeSize, after: LakeSize) -> "dict[str, dg.RawMetadataValue]":
     counts = [(name, before_n, asdict(after)[name]) for name, before_n in asdict(before).items()]
-    metadata: dict[str, dg.RawMetadataValue] = {name: after_n for name, _, after_n in counts}
     table = markdown_table(("lake", "before", "after"), counts)
-    return dg.MaterializeResult(metadata={**metadata, "upkeep": dg.MetadataValue.md(table)})
+    return {**{name: after_n for name, _, after_n in counts}, "upkeep": dg.MetadataValue.md(table)}

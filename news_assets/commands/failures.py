@@ -1,0 +1,254 @@
+"""The commands `failures list`, `show` and `retry`: what no stage could do, why, and trying it again.
+
+Read from the lake's `failures`; what a retry means for the rows is decided in `pipeline/failures.py`. A stage that is
+run here and now is the same call that its asset makes, over the agency-days of its failures.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.lake import check_names, open_lake
+from news_assets.desks.loader import load_desks
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.failures import make_due
+from news_assets.pipeline.requests import STAGES
+from news_assets.records import AgencyDays, Desk, Failure, FeedEntry, RawArticle
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+from news_assets.store.lake import Lake
+
+SHOWN = 30  # rows of a table without --limit: two screens
+_NAMED = 3  # ids that a complaint names
+
+_ENTRY = ("source_id", "url", "title", "day", "published_at", "first_seen_at", "last_seen_at", "trace_id")
+_ARTICLE = ("outcome", "reason", "attempts", "next_try_at", "fetched_at", "url", "canonical_url", "text_chars")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which failures are meant."""
+
+    desk: str | None = None
+    stage: str | None = None
+    agency: str | None = None
+
+    def check(self) -> None:
+        """Refuse a name that does not exist. Raises NewsAssetsError, which says which do."""
+        if self.stage is not None and self.stage not in STAGES:
+            raise NewsAssetsError(f"no stage `{self.stage}`; there are: {', '.join(STAGES)}")
+        check_names(self.desk, self.agency)
+
+    def isin(self) -> dict[str, Collection[str]]:
+        """Return the values that the columns of `failures` have to hold."""
+        return {name: [value] for name, value in asdict(self).items() if value is not None}
+
+
+# --- list ------------------------------------------------------------------------------------------------------------
+
+
+def list_failures(filters: Filters, limit: int | None, *, as_json: bool) -> None:
+    """Print the failures, newest first."""
+    filters.check()
+    with open_lake() as lake:
+        found = _newest_first(lake.read(Failure, **filters.isin()))
+    if as_json:
+        for failure in found[:limit]:
+            write_line(asdict(failure))
+    else:
+        _show_table(found, limit or SHOWN, datetime.now(UTC))
+
+
+def _newest_first(failures: Sequence[Failure]) -> list[Failure]:
+    return sorted(failures, key=lambda failure: (-failure.last_failed_at.timestamp(), failure.article_id))
+
+
+def _show_table(failures: Sequence[Failure], limit: int, now: datetime) -> None:
+    console = Console()
+    if not failures:
+        console.print("nothing has failed")
+        return
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("stage, tries", no_wrap=True)
+    table.add_column("article, reason", overflow="fold")
+    for failure in failures[:limit]:
+        tried = f"tried {failure.attempts}, {_minute(failure.last_failed_at)}"
+        about = f"[dim]{escape(failure.agency)} · {failure.day}[/dim]"
+        table.add_row(
+            f"{failure.stage}\n{tried}\n{_next_try(failure.next_try_at, now)}",
+            f"{about}\n[bold]{escape(failure.article_id)}[/bold]\n{escape(failure.reason)}",
+            end_section=True,
+        )
+    console.print(table)
+    if len(failures) > limit:
+        console.print(f"{len(failures) - limit} more; --limit shows more of them, --stage and --agency fewer")
+
+
+def _minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}Z"
+
+
+def _next_try(at: datetime | None, now: datetime) -> str:
+    if at is None:
+        return "given up"
+    return "due now" if at <= now else f"next {_minute(at)}"
+
+
+# --- show ------------------------------------------------------------------------------------------------------------
+
+
+def show(article_id: str) -> None:
+    """Print everything that is known of one article: its failures, its row and its entries."""
+    with open_lake() as lake:
+        failures = lake.read(Failure, article_id=[article_id])
+        articles = lake.read(RawArticle, article_id=[article_id])
+        entries = lake.read(FeedEntry, article_id=[article_id])
+        if not (failures or articles or entries):
+            raise NewsAssetsError(f"no article `{article_id}`; {_failing(lake)}")
+    console, now = Console(), datetime.now(UTC)
+    console.print(f"[bold]{escape(article_id)}[/bold]")
+    for failure in failures:
+        _show_values(console, f"failure of {failure.stage}", _values_of(failure, now))
+    if not failures:
+        console.print("\nno stage has failed with it")
+    for article in articles:
+        _show_values(console, "article", [(name, getattr(article, name)) for name in _ARTICLE])
+    for entry in entries:
+        _show_values(console, f"entry {entry.entry_id}", [(name, getattr(entry, name)) for name in _ENTRY])
+
+
+def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
+    return [
+        ("reason", failure.reason),
+        ("tried", failure.attempts),
+        ("first failed", failure.first_failed_at),
+        ("last failed", failure.last_failed_at),
+        ("then", _next_try(failure.next_try_at, now)),
+        ("desk", failure.desk),
+        ("agency, day", f"{failure.agency}, {failure.day}"),
+        ("trace_id", failure.trace_id),
+    ]
+
+
+def _show_values(console: Console, title: str, values: Sequence[tuple[str, object]]) -> None:
+    table = Table(title=title, title_justify="left", title_style="", box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in values:
+        if value is not None:
+            table.add_row(name, escape(_minute(value) if isinstance(value, datetime) else str(value)))
+    console.print()
+    console.print(table)
+
+
+def _failing(lake: Lake) -> str:
+    """Say which articles have a failure."""
+    ids = sorted(set(lake.frame(Failure, None, ("article_id",))["article_id"]))
+    if not ids:
+        return "nothing has failed"
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return f"failures there are of: {', '.join(ids[:_NAMED])}{more}"
+
+
+# --- retry -----------------------------------------------------------------------------------------------------------
+
+
+def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> None:
+    """Make failures due and count their tries from the start; or run their stages right here."""
+    filters.check()
+    with open_lake() as lake:
+        wanted = filters.isin() | ({"article_id": set(article_ids)} if article_ids else {})
+        known = set(lake.frame(Failure, None, ("article_id",), **wanted)["article_id"])
+        if unknown := sorted(set(article_ids) - known):
+            raise NewsAssetsError(f"no such failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}")
+        now = datetime.now(UTC)
+        made_due = lake.transact(lambda rows: make_due(rows, now, **wanted))
+        if not made_due:
+            print("nothing has failed")
+        elif run_now:
+            _run_stages(lake, made_due)
+        else:
+            print(f"{len(made_due)} due now: the daemon takes them up, or `dagster asset materialize` does")
+
+
+def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
+    settings = Settings.read()
+    desks = {desk.key: desk for desk in load_desks(settings.desks, KINDS)}
+    for stage in STAGES:
+        for key in sorted({failure.desk for failure in failures if failure.stage == stage}):
+            tried = [failure for failure in failures if (failure.desk, failure.stage) == (key, stage)]
+            if key not in desks:
+                raise NewsAssetsError(f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS")
+            keys = AgencyDays(key, frozenset((failure.agency, failure.day) for failure in tried))
+            _run_stage(settings, lake, desks[key], stage, keys)
+            _report(lake, stage, tried)
+
+
+def _run_stage(settings: Settings, lake: Lake, desk: Desk, stage: str, keys: AgencyDays) -> None:
+    """Run one stage as its asset does, with what the settings name."""
+    from news_assets.pipeline import stages
+
+    now = datetime.now(UTC)
+    if stage == "raw_articles":
+        with _fetcher(settings) as fetcher:
+            stages.fetch_batch(lake, desk, keys, fetcher, lambda: datetime.now(UTC))
+    elif stage == "enriched_articles":
+        stages.enrich_batch(lake, keys, _enricher(settings), now)
+    elif stage == "article_embeddings":
+        embedder = _embedder(settings)
+        with _index(settings) as index:
+            stages.check_embeddings(lake, desk, embedder, index)
+        stages.embed_batch(lake, keys, embedder, now)
+    else:
+        with _index(settings) as index:
+            stages.index_batch(lake, desk, keys, index, now)
+
+
+def _fetcher(settings: Settings) -> Any:
+    from news_assets.clients.http import HttpFetcher
+
+    return HttpFetcher(
+        user_agent=settings.user_agent,
+        delay_s=settings.host_delay_s,
+        allow_private_hosts=settings.allow_private_hosts,
+        state_dir=settings.hosts_dir,
+    )
+
+
+def _enricher(settings: Settings) -> Any:
+    from news_assets.pipeline.enrich import LocalEnricher
+    from news_assets.taxonomy.loader import load_taxonomy
+
+    return LocalEnricher(load_taxonomy(settings.taxonomy))
+
+
+def _embedder(settings: Settings) -> Any:
+    from news_assets.clients.embedder import OnnxEmbedder
+
+    return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+
+
+def _index(settings: Settings) -> Any:
+    from news_assets.clients.sqlite_search import SqliteSearchIndex
+
+    return SqliteSearchIndex.open(settings.search_path)
+
+
+def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:
+    ids = {failure.article_id for failure in tried}
+    still = lake.read(Failure, stage=[stage], article_id=ids)
+    print(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
+    for line in _still(still):
+        print(line)
+
+
+def _still(failures: Sequence[Failure]) -> Iterator[str]:
+    for failure in failures:
+        yield f"  {failure.article_id}: {' '.join(failure.reason.split())}"

@@ -1,0 +1,65 @@
+"""The command `gaps`: what is missing, lost, silent or failing, as the asset checks see it."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.lake import check_names, open_lake
+from news_assets.desks.loader import load_desks
+from news_assets.pipeline.verdicts import Findings
+from news_assets.records import Desk
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+from news_assets.store.gaps import SENTENCES, desk_gaps
+
+_SHOWN_ROWS = 20
+
+
+def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
+    """Print every finding of the last days, also those of a moment ago."""
+    check_names(desk_key, None)
+    settings = Settings.read()
+    desks = [desk for desk in load_desks(settings.desks, KINDS) if desk_key in (None, desk.key)]
+    with open_lake() as lake, SqliteSearchIndex.open(settings.search_path) as index:
+        for desk in desks:
+            found = desk_gaps(lake, index, desk, datetime.now(UTC), days, grace=timedelta())
+            if as_json:
+                _write(desk, found)
+            else:
+                _show(desk, found)
+
+
+def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
+    for name, findings in found.items():
+        for row in findings.rows:
+            write_line({"desk": desk.key, "check": name} | dict(zip(findings.header, row, strict=True)))
+
+
+def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
+    console = Console()
+    for name, findings in found.items():
+        mark = "[red]no [/red]" if findings.rows else "[green]yes[/green]"
+        sentence = f"{desk.key}: {SENTENCES[name][1]} [dim]{findings.checked} looked at[/dim]"
+        console.print(f"{mark} {sentence}", soft_wrap=True)
+        if findings.rows:
+            console.print(_table(findings))
+
+
+def _table(findings: Findings) -> Table:
+    table = Table(*findings.header, box=box.SIMPLE_HEAD)
+    for row in findings.rows[:_SHOWN_ROWS]:
+        table.add_row(*(_cell(value) for value in row))
+    if len(findings.rows) > _SHOWN_ROWS:
+        table.caption = f"and {len(findings.rows) - _SHOWN_ROWS} more; --json lists them all"
+    return table
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    return "" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)

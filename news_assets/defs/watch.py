@@ -1,0 +1,65 @@
+"""A sensor's memory, and how its tick waits for something to happen; what to ask for is not decided here.
+
+The daemon begins a tick every five seconds. Instead of looking once, it looks whenever the lake has moved, until it has
+something to ask for or its time is over; between two looks it costs the lake a few milliseconds a second.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from news_assets.defs.clock import utc_now
+from news_assets.pipeline.requests import Asked, Cell, memory_from_json, memory_to_json
+
+TICK_S = 4.4  # the daemon begins the next tick five seconds after this one
+_PAUSE_S = 0.2
+_LOOK_AGAIN_S = 30.0  # what becomes due by the clock moves nothing in the lake
+_LOOK_AGAIN_WAITING_S = 2.0  # a run that died moves nothing either
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What a sensor remembers: the commit it last looked at, when, and what it asked for by desk."""
+
+    snapshot: int = -1
+    looked_at: float = 0.0
+    is_waiting: bool = False
+    memory: Mapping[str, Mapping[Cell, Asked]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, written: str | None) -> "Cursor":
+        """Return the cursor that was written down; a new one where it cannot be read."""
+        try:
+            stored = json.loads(written or "{}")
+            memory = {desk: memory_from_json(rows) for desk, rows in stored.pop("memory", {}).items()}
+            return cls(memory=memory, **stored)
+        except (ValueError, TypeError, AttributeError):
+            return cls()
+
+    def written(self) -> str:
+        """Return it as text."""
+        memory = {desk: memory_to_json(asked) for desk, asked in self.memory.items() if asked}
+        return json.dumps(
+            {
+                "snapshot": self.snapshot,
+                "looked_at": self.looked_at,
+                "is_waiting": self.is_waiting,
+                "memory": memory,
+            }
+        )
+
+    def has_to_look(self, snapshot: int, now_s: float) -> bool:
+        """Whether there may be something new since the last look."""
+        pause_s = _LOOK_AGAIN_WAITING_S if self.is_waiting else _LOOK_AGAIN_S
+        return snapshot != self.snapshot or now_s - self.looked_at >= pause_s
+
+
+def moments(tick_s: float) -> Iterator[datetime]:
+    """Yield the time, five times a second, until the tick's time is over."""
+    ends_at = time.monotonic() + tick_s
+    yield utc_now()
+    while time.monotonic() < ends_at:
+        time.sleep(_PAUSE_S)
+        yield utc_now()

@@ -1,0 +1,185 @@
+"""What is not yet as it should be: entries that are no articles yet, and articles that are ahead of later stages.
+
+In: an open lake, `now` and a desk. Out: one row for each piece of work, found by comparing what the stages stored
+(`pipeline/versions.py`) and not by what ran: it makes no difference who changed what, and how long ago.
+What is held back until `failures` says so, or given up, is left out. Who asks for the work is decided elsewhere.
+
+Every frame has the columns of `COLUMNS`.
+"""
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from news_assets.pipeline.versions import DOCUMENT_VERSION
+from news_assets.ports import SearchIndex
+from news_assets.records import Desk, Failure, IndexedDocument
+from news_assets.store.lake import Lake
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# stage: the asset that would do it; why: missing, outdated, failed, due or left over; version: the state to work on
+COLUMNS = ("agency", "day", "article_id", "stage", "why", "since", "version", "trace_id")
+
+_RECEIPT = ("article_id", "agency", "day", "document_hash", "indexed_at", "trace_id")
+
+_HELD_BACK = """
+    SELECT article_id, stage, version FROM failures
+    WHERE desk = $desk AND (next_try_at IS NULL OR next_try_at > $now)
+"""
+
+# The states are compared as 64-bit numbers first, which needs a seventh of the memory; what differs is looked at again
+# with all its columns. Where several entries lead to one article, the one that was seen first stands for it
+# (`pipeline/fetch.py`). An article may lie on a day outside the window, from before its entry moved.
+_PENDING = f"""
+WITH unsettled AS MATERIALIZED (
+    SELECT agency, day, article_id, source_id, entry_id, first_seen_at, entry_hash, trace_id
+    FROM (SELECT *, hash(article_id, entry_hash, day) AS state FROM entries WHERE desk = $desk AND day >= $first_day)
+    ANTI JOIN (
+        SELECT hash(article_id, entry_hash, day) AS state FROM raw_articles
+        WHERE desk = $desk AND day >= $first_day AND (next_try_at IS NULL OR next_try_at > $now)
+    ) USING (state)
+), ids AS MATERIALIZED (
+    SELECT DISTINCT article_id FROM unsettled
+), first AS (
+    SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry
+    FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
+), stored AS (
+    SELECT article_id, entry_hash, day, next_try_at FROM raw_articles WHERE article_id IN (FROM ids)
+), pending AS (
+    SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
+        r.day IS DISTINCT FROM u.day OR r.entry_hash IS DISTINCT FROM u.entry_hash AS is_changed
+    FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
+    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
+)
+SELECT agency, day, article_id, 'raw_articles' AS stage,
+    CASE WHEN NOT is_stored THEN 'missing' WHEN is_changed THEN 'outdated' ELSE 'due' END AS why,
+    CASE WHEN is_changed THEN first_seen_at ELSE next_try_at END AS since,
+    entry_hash AS version, trace_id
+FROM pending ANTI JOIN ({_HELD_BACK}) held
+    ON pending.article_id = held.article_id AND held.stage = 'raw_articles' AND held.version = pending.entry_hash
+WHERE is_changed OR next_try_at <= $now
+"""
+
+_ROWS = """
+    SELECT article_id, agency, day, {columns}, outcome, {since} AS since, trace_id
+    FROM {table} WHERE desk = $desk AND day >= $first_day
+"""
+
+
+def _rows(table: str, since: str, columns: str) -> str:
+    return _ROWS.format(table=table, since=since, columns=columns)
+
+
+def _stage(name: str, made: str, is_outdated: str, version: str) -> str:
+    """Return what is to be said of one stage's row `made`, as a struct; its `why` is NULL where all is well."""
+    return f"""{{
+        'stage': '{name}',
+        'why': CASE
+            WHEN a.article_id IS NULL THEN CASE WHEN {made}.article_id IS NOT NULL THEN 'left over' END
+            WHEN {made}.article_id IS NULL THEN 'missing'
+            WHEN {is_outdated} THEN 'outdated'
+            WHEN {made}.outcome <> 'ok' THEN 'failed'
+        END,
+        'agency': coalesce(a.agency, {made}.agency),
+        'day': coalesce(a.day, {made}.day),
+        'since': coalesce(a.since, {made}.since),
+        'version': CASE WHEN a.article_id IS NULL THEN 'gone' ELSE {version} END,
+        'trace_id': coalesce(a.trace_id, {made}.trace_id)
+    }}"""
+
+
+_CONTENT = "coalesce(content_hash, '') AS content_hash"  # NULL in rows from before there was such a column
+
+# Each table is read once, and nothing is kept of what agrees: 500,000 articles in 512 MB.
+_STAGES_BEHIND = f"""
+WITH a AS ({_rows("raw_articles", "fetched_at", _CONTENT)} AND outcome = 'ok' AND text_chars > 0),
+e AS ({_rows("enriched_articles", "enriched_at", _CONTENT + ", input_hash, reused_from")}),
+v AS ({_rows("article_embeddings", "embedded_at", _CONTENT + ", input_hash, model")}),
+d AS ({_rows("indexed_documents", "indexed_at", "document_hash")}),
+named AS (SELECT unnest($agencies::VARCHAR[]) AS agency, unnest($names::VARCHAR[]) AS name),
+compared AS (
+    SELECT article_id, a, e, v, d, sha256(concat_ws(chr(10), '{DOCUMENT_VERSION}', a.content_hash,
+        CASE WHEN e.outcome = 'ok' THEN e.input_hash ELSE '' END,
+        CASE WHEN e.outcome = 'ok' THEN coalesce(e.reused_from, '') ELSE '' END,
+        CASE WHEN v.outcome = 'ok' THEN v.model ELSE '' END,
+        CASE WHEN v.outcome = 'ok' THEN v.input_hash ELSE '' END,
+        coalesce(named.name, a.agency))) AS state
+    FROM a FULL JOIN e USING (article_id) FULL JOIN v USING (article_id) FULL JOIN d USING (article_id)
+    LEFT JOIN named ON named.agency = a.agency
+    WHERE a.article_id IS NULL OR e.outcome IS DISTINCT FROM 'ok' OR v.outcome IS DISTINCT FROM 'ok'
+        OR d.outcome IS DISTINCT FROM 'ok' OR e.content_hash <> a.content_hash OR v.content_hash <> a.content_hash
+        OR d.document_hash <> state
+), behind AS (
+    SELECT article_id, unnest([
+        {_stage("enriched_articles", "e", "e.content_hash <> a.content_hash", "a.content_hash")},
+        {_stage("article_embeddings", "v", "v.content_hash <> a.content_hash", "a.content_hash")},
+        {_stage("search_index", "d", "d.document_hash <> state", "state")}
+    ], recursive := true)
+    FROM compared
+)
+SELECT behind.* FROM behind ANTI JOIN ({_HELD_BACK}) held
+    ON behind.article_id = held.article_id AND held.stage = behind.stage AND held.version = behind.version
+WHERE why IS NOT NULL
+"""
+
+
+def entries_pending(lake: Lake, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
+    """Return the entries that are to be fetched now: no article yet, changed since, or due for another try."""
+    params = {"desk": desk.key, "now": now, "first_day": first_day or desk.first_day}
+    return _ordered(lake.query(_PENDING, params), desk)
+
+
+def articles_behind(lake: Lake, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
+    """Return the articles that a later stage has not worked on as they are now, once for each such stage.
+
+    Rows of later stages whose article is gone are `left over`.
+    """
+    params = {
+        "desk": desk.key,
+        "now": now,
+        "first_day": first_day or desk.first_day,
+        "agencies": [agency.key for agency in desk.agencies],
+        "names": [agency.name for agency in desk.agencies],
+    }
+    return _ordered(lake.query(_STAGES_BEHIND, params), desk)
+
+
+def documents_lost(lake: Lake, index: SearchIndex, desk: Desk, now: datetime) -> "pl.DataFrame":
+    """Return the documents that only the receipts or only the index has, or that they have with different hashes.
+
+    What the lake by itself says to be behind is `articles_behind`'s and left out here, and so is what was given up.
+    """
+    import polars as pl
+
+    receipts = lake.frame(IndexedDocument, None, _RECEIPT, desk=[desk.key], outcome=["ok"])
+    both = receipts.join(index.stored(desk.key), on="article_id", how="full", suffix="_stored")
+    found = both.filter(pl.col("document_hash").ne_missing(pl.col("document_hash_stored"))).select(
+        pl.coalesce("agency", "agency_stored").alias("agency"),
+        pl.coalesce("day", "day_stored").alias("day"),
+        pl.coalesce("article_id", "article_id_stored").alias("article_id"),
+        pl.lit("search_index").alias("stage"),
+        pl.when(pl.col("document_hash_stored").is_null())
+        .then(pl.lit("not in the index"))
+        .when(pl.col("document_hash").is_null())
+        .then(pl.lit("not in the lake"))
+        .otherwise(pl.lit("another version"))
+        .alias("why"),
+        pl.coalesce("indexed_at", pl.lit(now)).alias("since"),
+        pl.coalesce("document_hash", pl.lit("gone")).alias("version"),
+        pl.coalesce("trace_id", pl.lit("")).alias("trace_id"),
+    )
+    if found.is_empty():
+        return found
+    behind = articles_behind(lake, desk, now)
+    given_up = lake.frame(Failure, None, ("article_id", "version"), desk=[desk.key], stage=["search_index"])
+    left = found.join(behind, on="article_id", how="anti").join(given_up, on=("article_id", "version"), how="anti")
+    return _ordered(left, desk)
+
+
+def _ordered(frame: "pl.DataFrame", desk: Desk) -> "pl.DataFrame":
+    """Return the rows newest day first; those of agencies that the desk no longer has are nobody's work."""
+    import polars as pl
+
+    mine = frame.filter(pl.col("agency").is_in([agency.key for agency in desk.agencies]))
+    return mine.select(COLUMNS).sort("day", "agency", "article_id", "stage", descending=[True, False, False, False])

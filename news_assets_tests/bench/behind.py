@@ -1,0 +1,146 @@
+"""How long it takes to see what is pending and behind: `python -m news_assets_tests.bench.behind [--rows N] [--keep DIR]`.
+
+Fills a lake (160 agencies, 600 days) in which every stage is done, then prints median and fastest of both queries with
+nothing behind, and with 5,000 entries and articles behind, as the sensors ask them. Both together should stay under
+500 ms among 500,000 articles. Reading the commit's number in the same run is the reference.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from news_assets.records import Agency, Desk
+from news_assets.store.behind import articles_behind, entries_pending
+from news_assets.store.lake import Lake
+from news_assets.store.transaction import Transaction
+from news_assets_tests.bench.lake import AGENCIES, DAYS, FIRST_DAY, Spent, catalog_in, fill, timed
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+DESK = Desk(
+    key="govbr",
+    timezone="UTC",
+    language="pt-BR",
+    first_day=FIRST_DAY,
+    agencies=tuple(
+        Agency(key=key, name=f"Ministério {key}", timezone="UTC", language="pt-BR", sources=()) for key in AGENCIES
+    ),
+)
+TARGET_MS = 500
+
+_STAGES = (
+    """
+    INSERT INTO entries BY NAME
+    SELECT entry_id, source_id, desk, agency, day, article_id, url, url_hash, title, 'Resumo ' || url AS summary,
+        authors, tags AS categories, published_at, false AS is_future_dated, false AS is_moved, entry_hash,
+        first_seen_at, first_seen_at AS last_seen_at, trace_id
+    FROM raw_articles WHERE day BETWEEN $1 AND $2
+    """,
+    """
+    INSERT INTO enriched_articles BY NAME
+    SELECT article_id, desk, agency, day, sha256('i' || article_id) AS input_hash, content_hash, '03.01' AS theme_code,
+        ['03', '03.01'] AS theme_path, ['Saúde', 'Vacinas'] AS theme_labels, 0.9 AS theme_score,
+        left("text", 280) AS summary, ['a', 'b'] AS keywords, 'pt-BR' AS "language", 310 AS word_count,
+        2 AS reading_minutes, 'local' AS enricher, 'lexical-1' AS model, '1' AS prompt_version,
+        '1' AS taxonomy_version, fetched_at AS enriched_at, 'ok' AS outcome, trace_id
+    FROM raw_articles WHERE day BETWEEN $1 AND $2
+    """,
+    """
+    INSERT INTO article_embeddings BY NAME
+    SELECT article_id, desk, agency, day, sha256('v' || article_id) AS input_hash, content_hash, 'minilm' AS model,
+        8 AS dim, [random(), .1, .2, .3, .4, .5, .6, .7]::FLOAT[] AS vector, 310 AS token_count, false AS is_cut,
+        fetched_at AS embedded_at, 'ok' AS outcome, trace_id
+    FROM raw_articles WHERE day BETWEEN $1 AND $2
+    """,
+    """
+    INSERT INTO indexed_documents BY NAME
+    SELECT article_id, desk, agency, day,
+        sha256(concat_ws(chr(10), '1', content_hash, sha256('i' || article_id), '', 'minilm', sha256('v' || article_id),
+            'Ministério ' || agency)) AS document_hash,
+        true AS has_vector, fetched_at AS indexed_at, 'ok' AS outcome, trace_id
+    FROM raw_articles WHERE day BETWEEN $1 AND $2
+    """,
+)
+
+# 5,000 articles of all days lose their entry's and their own state, which makes three stages behind for each.
+_CHANGE = (
+    "CREATE OR REPLACE TEMP TABLE changed AS SELECT article_id FROM raw_articles USING SAMPLE 5000 ROWS (reservoir, 7)",
+    "UPDATE raw_articles SET content_hash = 'other', entry_hash = 'other' WHERE article_id IN (FROM changed)",
+)
+
+
+def fill_stages(lake: Lake) -> None:
+    for statement in _STAGES:
+        for start in range(0, len(DAYS), 30):
+            days = DAYS[start : start + 30]
+
+            def work(
+                transaction: Transaction, sql: str = statement, span: tuple[object, ...] = (days[0], days[-1])
+            ) -> None:
+                transaction.cursor.execute(sql, list(span))
+
+            lake.transact(work)
+
+
+def change(lake: Lake) -> None:
+    def work(transaction: Transaction) -> None:
+        for statement in _CHANGE:
+            transaction.cursor.execute(statement)
+
+    lake.transact(work)
+
+
+def measure(lake: Lake, times: int) -> Iterator[tuple[str, int, list[Spent]]]:
+    counts: dict[str, int] = {}
+
+    def counted(name: str, ask: Callable[[], int]) -> Callable[[], None]:
+        return lambda: counts.__setitem__(name, ask())
+
+    questions: dict[str, Callable[[], int]] = {
+        "commit's number": lake.snapshot,
+        "entries pending": lambda: entries_pending(lake, DESK, NOW).height,
+        "articles behind": lambda: articles_behind(lake, DESK, NOW).height,
+    }
+    for name, ask in questions.items():
+        spent = timed(counted(name, ask), times)
+        yield name, counts[name], spent
+
+
+def report(lake: Lake, times: int, title: str) -> None:
+    print(f"{title:24}{'found':>8}{'median':>9}{'fastest':>9}{'cpu':>9}  ms")
+    both = 0.0
+    for name, count, spent in measure(lake, times):
+        clock, worked = zip(*spent, strict=True)
+        both += statistics.median(clock)
+        print(f"  {name:22}{count:8}{statistics.median(clock):9.1f}{min(clock):9.1f}{statistics.median(worked):9.1f}")
+    print(f"  {'all':30}{both:9.1f}   target {TARGET_MS}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--postgres", action="store_true", help="catalog in a Postgres server of its own")
+    parser.add_argument("--keep", type=Path, help="folder to keep the lake in, filled once")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        home = options.keep or Path(temporary)
+        home.mkdir(parents=True, exist_ok=True)
+        with Lake.open(catalog_in(home, options.postgres), home / "data") as lake:
+            started = time.perf_counter()
+            if not lake.query("SELECT count(*) FROM raw_articles").item():
+                fill(lake, options.rows)
+                fill_stages(lake)
+            print(f"{options.rows:,} articles, filled in {time.perf_counter() - started:.0f} s")
+            report(lake, options.times, "nothing behind")
+            change(lake)
+            report(lake, options.times, "5,000 changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

