@@ -9,7 +9,7 @@ SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
 	echo "== $$name"; $(BIN)/python -m news_assets_tests.$(1).$$name || failed=1; done; exit $$failed
 
-.PHONY: demo test ui bench quality lint clean
+.PHONY: demo test ui up scaleout bench quality lint clean
 
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -27,6 +27,13 @@ test: $(VENV)/.installed  ## run the tests
 ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample site beside it
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
 	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
+
+up: $(VENV)/.installed  ## keep everything running with warm workers, UI on port 3000, the sample site beside it
+	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
+	$(SAMPLE) PATH="$(CURDIR)/$(BIN):$$PATH" deploy/start local
+
+scaleout: $(VENV)/.installed  ## start and check Postgres, RabbitMQ and two workers here; KEEP=1 leaves them running
+	@$(BIN)/python -m news_assets_tests.scaleout $(if $(KEEP),--keep)
 
 bench: $(VENV)/.installed  ## print speed and memory, as ratios where there is a reference
 	@$(call run_all,bench)

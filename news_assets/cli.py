@@ -13,8 +13,10 @@ import typer
 
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
+from news_assets.commands import gaps as gaps_command
 from news_assets.commands import lake, search, texts
 from news_assets.errors import NewsAssetsError
+from news_assets.store.gaps import GAP_DAYS
 
 # The class of every complaint about a command line; typer names only this child of it in public.
 _UsageError: Any = typer.BadParameter.__base__
@@ -114,6 +116,16 @@ def retry_failures(
     """Make failures due now, their tries counted from the start."""
     filters = failures_command.Filters(desk, stage, agency)
     failures_command.retry(filters, article_ids or (), run_now=run_now)
+
+
+@app.command()
+def gaps(
+    desk: Desk = None,
+    days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = GAP_DAYS,
+    as_json: Json = False,
+) -> None:
+    """Show what is missing, lost, silent or failing, row by row."""
+    gaps_command.gaps(desk, days, as_json=as_json)
 
 
 @app.command()

@@ -65,7 +65,7 @@ def _show_killed_worker(profile: ScaleoutProfile, site: Site) -> None:
 
 
 def _wait_for_hit(profile: ScaleoutProfile, query: str) -> dict[str, str]:
-    command = [sys.executable, "-m", "news_assets.cli", "search", query, "--json", "--mode", "keyword", "--limit", "1"]
+    command = ["news-assets", "search", query, "--json", "--mode", "keyword", "--limit", "1"]
     deadline = time.monotonic() + FOUND_S
     while time.monotonic() < deadline:
         answer = subprocess.run(command, env=profile.env, capture_output=True, text=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.records import AgencyDays
 from news_assets_tests.stored import hashes
 
 SEARCH_BACKENDS: dict[str, Callable[[Path], SearchIndex]] = {
@@ -75,6 +76,27 @@ def test_a_deleted_document_is_gone_and_an_unknown_id_is_no_error(index: SearchI
     index.delete(["mec-1", "unknown"])
     index.delete(["mec-1"])
     assert (found(index, "vacinas"), index.count(), hashes(index, "govbr")) == (["mec-2"], 1, {"mec-2": "hash-2"})
+
+
+def test_what_a_desk_has_is_told_by_agency_and_day(index: SearchIndex) -> None:
+    index.upsert([document(1, "a"), document(2, "b"), document(30, "c"), document(4, "d", agency="mj")])
+    index.upsert([document(5, "e", desk="other")])
+    columns = ["article_id", "agency", "day", "document_hash"]
+    assert sorted(index.stored("govbr").select(columns).iter_rows()) == [
+        ("mec-1", "mec", date(2026, 1, 2), "hash-1"),
+        ("mec-2", "mec", date(2026, 1, 3), "hash-2"),
+        ("mec-30", "mec", date(2026, 1, 3), "hash-30"),
+        ("mec-4", "mj", date(2026, 1, 5), "hash-4"),
+    ]
+
+    def stored(*pairs: tuple[str, date]) -> list[str]:
+        found = index.stored("govbr", AgencyDays("govbr", frozenset(pairs)))
+        assert found.columns == columns
+        return sorted(found["article_id"])
+
+    assert stored(("mec", date(2026, 1, 3)), ("mj", date(2026, 1, 2))) == ["mec-2", "mec-30"]
+    assert stored(("mec", date(2026, 1, 2)), ("mj", date(2026, 1, 5))) == ["mec-1", "mec-4"]
+    assert stored() == stored(("nobody", date(2026, 1, 3))) == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from news_assets.sources.kinds import KINDS
 
 SNAPSHOT = {
     "lake/maintenance": (set(), set()),
-    "newsroom/daily_report": ({"sample/search_index"}, set()),
+    "newsroom/daily_report": (set(), set()),
     "sample/article_embeddings": (
         {"sample/enriched_articles"},
         {"every_article_is_embedded", "ids_are_unique", "vectors_have_unit_length"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from news_assets_tests import profiles, servers
-from news_assets_tests.profiles import Profile, Site
+from news_assets_tests.profiles import Profile, ScaleoutProfile, Site
 
 pytestmark = [
     pytest.mark.slow,  # starting five or more processes takes 10 to 20 s, noticing a killed one up to 12 s
@@ -22,12 +22,21 @@ _SCALEOUT = pytest.param(
 
 
 @pytest.fixture(scope="module", params=["local", _SCALEOUT])
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile, Site]]:
+def place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, models_dir: Path
+) -> Iterator[tuple[Profile, Site]]:
     """A running profile with workers and the site that its desk polls; its sensors are silenced."""
-    home = tmp_path_factory.mktemp(request.param)
+    home = home_in(tmp_path_factory.mktemp(request.param), models_dir)
     with Site(home) as site, getattr(profiles, request.param)(home, site.env) as profile:
         profile.silence()
         yield profile, site
+
+
+def home_in(folder: Path, models_dir: Path) -> Path:
+    """Return the folder with the whole run's models in it: exporting one takes longer than all the rest."""
+    (folder / ".news").mkdir()
+    (folder / ".news" / "models").symlink_to(models_dir, target_is_directory=True)
+    return folder
 
 
 def test_a_run_is_executed_by_a_warm_worker_from_its_desks_queue(place: tuple[Profile, Site]) -> None:
@@ -62,10 +71,26 @@ def test_a_cancelled_run_stops_and_its_worker_takes_the_next(place: tuple[Profil
     assert (following.status.value, profile.worker_pids()) == ("SUCCESS", workers)
 
 
-def test_a_message_that_cannot_be_read_does_not_stop_the_workers(tmp_path: Path) -> None:
-    with Site(tmp_path) as site, profiles.local(tmp_path, site.env, workers=1) as profile:
+def test_a_run_outlives_a_broker_that_sends_its_message_to_a_second_worker(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    if not isinstance(profile, ScaleoutProfile):
+        pytest.skip("a folder does not restart")
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    profile.rabbitmq.stop()
+    profile.rabbitmq.start()
+    time.sleep(FAILED_WITHIN_S - 2)  # a false death would have been declared; the poll waits 20 s for the site
+    site.is_open.set()
+    assert profile.wait(run.run_id).status.value == "SUCCESS"
+
+
+def test_a_message_that_cannot_be_read_does_not_stop_the_worker_and_ctrl_c_ends_its_run(
+    tmp_path: Path, models_dir: Path
+) -> None:
+    home = home_in(tmp_path, models_dir)
+    with Site(home) as site, profiles.local(home, site.env, workers=1) as profile:
         profile.silence()
-        (tmp_path / ".news" / "queue" / "messages" / "1_torn.sample.msg").write_bytes(b"")
+        (home / ".news" / "queue" / "messages" / "1_torn.sample.msg").write_bytes(b"")
         assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
         site.is_open.clear()
         run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
@@ -73,8 +98,9 @@ def test_a_message_that_cannot_be_read_does_not_stop_the_workers(tmp_path: Path)
         assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
-def test_the_plain_profile_executes_a_run_and_sees_it_killed(tmp_path: Path) -> None:
-    with Site(tmp_path) as site, profiles.plain(tmp_path, site.env) as profile:
+def test_the_plain_profile_executes_a_run_and_sees_it_killed(tmp_path: Path, models_dir: Path) -> None:
+    home = home_in(tmp_path, models_dir)
+    with Site(home) as site, profiles.plain(home, site.env) as profile:
         profile.silence()
         assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
         site.is_open.clear()

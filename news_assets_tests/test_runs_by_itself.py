@@ -134,14 +134,14 @@ def test_an_article_materialised_alone_is_carried_to_the_index(full: Graph) -> N
     assert not any(gaps(full).values())
 
 
-def test_nothing_is_asked_for_while_a_run_for_it_is_queued(graph: Graph) -> None:
+def test_nothing_is_asked_for_while_a_run_for_it_is_under_way(graph: Graph) -> None:
     graph.obey(graph.tick("due_sources"))
     request, *_ = requests = graph.tick("pending_entries").run_requests or ()
     graph.skip_pauses()
     run = dg.DagsterRun(
         job_name="sample_articles",
         tags=dict(request.tags),
-        status=dg.DagsterRunStatus.QUEUED,
+        status=dg.DagsterRunStatus.STARTING,
         asset_selection=frozenset(request.asset_selection or ()),
     )
     graph.instance.add_run(run)
@@ -150,6 +150,7 @@ def test_nothing_is_asked_for_while_a_run_for_it_is_queued(graph: Graph) -> None
     assert run.tags[RANGE_START] not in {other.tags[RANGE_START] for other in again}
     assert not graph.tick("stages_behind").run_requests
     graph.instance.report_run_canceled(run)
+    graph.skip_pauses()
     graph.settle()
     assert not any(gaps(graph).values())
 

@@ -4,10 +4,10 @@ Read from the lake's `failures`; what a retry means for the rows is decided in `
 run here and now is the same call that its asset makes, over the agency-days of its failures.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from rich import box
 from rich.console import Console
@@ -20,10 +20,10 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.failures import make_due
 from news_assets.pipeline.requests import STAGES
+from news_assets.ports import Lake, Reader
 from news_assets.records import AgencyDays, Desk, Failure, FeedEntry, RawArticle
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
-from news_assets.store.lake import Lake
 
 SHOWN = 30  # rows of a table without --limit: two screens
 _NAMED = 3  # ids that a complaint names
@@ -58,7 +58,7 @@ def list_failures(filters: Filters, limit: int | None, *, as_json: bool) -> None
     """Print the failures, newest first."""
     filters.check()
     with open_lake() as lake:
-        found = _newest_first(lake.read(Failure, **filters.isin()))
+        found = _newest_first(lake.read(Failure, None, **filters.isin()))
     if as_json:
         for failure in found[:limit]:
             write_line(asdict(failure))
@@ -148,7 +148,7 @@ def _show_values(console: Console, title: str, values: Sequence[tuple[str, objec
     console.print(table)
 
 
-def _failing(lake: Lake) -> str:
+def _failing(lake: Reader) -> str:
     """Say which articles have a failure."""
     ids = sorted(set(lake.frame(Failure, None, ("article_id",))["article_id"]))
     if not ids:
@@ -163,7 +163,8 @@ def _failing(lake: Lake) -> str:
 def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> None:
     """Make failures due and count their tries from the start; or run their stages right here."""
     filters.check()
-    with open_lake() as lake:
+    with open_lake() as opened:
+        lake = cast("Lake", opened)  # a transaction of its own has more than the port's, as everywhere
         wanted = filters.isin() | ({"article_id": set(article_ids)} if article_ids else {})
         known = set(lake.frame(Failure, None, ("article_id",), **wanted)["article_id"])
         if unknown := sorted(set(article_ids) - known):
@@ -171,11 +172,16 @@ def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> Non
         now = datetime.now(UTC)
         made_due = lake.transact(lambda rows: make_due(rows, now, **wanted))
         if not made_due:
-            print("nothing has failed")
+            _say("nothing has failed")
         elif run_now:
             _run_stages(lake, made_due)
         else:
-            print(f"{len(made_due)} due now: the daemon takes them up, or `dagster asset materialize` does")
+            _say(f"{len(made_due)} due now: the daemon takes them up, or `dagster asset materialize` does")
+
+
+def _say(text: str) -> None:
+    """Write plain lines, whatever the width of the terminal."""
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
@@ -244,11 +250,6 @@ def _index(settings: Settings) -> Any:
 def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:
     ids = {failure.article_id for failure in tried}
     still = lake.read(Failure, stage=[stage], article_id=ids)
-    print(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
-    for line in _still(still):
-        print(line)
-
-
-def _still(failures: Sequence[Failure]) -> Iterator[str]:
-    for failure in failures:
-        yield f"  {failure.article_id}: {' '.join(failure.reason.split())}"
+    _say(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
+    for failure in still:
+        _say(f"  {failure.article_id}: {' '.join(failure.reason.split())}")

@@ -1,11 +1,13 @@
 """What the UI shows of an asset: kinds, owners, columns, counts and a preview. No row is made or changed here."""
 
+import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import dagster as dg
+from dagster._core.execution.context.metadata_logging import AssetMetadataHandle, OutputMetadataAccumulator
 
 from news_assets.ports import Lake
 from news_assets.records import AgencyDays, Desk
@@ -18,6 +20,7 @@ OWNERS = ["team:newsroom"]
 _ASSET_OF = {"entries": "feed_entries", "indexed_documents": "search_index"}  # others are named like their table
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
+_MARKDOWN = re.compile(r"([\\`*\[\]<!|])")  # titles are strangers' words: no image, link or tag of theirs is shown
 
 
 class AssetLook(TypedDict):
@@ -69,11 +72,11 @@ class Tally:
         self._written += written
         frame = self._lake.frame(self._record, keys, ("agency", "day", "outcome", *self._preview))
         self._outcomes.update(frame["outcome"].to_list())
-        parts = frame.partition_by("agency", "day", as_dict=True)
-        for agency, day in keys.pairs:
-            key = dg.MultiPartitionKey({"agency": agency, "day": day.isoformat()})
-            part = parts.get((agency, day), frame.clear())
-            self._context.add_asset_metadata(self._of_partition(part), partition_key=key)
+        parts, nothing = frame.partition_by("agency", "day", as_dict=True), frame.clear()
+        _add_metadata(
+            self._context,
+            {f"{agency}|{day}": self._of_partition(parts.get((agency, day), nothing)) for agency, day in keys.pairs},
+        )
         self._context.log.info(f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now")
 
     def _of_partition(self, rows: "pl.DataFrame") -> dict[str, Any]:
@@ -97,6 +100,19 @@ class Tally:
         )
 
 
+def _add_metadata(context: dg.AssetExecutionContext, by_partition: Mapping[str, Mapping[str, Any]]) -> None:
+    """Do what `context.add_asset_metadata` does for one partition, for many at once.
+
+    Dagster's own lists the keys of the whole run at each call, and copies what it has so far: 40 ms where there are
+    4,800 partitions, which makes 13 minutes of a backfill over them.
+    """
+    step, asset_key = context.get_step_execution_context(), context.asset_key
+    known = dict(step._metadata_accumulator.per_output_metadata)
+    for key, row in by_partition.items():
+        known[AssetMetadataHandle(asset_key=asset_key, partition_key=key)] = row
+    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=known)
+
+
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return the rows as a Markdown table, long cells cut."""
     if not rows:
@@ -107,5 +123,6 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
 
 def _cell(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is None else str(value)
-    text = " ".join(text.replace("|", "\\|").split())
-    return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
+    text = " ".join(text.split())
+    text = text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
+    return _MARKDOWN.sub(r"\\\1", text)

@@ -1,7 +1,7 @@
 """Dagster resources: typed settings in, a plain object of `clients/` or `store/` out.
 
 What is slow to open is kept for the life of the process, which matters to sensors and to workers that stay warm: a lake
-takes 0.3 s (its extensions are verified each time), a model half a second. The keys name roles (`lake`, `fetcher`,
+takes 0.3 s (its extensions are verified each time), a model half a second, a taxonomy 0.1 s. The keys name roles (`lake`, `fetcher`,
 `enricher`, `embedder`, `search`), never products. Nothing that an asset calls belongs here.
 """
 
@@ -84,7 +84,13 @@ class EnricherResource(dg.ConfigurableResource[LocalEnricher]):
 
     def create_resource(self, context: dg.InitResourceContext) -> LocalEnricher:
         """Return the enricher with its taxonomy loaded."""
-        return LocalEnricher(load_taxonomy(Path(self.taxonomy) if self.taxonomy else None))
+        file = Path(self.taxonomy)
+        return _kept_enricher(self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
+
+
+@lru_cache(maxsize=1)
+def _kept_enricher(taxonomy: str, changed_ns: int) -> LocalEnricher:
+    return LocalEnricher(load_taxonomy(Path(taxonomy) if taxonomy else None))
 
 
 class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):

@@ -9,8 +9,10 @@ What is behind is found by comparing rows (`store/behind.py`): who changed what,
 When it is asked for, in which ranges, how often, and when it is given up, is decided in `pipeline/requests.py`.
 """
 
+import time
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
-Find = Callable[[Desk, datetime], "pl.DataFrame"]
+Find = Callable[[Desk, datetime, date], "pl.DataFrame"]  # what is behind at a desk, now, from a day on
 
 POLL_EVERY_S = 60  # what became due meanwhile is one run; no source is asked more often than every five minutes
 COMPARE_EVERY_S = 60
+WINDOW = timedelta(days=35)  # what a look goes back; 0.6 s among 500,000 articles, the whole grid 4 s
 _POLL_PRIORITY = "5"  # before every agency-day: it is short, and everything begins with it
 
 
@@ -95,7 +98,7 @@ def _pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.S
         description="Asks for the agency-days of entries that are no articles yet, or changed, or are due again.",
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        return _watch(context, lake, desks, lambda desk, now: entries_pending(lake, desk, now), tick_s)
+        return _watch(context, lake, desks, lambda *look: entries_pending(lake, *look), tick_s)
 
     return sensor
 
@@ -109,8 +112,8 @@ def _stages_behind(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.Sen
         description="Asks for the agency-days whose articles are ahead of a later stage, from that stage on.",
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        def find(desk: Desk, now: datetime) -> "pl.DataFrame":
-            return _without(articles_behind(lake, desk, now), entries_pending(lake, desk, now))
+        def find(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+            return _not_pending(articles_behind(lake, desk, now, first_day), lake, desk, now, first_day)
 
         return _watch(context, lake, desks, find, tick_s)
 
@@ -128,18 +131,21 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
     def sensor(
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
     ) -> dg.SensorResult:
-        def find(desk: Desk, now: datetime) -> "pl.DataFrame":
-            lost = documents_lost(lake, search, desk, now)
-            return lost if lost.is_empty() else _without(lost, entries_pending(lake, desk, now))
+        def find(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+            return _not_pending(documents_lost(lake, search, desk, now), lake, desk, now, first_day)
 
-        return _look_once(context, lake, desks, find)
+        cursor = Cursor.read(context.cursor)
+        requests, cursor, reason = _look(context.instance, lake, desks, find, replace(cursor, swept_at=0.0), utc_now())
+        return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.written())
 
     return sensor
 
 
-def _without(work: "pl.DataFrame", others: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the work in agency-days that nobody else asks for."""
-    return work.join(others, on=("agency", "day"), how="anti")
+def _not_pending(work: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+    """Return the work in agency-days that `pending_entries` does not ask for: its runs take all stages."""
+    if work.is_empty():
+        return work
+    return work.join(entries_pending(lake, desk, now, first_day), on=("agency", "day"), how="anti")
 
 
 # --- one tick --------------------------------------------------------------------------------------------------------
@@ -153,16 +159,11 @@ def _watch(
     for now in moments(tick_s):
         snapshot = lake.snapshot()
         if cursor.has_to_look(snapshot, now.timestamp()):
-            requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, snapshot, now)
+            cursor = replace(cursor, snapshot=snapshot)
+            requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, now)
             if requests:
                 return dg.SensorResult(requests, cursor=cursor.written())
     return dg.SensorResult(skip_reason=reason, cursor=cursor.written())
-
-
-def _look_once(context: dg.SensorEvaluationContext, lake: Lake, desks: Sequence[Desk], find: Find) -> dg.SensorResult:
-    cursor = Cursor.read(context.cursor)
-    requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, cursor.snapshot, utc_now())
-    return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.written())
 
 
 def _look(
@@ -171,27 +172,30 @@ def _look(
     desks: Sequence[Desk],
     find: Find,
     cursor: Cursor,
-    snapshot: int,
     now: datetime,
 ) -> tuple[list[dg.RunRequest], Cursor, str]:
     """Return the runs to ask for, what to remember, and why there are none."""
     runs = unfinished_runs(instance)
     requests: list[dg.RunRequest] = []
     memory, waiting = {}, 0
+    started, is_sweep = time.perf_counter(), cursor.has_to_sweep(now.timestamp())
     for desk in desks:
         today = last_day(desk, now)
-        work = _until(find(desk, now), today)
-        wanted = wanted_cells(work)
+        first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
+        work = _until(find(desk, now, first_day), today)
+        wanted, going = wanted_cells(work), going_over(desk, runs)
         agencies = [agency.key for agency in desk.agencies]
-        decision = decide(
-            wanted, going_over(desk, runs), cursor.memory.get(desk.key, {}), agencies, today, now.timestamp()
-        )
+        asked = cursor.memory.get(desk.key, {})
+        decision = decide(wanted, going, asked, agencies, today, now.timestamp(), first_day)
         _give_up(lake, desk, decision, work, now)
         requests += [_run(desk, request, today) for request in decision.requests]
         memory[desk.key] = decision.memory
         waiting += len(wanted)
     reason = f"{waiting} agency-days wait for a run or for their next attempt" if waiting else "everything is current"
-    return requests, Cursor(snapshot, now.timestamp(), waiting > 0, memory), reason
+    cursor = replace(cursor, looked_at=now.timestamp(), is_waiting=waiting > 0, memory=memory)
+    if is_sweep:
+        cursor = replace(cursor, swept_at=now.timestamp(), sweep_s=time.perf_counter() - started)
+    return requests, cursor, reason
 
 
 def _until(work: "pl.DataFrame", last: date) -> "pl.DataFrame":

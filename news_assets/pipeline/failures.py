@@ -84,7 +84,7 @@ def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure
 
     Of articles that could not be fetched the own row says when they are tried again, so it is changed with them.
     """
-    failures = [replace(row, attempts=0, next_try_at=now) for row in rows.read(Failure, **isin)]
+    failures = [replace(row, attempts=0, next_try_at=now) for row in rows.read(Failure, None, **isin)]
     ids = {failure.article_id for failure in failures if failure.stage == "raw_articles"}
     articles = rows.read(RawArticle, article_id=ids) if ids else []
     if failures:
@@ -94,7 +94,7 @@ def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure
     return failures
 
 
-def drop_failures(rows: Rows, record: type[DerivedRow], article_ids: Collection[str]) -> None:
+def drop_failures(rows: Rows, record: type[Any], article_ids: Collection[str]) -> None:
     """Drop a stage's failures with articles that are gone, in the transaction that `rows` is."""
     rows.delete(Failure, stage=[_STAGE_OF[record]], article_id=article_ids)
 

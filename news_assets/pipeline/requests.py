@@ -126,16 +126,18 @@ def decide(
     agencies: Sequence[str],
     today: date,
     now_s: float,
+    first_day: date = date.min,
 ) -> Decision:
     """Return the runs to ask for now.
 
     Args:
-        wanted: Every agency-day that is behind.
+        wanted: Every agency-day from `first_day` on that is behind.
         going: The desk's runs that are queued or going.
         memory: What the last decision said to remember.
         agencies: The agencies of the grid, in its order.
         today: The newest day; older ones come after it.
         now_s: Seconds since the epoch.
+        first_day: Where the look began; what is remembered of earlier days stays.
     """
     idle = [one for one in wanted if not any(run.covers(one) for run in going)]
     given_up = [one for one in idle if _attempts(one, memory) >= MAX_ATTEMPTS]
@@ -147,7 +149,8 @@ def decide(
         for one in request.wanted
     }
     lost = {one.cell for one in given_up}
-    kept = {one.cell: memory[one.cell] for one in wanted if one.cell in memory and one.cell not in lost}
+    seen = {one.cell for one in wanted} - lost
+    kept = {cell: asked for cell, asked in memory.items() if cell in seen or cell.day < first_day}
     return Decision(tuple(requests), tuple(given_up), kept | asked)
 
 

@@ -11,7 +11,7 @@ from news_assets.pipeline.derived import store_derived, versions_of
 from news_assets.pipeline.embed import check_model, embed_articles
 from news_assets.pipeline.enrich import enrich_articles
 from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
-from news_assets.pipeline.failures import note_outcomes
+from news_assets.pipeline.failures import drop_failures, note_outcomes
 from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
 from news_assets.pipeline.index import build_documents, index_documents
 from news_assets.pipeline.poll import Parse, poll_sources, store_polls, stored_together
@@ -153,6 +153,7 @@ def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, no
     def store(rows: Rows) -> int:
         if changes.deleted:
             rows.delete(IndexedDocument, article_id=changes.deleted)
+            drop_failures(rows, IndexedDocument, changes.deleted)
         if changes.receipts:
             rows.upsert(changes.receipts)
             note_outcomes(rows, changes.receipts, now)

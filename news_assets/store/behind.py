@@ -4,6 +4,9 @@ In: an open lake, `now` and a desk. Out: one row for each piece of work, found b
 (`pipeline/versions.py`) and not by what ran: it makes no difference who changed what, and how long ago.
 What is held back until `failures` says so, or given up, is left out. Who asks for the work is decided elsewhere.
 
+Among 500,000 articles pending and behind cost 0.2 and 0.4 s of processor time for the last 35 days, 0.9 and 3.5 s for
+all 600: reading the states of everything is most of it. What is asked at every change gives `first_day`.
+
 Every frame has the columns of `COLUMNS`.
 """
 
@@ -61,14 +64,33 @@ FROM pending ANTI JOIN ({_HELD_BACK}) held
 WHERE is_changed OR next_try_at <= $now
 """
 
-_ROWS = """
-    SELECT article_id, agency, day, {columns}, outcome, {since} AS since, trace_id
-    FROM {table} WHERE desk = $desk AND day >= $first_day
-"""
+_CONTENT = "coalesce(content_hash, '') AS content_hash"  # NULL in rows from before there was such a column
+_COMPARED = {
+    "raw_articles": _CONTENT,
+    "enriched_articles": f"{_CONTENT}, input_hash, reused_from",
+    "article_embeddings": f"{_CONTENT}, input_hash, model",
+    "indexed_documents": "document_hash",
+}
+_SINCE = {
+    "raw_articles": "fetched_at",
+    "enriched_articles": "enriched_at",
+    "article_embeddings": "embedded_at",
+    "indexed_documents": "indexed_at",
+}
 
 
-def _rows(table: str, since: str, columns: str) -> str:
-    return _ROWS.format(table=table, since=since, columns=columns)
+def _joined(columns: str, where: str) -> str:
+    """Return the CTEs of an article `a` and of what was made from it: `e`, `v`, `d`; and of the agencies' names."""
+    selects = [
+        f"SELECT {columns.format(since=_SINCE[table])}, {compared}, outcome FROM {table} "
+        f"WHERE desk = $desk AND day >= $first_day {where}"
+        for table, compared in _COMPARED.items()
+    ]
+    return f"""
+        a AS ({selects[0]} AND outcome = 'ok' AND text_chars > 0),
+        e AS ({selects[1]}), v AS ({selects[2]}), d AS ({selects[3]}),
+        named AS (SELECT unnest($agencies::VARCHAR[]) AS agency, unnest($names::VARCHAR[]) AS name)
+    """
 
 
 def _stage(name: str, made: str, is_outdated: str, version: str) -> str:
@@ -89,27 +111,31 @@ def _stage(name: str, made: str, is_outdated: str, version: str) -> str:
     }}"""
 
 
-_CONTENT = "coalesce(content_hash, '') AS content_hash"  # NULL in rows from before there was such a column
-
-# Each table is read once, and nothing is kept of what agrees: 500,000 articles in 512 MB.
-_STAGES_BEHIND = f"""
-WITH a AS ({_rows("raw_articles", "fetched_at", _CONTENT)} AND outcome = 'ok' AND text_chars > 0),
-e AS ({_rows("enriched_articles", "enriched_at", _CONTENT + ", input_hash, reused_from")}),
-v AS ({_rows("article_embeddings", "embedded_at", _CONTENT + ", input_hash, model")}),
-d AS ({_rows("indexed_documents", "indexed_at", "document_hash")}),
-named AS (SELECT unnest($agencies::VARCHAR[]) AS agency, unnest($names::VARCHAR[]) AS name),
-compared AS (
-    SELECT article_id, a, e, v, d, sha256(concat_ws(chr(10), '{DOCUMENT_VERSION}', a.content_hash,
+# The state that the document should be in, as in `pipeline/versions.py`; `{key}` is what the tables are joined by.
+_DIFFERING = f"""
+    SELECT {{picked}}, sha256(concat_ws(chr(10), '{DOCUMENT_VERSION}', a.content_hash,
         CASE WHEN e.outcome = 'ok' THEN e.input_hash ELSE '' END,
         CASE WHEN e.outcome = 'ok' THEN coalesce(e.reused_from, '') ELSE '' END,
         CASE WHEN v.outcome = 'ok' THEN v.model ELSE '' END,
         CASE WHEN v.outcome = 'ok' THEN v.input_hash ELSE '' END,
         coalesce(named.name, a.agency))) AS state
-    FROM a FULL JOIN e USING (article_id) FULL JOIN v USING (article_id) FULL JOIN d USING (article_id)
+    FROM a FULL JOIN e USING ({{key}}) FULL JOIN v USING ({{key}}) FULL JOIN d USING ({{key}})
     LEFT JOIN named ON named.agency = a.agency
-    WHERE a.article_id IS NULL OR e.outcome IS DISTINCT FROM 'ok' OR v.outcome IS DISTINCT FROM 'ok'
+    WHERE a.{{key}} IS NULL OR e.outcome IS DISTINCT FROM 'ok' OR v.outcome IS DISTINCT FROM 'ok'
         OR d.outcome IS DISTINCT FROM 'ok' OR e.content_hash <> a.content_hash OR v.content_hash <> a.content_hash
         OR d.document_hash <> state
+"""
+
+# First the keys of what differs, by a 64-bit number in place of the id and from few columns; then only their rows with
+# everything that is to be said of them. Each table is read once, or twice where something differs, and nothing is kept
+# of what agrees: 500,000 articles in 512 MB.
+_STAGES_BEHIND = f"""
+WITH keys AS MATERIALIZED (
+    WITH {_joined("hash(article_id) AS key, agency", "")}
+    SELECT DISTINCT key FROM ({_DIFFERING.format(picked="key", key="key")})
+), {_joined("article_id, agency, day, {since} AS since, trace_id", "AND hash(article_id) IN (FROM keys)")},
+compared AS (
+    {_DIFFERING.format(picked="article_id, a, e, v, d", key="article_id")}
 ), behind AS (
     SELECT article_id, unnest([
         {_stage("enriched_articles", "e", "e.content_hash <> a.content_hash", "a.content_hash")},

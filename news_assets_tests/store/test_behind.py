@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.pipeline.index import build_documents
 from news_assets.pipeline.schedule import MAX_ATTEMPTS
 from news_assets.pipeline.versions import document_hash
 from news_assets.records import (
@@ -22,7 +23,7 @@ from news_assets.records import (
     IndexedDocument,
     RawArticle,
 )
-from news_assets.store.behind import COLUMNS, articles_behind, entries_pending
+from news_assets.store.behind import COLUMNS, articles_behind, documents_lost, entries_pending
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.small_desk import AGENCIES, DESK, NOW, TODAY, Newsroom, entry
@@ -271,6 +272,39 @@ def test_another_desks_rows_are_not_looked_at(room: Newsroom) -> None:
     other = replace(DESK, key="other")
     room.list(replace(entry(9), desk="other", article_id="other-9"))
     assert (pending(room), behind(room), pending(room, other)) == ([], [], [("other-9", "raw_articles", "missing")])
+
+
+# --- the index beside the lake ---------------------------------------------------------------------------------------
+
+
+def lost(room: Newsroom) -> Said:
+    found = documents_lost(room.lake, room.index, DESK, room.now)
+    return list(found.select("article_id", "stage", "why").iter_rows())
+
+
+def test_an_index_that_has_what_the_lake_says_has_lost_nothing(room: Newsroom) -> None:
+    assert lost(room) == []
+
+
+def test_what_only_one_of_index_and_lake_has_is_mended_by_one_more_run_of_the_index(room: Newsroom) -> None:
+    (extra,) = build_documents(
+        [full(RawArticle, article_id="a-9", desk="d", agency="a", day=TODAY, outcome="ok")], {}, {}, {}
+    )
+    room.index.upsert([extra, replace(extra, article_id="a-2", document_hash="other")])
+    room.index.delete(["b-3"])
+    assert sorted(lost(room)) == [
+        ("a-2", "search_index", "another version"),
+        ("a-9", "search_index", "not in the lake"),
+        ("b-3", "search_index", "not in the index"),
+    ]
+    room.run("search_index")
+    assert (lost(room), room.index.count()) == ([], 3)
+
+
+def test_what_the_lake_itself_says_to_be_behind_is_not_lost(room: Newsroom) -> None:
+    room.index.delete(["a-1", "a-2"])
+    room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
+    assert lost(room) == [("a-2", "search_index", "not in the index")]
 
 
 # --- the same hash in SQL and in Python ------------------------------------------------------------------------------

@@ -1,0 +1,83 @@
+"""Workers killed in the middle of their runs: is anything lost, or there twice, and does it go on without a hand?
+
+python -m news_assets_tests.bench.killed_workers [plain local scaleout] [--kills 10]
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psutil
+
+from news_assets.records import RawArticle
+from news_assets_tests.made_desk import stored_entries
+from news_assets_tests.made_profile import ALL, exported_model, made_profile
+from news_assets_tests.profiles import Profile
+
+AGENCIES, PER_DAY = 40, 3
+
+
+def kill_in_the_middle(profile: Profile, dice: random.Random, killed: set[str]) -> None:
+    """Kill the process that executes a run, some moments after it began."""
+    while True:
+        with profile.instance as instance:
+            going = [run for run in instance.get_runs(limit=10) if run.status.value == "STARTED"]
+        fresh = [run for run in going if run.job_name == "made_articles" and run.run_id not in killed]
+        if fresh:
+            time.sleep(dice.uniform(0.1, 2.0))
+            with suppress(StopIteration, IndexError, psutil.Error, ProcessLookupError):
+                run = profile.run(fresh[0].run_id)
+                if not run.is_finished:
+                    profile.kill_worker(profile.pid_of_worker(run))
+                    killed.add(run.run_id)
+                    return
+        time.sleep(0.05)
+
+
+def measure(name: str, kills: int, models_dir: Path) -> bool:
+    """Print what one profile lost; return whether it lost nothing."""
+    dice, killed = random.Random(11), set[str]()
+    today = datetime.now(UTC).date()
+    with made_profile(name, models_dir, today - timedelta(days=kills), agencies=AGENCIES) as made:
+        made.profile.switch("due_sources", on=False)
+        made.wait_until_quiet()
+        wanted: set[str] = set()
+        started = time.perf_counter()
+        for number in range(kills):
+            entries = stored_entries(made.desk, [today - timedelta(days=number)], PER_DAY, datetime.now(UTC))
+            wanted |= {entry.article_id for entry in entries}
+            made.lake.transact(lambda rows, entries=entries: rows.upsert(entries))
+            kill_in_the_middle(made.profile, dice, killed)
+        killing_s = time.perf_counter() - started
+        current_s = made.wait_until_current()
+        made.wait_until_quiet()
+        stored = Counter(made.lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"].to_list())
+        documents = Counter(made.index.stored("made")["article_id"].to_list())
+        with made.profile.instance as instance:
+            runs = Counter(run.status.value for run in instance.get_runs() if run.job_name == "made_articles")
+    lost = len(wanted - stored.keys()) + len(wanted - documents.keys())
+    twice = sum(count - 1 for counts in (stored, documents) for count in counts.values())
+    print(
+        f"{name:9} {len(killed)} workers killed within {killing_s:.0f} s, {len(wanted)} articles: {lost} lost, "
+        f"{twice} twice, current {current_s:.0f} s after the last kill; runs: {dict(runs)}",
+        flush=True,
+    )
+    return lost == twice == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("profiles", nargs="*", default=list(ALL))
+    parser.add_argument("--kills", type=int, default=10)
+    given = parser.parse_args()
+    with exported_model() as models:
+        sys.exit(not all([measure(name, given.kills, models) for name in given.profiles]))
+
+
+if __name__ == "__main__":
+    main()

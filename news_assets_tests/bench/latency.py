@@ -1,0 +1,177 @@
+"""How long one new article takes from its raw materialisation, and from its entry, to being found by search.
+
+    python -m news_assets_tests.bench.latency [plain local scaleout] [--articles 10]
+
+Real assets, real processes: the shipped profiles over a made site. `found` is when a search by the article's own words
+has it, and a vector search too. `raw alone`: `raw_articles` of the agency-day is launched by itself, as in the UI.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from dagster import DagsterEventType
+
+from news_assets.clients.embedder import OnnxEmbedder
+from news_assets.ports import SearchQuery
+from news_assets.settings import Settings
+from news_assets_tests.made_profile import ALL, Made, exported_model, made_profile
+
+TARGETS_S = {  # raw alone, entry
+    "plain": (5.0, 10.0),
+    "local": (2.0, 4.0),
+    "scaleout": (2.0, 4.0),
+}
+WAIT_S = 60.0
+AGENCIES = 8
+_LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+
+
+def when(is_there: Callable[[], bool], what: str) -> float:
+    """Return the time at which something is there."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        if is_there():
+            return time.time()
+        time.sleep(0.02)
+    raise SystemExit(f"{what} did not come within {WAIT_S:.0f} s")
+
+
+class Reader:
+    """One who waits for an article."""
+
+    def __init__(self, made: Made, embedder: OnnxEmbedder) -> None:
+        self._made, self._embedder = made, embedder
+
+    def stored(self, url: str) -> float:
+        """Return when the entry of this address is stored."""
+        sql = "SELECT count(*) FROM entries WHERE url = ?"
+        return when(lambda: bool(self._made.lake.query(sql, [url]).item()), f"the entry of {url}")
+
+    def found(self, title: str, words: tuple[str, str]) -> float:
+        """Return when the article is found by its own words, and by its vector."""
+        vector, text = self._embedder.embed_query(title).vector, " ".join(words)
+
+        def is_found() -> bool:
+            by_words = self._made.index.search(SearchQuery(text=text, mode="keyword")).hits
+            by_vector = self._made.index.search(SearchQuery(text=text, mode="vector", vector=vector)).hits
+            return bool(by_words) and by_words[0].article_id in {hit.article_id for hit in by_vector}
+
+        return when(is_found, f"the article {title!r}")
+
+
+def launch(made: Made, asset: str, partition: str) -> str:
+    """Launch one asset over one partition as the UI does, and return the run's id."""
+    selector = {
+        "repositoryLocationName": "news_assets",
+        "repositoryName": "__repository__",
+        "jobName": "__ASSET_JOB",
+        "assetSelection": [{"path": ["made", asset]}],
+        "assetCheckSelection": [],
+    }
+    tags = [{"key": "dagster/partition", "value": partition}]
+    params = {"selector": selector, "runConfigData": {}, "executionMetadata": {"tags": tags}}
+    answer = made.profile.graphql(_LAUNCH, params=params)["launchRun"]
+    if answer["__typename"] != "LaunchRunSuccess":
+        raise SystemExit(f"not launched: {answer}")
+    return str(answer["run"]["runId"])
+
+
+def by_poll(made: Made, reader: Reader, agency: str) -> dict[str, float]:
+    """Return the seconds from an entry that a poll stores to found, and where they went."""
+    published = made.site.publish(agency, made.today)
+    launch(made, "feed_entries", agency)
+    stored_at = reader.stored(published.url)
+    found_at = reader.found(published.title, published.words)
+    made.wait_until_quiet()
+    return {"entry": found_at - stored_at, **parts(made, stored_at)}
+
+
+def raw_alone(made: Made, reader: Reader, agency: str) -> dict[str, float]:
+    """Return the seconds from a raw materialisation that was asked for alone to found, and where they went."""
+    published = made.site.publish(agency, made.today)
+    with paused(made, "pending_entries"):
+        launch(made, "feed_entries", agency)
+        reader.stored(published.url)
+        made.wait_until_quiet()
+        run_id = launch(made, "raw_articles", f"{agency}|{made.today}")
+        found_at = reader.found(published.title, published.words)
+        made.wait_until_quiet()
+    with made.profile.instance as instance:
+        (event,) = instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
+    return {"raw alone": found_at - event.timestamp, **parts(made, event.timestamp)}
+
+
+@contextmanager
+def paused(made: Made, sensor: str) -> Iterator[None]:
+    """Stop one sensor meanwhile."""
+    made.profile.switch(sensor, on=False)
+    try:
+        yield
+    finally:
+        made.profile.switch(sensor, on=True)
+
+
+def parts(made: Made, since: float) -> dict[str, float]:
+    """Return where the time went, from the events of the last run that a sensor asked for."""
+    with made.profile.instance as instance:
+        record = next(one for one in instance.get_run_records(limit=5) if one.dagster_run.job_name == "made_articles")
+        logs = [entry for entry in instance.all_logs(record.dagster_run.run_id) if entry.dagster_event]
+    times: dict[tuple[str, str], float] = {}
+    for entry in logs:
+        assert entry.dagster_event
+        step = (entry.dagster_event.step_key or "").removeprefix("made__")
+        times.setdefault((entry.dagster_event.event_type_value, step), entry.timestamp)
+    created_at = record.create_timestamp.timestamp()
+    launched_at, begun_at = times[("PIPELINE_STARTING", "")], times[("PIPELINE_START", "")]
+    steps = [step for kind, step in times if kind == "STEP_START"]
+    return {
+        "seen and asked for": created_at - since,
+        "queued": launched_at - created_at,
+        "run starts": begun_at - launched_at,
+        "resources": times[("STEP_START", steps[0])] - begun_at,
+        **{step: times[("STEP_SUCCESS", step)] - times[("STEP_START", step)] for step in steps},
+    }
+
+
+def measure(name: str, articles: int, models_dir: Path) -> bool:
+    """Print the medians of one profile; return whether they are within its targets."""
+    embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
+    with made_profile(name, models_dir, date(datetime.now(UTC).year, 1, 1), AGENCIES) as made:
+        made.profile.switch("due_sources", on=False)
+        made.wait_until_quiet()
+        reader = Reader(made, embedder)
+        by_poll(made, reader, "a000")  # the first one warms up
+        rows = {
+            "raw alone": [raw_alone(made, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
+            "entry": [by_poll(made, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
+        }
+    print(f"\n{name}, median of {articles} [least, most], seconds")
+    reached = []
+    for lead, target in zip(rows, TARGETS_S[name], strict=True):
+        for key in rows[lead][0]:
+            values = sorted(row[key] for row in rows[lead] if key in row)
+            note = f"  target {target:g}" if key == lead else ""
+            shown = key if key == lead else f"    {key}"
+            print(f"{shown:24} {statistics.median(values):6.2f}  [{values[0]:.2f}, {values[-1]:.2f}]{note}", flush=True)
+        reached.append(statistics.median(row[lead] for row in rows[lead]) <= target)
+    return all(reached)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("profiles", nargs="*", default=list(ALL))
+    parser.add_argument("--articles", type=int, default=10)
+    given = parser.parse_args()
+    with exported_model() as models:
+        sys.exit(not all([measure(name, given.articles, models) for name in given.profiles]))
+
+
+if __name__ == "__main__":
+    main()

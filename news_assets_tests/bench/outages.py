@@ -1,0 +1,82 @@
+"""A server away for 60 s while articles come in: how long until everything is current after it has returned.
+
+    python -m news_assets_tests.bench.outages [broker postgres] [--away 60]
+
+The scale-out profile; its Postgres holds Dagster's storage and the lake's catalog. Entries come in before the outage,
+and as soon as it is over.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from news_assets.records import RawArticle
+from news_assets.store.lake import Lake
+from news_assets_tests.made_desk import stored_entries
+from news_assets_tests.made_profile import Made, exported_model, made_profile
+from news_assets_tests.profiles import ScaleoutProfile
+
+TARGET_S, AGENCIES, PER_DAY = 120.0, 40, 3
+
+
+def current_again(made: Made) -> float:
+    """Return after how many seconds everything is current; connections from before the outage are not used."""
+    started = time.monotonic()
+    with Lake.open(made.profile.env["NEWS_CATALOG"], made.home / ".news" / "data") as lake:
+        fresh = Made(made.profile, made.site, made.desk, made.home, lake, made.index)
+        store(fresh, 1)
+        fresh.wait_until_current()
+        seconds = time.monotonic() - started
+        stored = lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"]
+        documents = made.index.stored(made.desk.key)["article_id"]
+        assert len(stored) == stored.n_unique() == len(documents) == 2 * AGENCIES * PER_DAY, (
+            len(stored),
+            len(documents),
+        )
+    return seconds
+
+
+def store(made: Made, days_ago: int) -> None:
+    """Store entries as a poll would."""
+    day = made.today - timedelta(days=days_ago)
+    made.lake.transact(lambda rows: rows.upsert(stored_entries(made.desk, [day], PER_DAY, datetime.now(UTC))))
+
+
+def measure(what: str, away_s: float, models_dir: Path) -> bool:
+    """Print one outage; return whether it was over in time."""
+    with made_profile("scaleout", models_dir, datetime.now(UTC).date() - timedelta(days=9), AGENCIES) as made:
+        profile = made.profile
+        assert isinstance(profile, ScaleoutProfile)
+        server = profile.rabbitmq if what == "broker" else profile.postgres
+        profile.switch("due_sources", on=False)
+        made.wait_until_quiet()
+        store(made, 0)
+        time.sleep(3)  # until runs are going
+        server.stop()
+        time.sleep(away_s)
+        server.start()
+        seconds = current_again(made)
+        with profile.instance as instance:
+            runs = Counter(run.status.value for run in instance.get_runs())
+    print(
+        f"{what:9} away for {away_s:.0f} s: current {seconds:.0f} s after its return (target {TARGET_S:.0f}), "
+        f"nothing lost or twice; runs: {dict(runs)}",
+        flush=True,
+    )
+    return seconds <= TARGET_S
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("servers", nargs="*", default=["broker", "postgres"])
+    parser.add_argument("--away", type=float, default=60.0)
+    given = parser.parse_args()
+    with exported_model() as models:
+        sys.exit(not all([measure(what, given.away, models) for what in given.servers]))
+
+
+if __name__ == "__main__":
+    main()

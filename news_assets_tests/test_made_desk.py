@@ -1,0 +1,98 @@
+"""The made desk that the benchmarks run on: what it stores by itself is what polling its site stores."""
+
+import http.client
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from news_assets.clients.http import HttpFetcher
+from news_assets.desks.loader import load_desks
+from news_assets.pipeline.entries import entry_changes
+from news_assets.pipeline.extract import extract
+from news_assets.ports import PageRequest
+from news_assets.records import Desk, Page
+from news_assets.sources.kinds import KINDS, parse
+from news_assets.text.fingerprint import minhash, minhash_similarity
+from news_assets_tests.made_desk import Article, MadeSite, desk_file, stored_entries
+
+DAYS = [date(2026, 11, 1) + timedelta(days=n) for n in range(3)]
+NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A desk of four agencies, its site, and a fetcher that may read it."""
+    folder = tmp_path_factory.mktemp("made")
+    with MadeSite(agencies=4, days=DAYS) as site:
+        desk = load_desks([str(desk_file(folder, DAYS[0], site.base, agencies=4))], KINDS)[0]
+        options = {"user_agent": "test", "delay_s": 0.0, "allow_private_hosts": ("127.0.0.1",)}
+        with HttpFetcher(**options, state_dir=folder / "hosts") as fetcher:
+            yield SimpleNamespace(desk=desk, site=site, fetcher=fetcher)
+
+
+def _feed(made: SimpleNamespace, agency: int) -> Page:
+    page = made.fetcher.fetch(PageRequest(made.desk.sources[agency].url))
+    assert isinstance(page, Page)
+    return page
+
+
+def test_entries_stored_without_a_poll_are_those_that_a_poll_stores(made: SimpleNamespace) -> None:
+    source = made.desk.sources[0]
+    polled = entry_changes(source, parse(_feed(made, 0), source), (), NOW, "made").rows
+    one = replace(made.desk, agencies=made.desk.agencies[:1])
+    assert sorted(polled, key=lambda row: row.url) == stored_entries(one, DAYS, 2, NOW)
+
+
+def test_an_agency_has_one_row_for_each_article(made: SimpleNamespace) -> None:
+    rows = stored_entries(made.desk, DAYS, 2, NOW)
+    assert [(row.agency, row.day) for row in rows] == [
+        (f"a{n:03}", day) for n in range(4) for day in DAYS for _ in "12"
+    ]
+    assert len({row.article_id for row in rows}) == 24
+
+
+def test_a_page_is_an_article_with_the_title_of_its_entry(made: SimpleNamespace) -> None:
+    row = stored_entries(made.desk, DAYS, 2, NOW)[5]
+    found = extract(made.fetcher.fetch(PageRequest(row.url)), "UTC")
+    article = Article("a000", DAYS[2], 1)
+    assert (found.outcome, found.title, found.text) == ("ok", row.title, "\n\n".join(article.paragraphs))
+
+
+def test_what_is_published_stands_in_its_feed_alone(made: SimpleNamespace) -> None:
+    before = _feed(made, 1)
+    published = made.site.publish("a002", date(2026, 11, 20))
+    changed = parse(_feed(made, 2), made.desk.sources[2]).entries[0]
+    assert (changed.url, changed.title) == (published.url, published.title)
+    assert all(word in published.title for word in published.words)
+    assert _feed(made, 1).body == before.body
+
+
+def test_a_feed_that_has_not_changed_is_not_sent_again(made: SimpleNamespace) -> None:
+    page = _feed(made, 3)
+    again = made.fetcher.fetch(PageRequest(made.desk.sources[3].url, validators=page.validators))
+    assert again.is_unchanged
+
+
+def test_one_connection_serves_many_requests(made: SimpleNamespace) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", made.site.port)
+    for n in range(50):
+        connection.request("GET", f"/a000/2026-11-01/{n}.html")
+        assert connection.getresponse().read().startswith(b"<!doctype html>")
+    connection.close()
+
+
+def test_no_two_articles_share_their_words_or_nearly_their_text() -> None:
+    articles = [Article(f"a{agency:03}", day, n) for agency in range(20) for day in DAYS for n in range(5)]
+    words = [word for article in articles for word in article.words]
+    signatures = [minhash(" ".join(article.paragraphs)) or b"" for article in articles]
+    assert len(set(words)) == len(words)
+    assert max(minhash_similarity(signatures[0], other) for other in signatures[1:]) < 0.5
+
+
+def test_the_desk_has_its_agencies_in_order(tmp_path: Path) -> None:
+    desk: Desk = load_desks([str(desk_file(tmp_path, DAYS[0], "http://127.0.0.1:1"))], KINDS)[0]
+    assert [agency.key for agency in desk.agencies] == [f"a{n:03}" for n in range(160)]
