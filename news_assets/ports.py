@@ -209,6 +209,6 @@ class SearchIndex(Protocol):
         """Return how many documents there are."""
         ...
 
-    def stored(self, desk: str, keys: AgencyDays | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of what a desk, or some of its days, has in the index."""
+    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of what a desk has in the index: all, or of some days."""
         ...

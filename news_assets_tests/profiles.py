@@ -182,6 +182,13 @@ class Profile:
             time.sleep(0.1)
         raise AssertionError(f"not healthy after {START_S} s; see {self.log}\n{self.log.read_text()[-3000:]}")
 
+    def wait_for_line(self, text: str, timeout_s: float = RUN_S) -> None:
+        """Return when the log holds this text."""
+        deadline = time.monotonic() + timeout_s
+        while text not in self.log.read_text():
+            assert time.monotonic() < deadline, f"no {text!r} after {timeout_s} s in {self.log}"
+            time.sleep(0.1)
+
     def ready_workers(self) -> int:
         """Return how often a worker has said that it is ready."""
         return len(re.findall(r"INFO \S+ ready\.", self.log.read_text()))

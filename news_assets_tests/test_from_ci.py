@@ -1,4 +1,4 @@
-"""`dagster asset materialize` as a CI machine runs it: the scale-out profile's Postgres, exit codes, events, what is left."""
+"""`dagster asset materialize` as a CI machine runs it, on the scale-out's Postgres: exit codes, events, what stays."""
 
 import os
 import subprocess

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from news_assets.defs.heartbeat import WORKER_TAG
 from news_assets_tests import profiles, servers
 from news_assets_tests.profiles import Profile, ScaleoutProfile, Site
 
@@ -79,9 +80,12 @@ def test_a_run_outlives_a_broker_that_sends_its_message_to_a_second_worker(place
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
     profile.rabbitmq.stop()
     profile.rabbitmq.start()
-    time.sleep(FAILED_WITHIN_S - 2)  # a false death would have been declared; the poll waits 20 s for the site
+    profile.wait_for_line(f"Run {run.run_id} has begun")  # the second worker leaves it alone
     site.is_open.set()
-    assert profile.wait(run.run_id).status.value == "SUCCESS"
+    ended = profile.wait(run.run_id)
+    with profile.instance as instance:
+        verdicts = [entry.message for entry in instance.all_logs(run.run_id) if "stopped executing" in entry.message]
+    assert (ended.tags[WORKER_TAG], verdicts) == (run.tags[WORKER_TAG], [])
 
 
 def test_a_message_that_cannot_be_read_does_not_stop_the_worker_and_ctrl_c_ends_its_run(

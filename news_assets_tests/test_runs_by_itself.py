@@ -10,10 +10,10 @@ import dagster as dg
 import pytest
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
-from news_assets.demo.site import PORT, SampleSite
 from news_assets.defs.going import RANGE_START
+from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.requests import MAX_ATTEMPTS, STAGES
+from news_assets.pipeline.requests import MAX_ATTEMPTS
 from news_assets.records import (
     ArticleEmbedding,
     Desk,

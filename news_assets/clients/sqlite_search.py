@@ -140,11 +140,11 @@ class SqliteSearchIndex:
         with self._lock, translated(self.path):
             return int(self._connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    def stored(self, desk: str, keys: AgencyDays | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of what a desk, or some of its days, has in the index."""
+    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of what a desk has in the index: all, or of some days."""
         import polars as pl
 
-        days = ({day for _, day in keys.pairs} or {date.max}) if keys else {date.min, date.max}
+        days = ({day for _, day in keys.pairs} or {date.max}) if keys else {first_day or date.min, date.max}
         query = "SELECT article_id, agency, day, document_hash FROM documents WHERE desk = ? AND day BETWEEN ? AND ?"
         with self._lock, translated(self.path):
             rows = self._connection.execute(query, (desk, str(min(days)), str(max(days)))).fetchall()

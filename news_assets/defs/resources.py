@@ -1,8 +1,8 @@
 """Dagster resources: typed settings in, a plain object of `clients/` or `store/` out.
 
 What is slow to open is kept for the life of the process, which matters to sensors and to workers that stay warm: a lake
-takes 0.3 s (its extensions are verified each time), a model half a second, a taxonomy 0.1 s. The keys name roles (`lake`, `fetcher`,
-`enricher`, `embedder`, `search`), never products. Nothing that an asset calls belongs here.
+takes 0.3 s (its extensions are verified each time), a model half a second, a taxonomy 0.1 s. The keys name roles
+(`lake`, `fetcher`, `enricher`, `embedder`, `search`), never products. Nothing that an asset calls belongs here.
 """
 
 import threading

@@ -132,10 +132,10 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
     ) -> dg.SensorResult:
         def find(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            return _not_pending(documents_lost(lake, search, desk, now), lake, desk, now, first_day)
+            return _not_pending(documents_lost(lake, search, desk, now, first_day), lake, desk, now, first_day)
 
         cursor = Cursor.read(context.cursor)
-        requests, cursor, reason = _look(context.instance, lake, desks, find, replace(cursor, swept_at=0.0), utc_now())
+        requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, utc_now())
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.written())
 
     return sensor

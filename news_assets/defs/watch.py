@@ -19,7 +19,7 @@ _PAUSE_S = 0.2
 _LOOK_AGAIN_S = 30.0  # what becomes due by the clock moves nothing in the lake
 _LOOK_AGAIN_WAITING_S = 2.0  # a run that died moves nothing either
 _SWEEP_S = 60.0
-_SWEEP_SHARE = 0.05  # of one core at most: among 500,000 articles a sweep takes 4 s
+_SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s
 
 
 @dataclass(frozen=True, slots=True)

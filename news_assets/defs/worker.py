@@ -51,7 +51,7 @@ app = _launcher().celery
 def execute_run(task: Task) -> None:
     """Execute the run whose id is the task's, with a heartbeat; stop the worker if a signal came meanwhile."""
     run_id, terminate = task.request.id, signal.getsignal(signal.SIGTERM)
-    if False and not _is_waiting(run_id):
+    if not _is_waiting(run_id):
         _logger.info("Run %s has begun or ended elsewhere", run_id)
         return
     with capture_interrupts():

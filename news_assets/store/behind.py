@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from news_assets.pipeline.versions import DOCUMENT_VERSION
 from news_assets.ports import SearchIndex
-from news_assets.records import Desk, Failure, IndexedDocument
+from news_assets.records import Desk, Failure
 from news_assets.store.lake import Lake
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 # stage: the asset that would do it; why: missing, outdated, failed, due or left over; version: the state to work on
 COLUMNS = ("agency", "day", "article_id", "stage", "why", "since", "version", "trace_id")
 
-_RECEIPT = ("article_id", "agency", "day", "document_hash", "indexed_at", "trace_id")
+_RECEIPTS = """
+    SELECT article_id, agency, day, document_hash, indexed_at, trace_id
+    FROM indexed_documents WHERE desk = $desk AND day >= $first_day AND outcome = 'ok'
+"""
 
 _HELD_BACK = """
     SELECT article_id, stage, version FROM failures
@@ -171,15 +174,17 @@ def articles_behind(lake: Lake, desk: Desk, now: datetime, first_day: date | Non
     return _ordered(lake.query(_STAGES_BEHIND, params), desk)
 
 
-def documents_lost(lake: Lake, index: SearchIndex, desk: Desk, now: datetime) -> "pl.DataFrame":
+def documents_lost(
+    lake: Lake, index: SearchIndex, desk: Desk, now: datetime, first_day: date | None = None
+) -> "pl.DataFrame":
     """Return the documents that only the receipts or only the index has, or that they have with different hashes.
 
     What the lake by itself says to be behind is `articles_behind`'s and left out here, and so is what was given up.
     """
     import polars as pl
 
-    receipts = lake.frame(IndexedDocument, None, _RECEIPT, desk=[desk.key], outcome=["ok"])
-    both = receipts.join(index.stored(desk.key), on="article_id", how="full", suffix="_stored")
+    receipts = lake.query(_RECEIPTS, {"desk": desk.key, "first_day": first_day or date.min})
+    both = receipts.join(index.stored(desk.key, None, first_day), on="article_id", how="full", suffix="_stored")
     found = both.filter(pl.col("document_hash").ne_missing(pl.col("document_hash_stored"))).select(
         pl.coalesce("agency", "agency_stored").alias("agency"),
         pl.coalesce("day", "day_stored").alias("day"),
@@ -197,7 +202,7 @@ def documents_lost(lake: Lake, index: SearchIndex, desk: Desk, now: datetime) ->
     )
     if found.is_empty():
         return found
-    behind = articles_behind(lake, desk, now)
+    behind = articles_behind(lake, desk, now, first_day)
     given_up = lake.frame(Failure, None, ("article_id", "version"), desk=[desk.key], stage=["search_index"])
     left = found.join(behind, on="article_id", how="anti").join(given_up, on=("article_id", "version"), how="anti")
     return _ordered(left, desk)

@@ -62,7 +62,7 @@ def desk_gaps(
         name: _findings(work.filter(pl.col("stage") == stage), entries if stage == "raw_articles" else articles)
         for stage, name in _BY_STAGE.items()
     }
-    lost = documents_lost(lake, index, desk, now).filter(pl.col("day") >= first_day)
+    lost = documents_lost(lake, index, desk, now, first_day)
     found = {
         **unfinished,
         "index_equals_lake": _findings(lost, articles),

@@ -18,6 +18,7 @@ from pathlib import Path
 from dagster import DagsterEventType
 
 from news_assets.clients.embedder import OnnxEmbedder
+from news_assets.defs.watch import TICK_S
 from news_assets.ports import SearchQuery
 from news_assets.settings import Settings
 from news_assets_tests.made_profile import ALL, Made, exported_model, made_profile
@@ -110,8 +111,9 @@ def raw_alone(made: Made, reader: Reader, agency: str) -> dict[str, float]:
 
 @contextmanager
 def paused(made: Made, sensor: str) -> Iterator[None]:
-    """Stop one sensor meanwhile."""
+    """Stop one sensor meanwhile, the tick that is going included."""
     made.profile.switch(sensor, on=False)
+    time.sleep(TICK_S + 1)
     try:
         yield
     finally:
