@@ -70,12 +70,11 @@ def failure_of(row: StageRow, stage: str, version: str, now: datetime) -> Failur
 
 def note_failures(rows: Rows, stage: str, failed: Sequence[Failure], done: Collection[str]) -> None:
     """Store what failed now and drop what succeeded, in the transaction that `rows` is."""
-    ids = {failure.article_id for failure in failed} | set(done)
-    stored = {row.article_id: row for row in rows.read(Failure, stage=[stage], article_id=ids)} if ids else {}
-    gone = stored.keys() & (ids - {failure.article_id for failure in failed})
-    if gone:
+    ids = {failure.article_id for failure in failed}
+    if gone := set(done) - ids:
         rows.delete(Failure, stage=[stage], article_id=gone)
     if failed:
+        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage], article_id=ids)}
         rows.upsert(list(_counted(failed, stored)))
 
 

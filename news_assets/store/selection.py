@@ -32,6 +32,11 @@ class Selection:
         """The WHERE clause, or nothing where every row is meant."""
         return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can be meant."""
+        return "false" in self.conditions
+
     def add(self, condition: str, *params: object) -> None:
         """Narrow it by one more condition."""
         self.conditions.append(condition)

@@ -15,7 +15,7 @@ from news_assets.records import AgencyDays
 from news_assets.store.connection import LAKE
 from news_assets.store.rows import ArrowStream, frame_of, records_of
 from news_assets.store.selection import Selection, select
-from news_assets.store.tables import columns, table_of
+from news_assets.store.tables import Table, columns, polars_schema, table_of
 
 if TYPE_CHECKING:
     import polars
@@ -57,7 +57,10 @@ class Snapshot:
         columns: Sequence[str] | None,
         isin: Mapping[str, Collection[Any]],
     ) -> "polars.DataFrame":
-        selection = select(table_of(record), keys, isin)
+        table = table_of(record)
+        selection = select(table, keys, isin)
+        if selection.is_empty:
+            return _no_rows(table, columns)
         if columns is None and keys is None and selection.frames:
             self._narrow(selection)
         return self._rows(selection, columns)
@@ -127,6 +130,13 @@ class Snapshot:
         """Return the number of the latest commit; it moves with every change of any table."""
         row = self.cursor.execute(f"FROM {LAKE}.current_snapshot()").fetchone()
         return int(row[0]) if row else 0
+
+
+def _no_rows(table: Table, names: Sequence[str] | None) -> "polars.DataFrame":
+    import polars as pl
+
+    frame = pl.DataFrame(schema=polars_schema(table))
+    return frame if names is None else frame.select(names)
 
 
 def _runs(days: list[tuple[date, int]], batch_rows: int) -> Iterator[tuple[date, date]]:
