@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export DAGSTER_HOME := $(CURDIR)
+export DAGSTER_EVENT_BATCH_SIZE := 500
 SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 
 # Runs every script of a folder, also after one that missed its target, and fails where one did.

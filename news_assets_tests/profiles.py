@@ -56,7 +56,12 @@ class Profile:
         self.home, self.port = home, free_port()
         self.log = home / "profile.log"
         places = {"DAGSTER_HOME": str(dagster_home), "NEWS_HOME": str(home / ".news")}
-        local = {"NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.0/8", "NEWS_HOST_DELAY_S": "0", "PORT": str(self.port)}
+        local = {
+            "DAGSTER_EVENT_BATCH_SIZE": "500",
+            "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.0/8",
+            "NEWS_HOST_DELAY_S": "0",
+            "PORT": str(self.port),
+        }
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.env = {**os.environ, "PATH": path, **local, **env, **places}
         self.processes: list[subprocess.Popen[bytes]] = []

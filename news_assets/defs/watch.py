@@ -17,7 +17,7 @@ from news_assets.pipeline.requests import Asked, Cell, memory_from_json, memory_
 TICK_S = 4.4  # the daemon begins the next tick five seconds after this one
 _PAUSE_S = 0.2
 _LOOK_AGAIN_S = 30.0  # what becomes due by the clock moves nothing in the lake
-_LOOK_AGAIN_WAITING_S = 2.0  # a run that died moves nothing either
+_LOOK_AGAIN_WAITING_S = 2.0
 _SWEEP_S = 60.0
 _SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s
 
@@ -59,8 +59,10 @@ class Cursor:
 
     def has_to_look(self, snapshot: int, now_s: float) -> bool:
         """Whether there may be something new since the last look."""
-        pause_s = _LOOK_AGAIN_WAITING_S if self.is_waiting else _LOOK_AGAIN_S
-        return snapshot != self.snapshot or now_s - self.looked_at >= pause_s
+        since_s = now_s - self.looked_at
+        if self.is_waiting:  # runs are going, and move the lake all the time
+            return since_s >= _LOOK_AGAIN_WAITING_S
+        return snapshot != self.snapshot or since_s >= _LOOK_AGAIN_S
 
     def has_to_sweep(self, now_s: float) -> bool:
         """Whether the look is to go over the whole grid."""

@@ -1,0 +1,60 @@
+"""Dagster's storage on SQLite, with the events of many partitions written together.
+
+Named in dagster.yaml; the files are those of Dagster's own SQLite storage, which can be named again at any time.
+Dagster hands over batches where DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite storage takes them apart, and opens,
+commits and closes two files for each event: 7 ms, 38,400 times in a run over 4,800 partitions of four assets.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import dagster as dg
+from dagster._core.events.log import EventLogEntry
+from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, _event_logs_directory
+from dagster._serdes import ConfigurableClassData
+
+_OF_PARTITIONS = {
+    dg.DagsterEventType.ASSET_MATERIALIZATION,
+    dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
+    dg.DagsterEventType.ASSET_OBSERVATION,
+}
+_ROWS_AT_ONCE = 500  # SQLite takes 32,766 values in one statement, and a row has seven
+
+
+class BatchEventLogStorage(SqliteEventLogStorage):
+    """Dagster's event log on SQLite; a batch is one transaction in the run's file and one in the index."""
+
+    def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
+        """Store events of one run, all or none of them in each of the two files."""
+        kinds = {event.dagster_event.event_type if event.dagster_event else None for event in events}
+        if not kinds <= _OF_PARTITIONS or len({event.run_id for event in events}) > 1:
+            super().store_event_batch(events)
+            return
+        for start in range(0, len(events), _ROWS_AT_ONCE):
+            self._store_together(events[start : start + _ROWS_AT_ONCE])
+
+    def _store_together(self, events: Sequence[EventLogEntry]) -> None:
+        insert = self.prepare_insert_event_batch(events)
+        with self.run_connection(events[0].run_id) as connection:
+            connection.execute(insert)
+        with self.index_transaction() as connection:
+            ids = list(connection.scalars(insert.returning(SqlEventLogStorageTable.c.id)))
+            self._store_asset_event_tags(connection, events, ids)
+            newest = {event.get_dagster_event().asset_key: (event, id_) for event, id_ in zip(events, ids, strict=True)}
+            for event, event_id in newest.values():
+                self._store_asset_event(connection, event, event_id)
+
+
+class BatchSqliteStorage(DagsterSqliteStorage):
+    """Dagster's storage on SQLite with that event log."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        super().__init__(base_dir, inst_data)
+        self._event_log_storage = BatchEventLogStorage(_event_logs_directory(base_dir))
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Any) -> Self:
+        """Return the storage that dagster.yaml describes."""
+        return cls.from_local(inst_data=inst_data, **config_value)

@@ -1,0 +1,290 @@
+"""What Dagster adds to a backfill: `python -m news_assets_tests.bench.backfill [--agencies N] [--days N]`.
+
+160 agencies by 30 days, two new articles in each agency-day, entries already stored, pages on loopback. One run over
+the rectangle as `dagster asset materialize --partition-range` does it with the root dagster.yaml, against the same
+stages called in plain Python over the same batches; the difference is the framework's share. Then a few runs of one
+partition each, which is what the rectangle would cost without ranges. Processor time is printed beside the clock's:
+where the machine does other things besides, it says more.
+"""
+
+import argparse
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from news_assets.desks.loader import load_desks
+from news_assets.records import AgencyDays, Desk, FeedEntry
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+from news_assets.store.lake import Lake
+from news_assets_tests import made_desk
+from news_assets_tests.made_desk import MadeSite, desk_file, stored_entries
+
+REPOSITORY = Path(__file__).parents[2]
+STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
+PER_DAY = 2
+BATCH_PARTITIONS = 200  # as in `defs/partitions.py`, which imports Dagster
+BATCHED = "  custom:\n    module: news_assets.defs.event_log\n    class: BatchSqliteStorage\n    config:\n  "
+MAX_SHARE_S = 300
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with its lake, index and Dagster instance, and the environment of processes that use them."""
+
+    home: Path
+    env: dict[str, str]
+
+    @classmethod
+    def make(cls, home: Path, desk_path: Path, models: Path, entries: Sequence[FeedEntry]) -> "Place":
+        home.mkdir()
+        (home / "models").symlink_to(models, target_is_directory=True)
+        config = (REPOSITORY / "dagster.yaml").read_text().replace(" .news/", f" {home}/")
+        (home / "dagster.yaml").write_text(config.replace("  sqlite:\n    base", BATCHED + "    base"))
+        names = {"DAGSTER_HOME": home, "NEWS_HOME": home, "NEWS_DESKS": desk_path, "DAGSTER_EVENT_BATCH_SIZE": 500}
+        with Lake.open(str(home / "catalog.sqlite"), str(home / "data")) as lake:
+            lake.transact(lambda rows: rows.upsert(entries))
+        return cls(home, {**os.environ, **made_desk.ENV, **{name: str(value) for name, value in names.items()}})
+
+    @property
+    def event_log_mb(self) -> float:
+        files = [file for file in (self.home / "dagster").rglob("*") if file.is_file()]
+        return sum(file.stat().st_size for file in files) / 1e6
+
+
+@dataclass(frozen=True)
+class Spent:
+    """How long a process took, on the clock and of all processors together, and when it was started and ended."""
+
+    seconds: float
+    cpu_s: float
+    started_at: datetime
+    ended_at: datetime
+
+
+def run(place: Place, *command: str) -> Spent:
+    """Run a command to its end and tell what it took."""
+    with tempfile.TemporaryFile() as log:
+        started_at, started = datetime.now(UTC), time.perf_counter()
+        process = subprocess.Popen(command, env=place.env, cwd=place.home, stdout=log, stderr=log)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            log.seek(0)
+            sys.exit(log.read().decode()[-3000:])
+    return Spent(seconds, used.ru_utime + used.ru_stime, started_at, datetime.now(UTC))
+
+
+def materialize(place: Place, option: str, keys: str) -> Spent:
+    dagster = str(Path(sys.executable).parent / "dagster")
+    selected = ",".join(f"key:{made_desk.DESK}/{stage}" for stage in STAGES)
+    return run(
+        place, dagster, "asset", "materialize", "-m", "news_assets.definitions", "--select", selected, option, keys
+    )
+
+
+# --- the bare pipeline -----------------------------------------------------------------------------------------------
+
+
+def bare(days: Sequence[date]) -> None:
+    """Do what a run over the whole grid does, stage by stage, with no framework."""
+    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.http import HttpFetcher
+    from news_assets.clients.sqlite_search import SqliteSearchIndex
+    from news_assets.pipeline.enrich import LocalEnricher
+    from news_assets.pipeline.stages import check_embeddings, embed_batch, enrich_batch, fetch_batch, index_batch
+    from news_assets.taxonomy.loader import load_taxonomy
+
+    settings = Settings.read()
+    desk = load_desks(settings.desks, KINDS)[0]
+    lake = Lake.open(settings.catalog, settings.data)
+    batches = list(_batches(desk, days))
+    with HttpFetcher(
+        user_agent=settings.user_agent,
+        delay_s=settings.host_delay_s,
+        allow_private_hosts=settings.allow_private_hosts,
+        state_dir=settings.hosts_dir,
+    ) as fetcher:
+        for keys in batches:
+            fetch_batch(lake, desk, keys, fetcher, _now)
+    enricher = LocalEnricher(load_taxonomy(None))
+    for keys in batches:
+        enrich_batch(lake, keys, enricher, _now())
+    embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+    with SqliteSearchIndex.open(settings.search_path) as index:
+        check_embeddings(lake, desk, embedder, index)
+        for keys in batches:
+            embed_batch(lake, keys, embedder, _now())
+        for keys in batches:
+            index_batch(lake, desk, keys, index, _now())
+    lake.close()
+
+
+def _batches(desk: Desk, days: Sequence[date]) -> Iterator[AgencyDays]:
+    """Yield the agency-days in the batches of `defs/partitions.py`."""
+    pairs = [(agency.key, day) for day in reversed(days) for agency in desk.agencies]
+    for start in range(0, len(pairs), BATCH_PARTITIONS):
+        yield AgencyDays(desk.key, frozenset(pairs[start : start + BATCH_PARTITIONS]))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+# --- where the time goes ---------------------------------------------------------------------------------------------
+
+
+Span = tuple[datetime, datetime, int]
+
+
+def phases(place: Place, spent: Spent) -> Iterator[tuple[str, float]]:
+    """Yield what the run's events tell of its time."""
+    spans = _spans(place)
+    planned = spans["ASSET_MATERIALIZATION_PLANNED", ""]
+    yield "start, definitions, plan", _s(planned[0] - spent.started_at)
+    yield f"{planned[2]:,} planned events", _s(planned[1] - planned[0])
+    for stage in STAGES:
+        step = f"{made_desk.DESK}__{stage}"
+        begun, ended = spans["STEP_START", step][0], spans["STEP_SUCCESS", step][0]
+        made = spans["ASSET_MATERIALIZATION", step]
+        yield f"{stage}: work and metadata", _s(made[0] - begun)
+        yield f"{stage}: {made[2]:,} materialisations", _s(ended - made[0])
+    yield "end", _s(spent.ended_at - spans["RUN_SUCCESS", ""][0])
+
+
+def _spans(place: Place) -> dict[tuple[str, str], Span]:
+    """Return first, last and number of the events of the only run, by type and step."""
+    shard = next(file for file in (place.home / "dagster/history/runs").glob("*-*.db"))
+    with closing(sqlite3.connect(shard)) as connection:
+        rows = connection.execute(
+            "SELECT replace(dagster_event_type, 'PIPELINE', 'RUN'), step_key, min(timestamp), max(timestamp), count(*) "
+            "FROM event_logs WHERE dagster_event_type IS NOT NULL GROUP BY 1, 2"
+        ).fetchall()
+    spans: dict[tuple[str, str], Span] = {}
+    for kind, step, first, last, count in rows:
+        key = (kind, "" if "PLANNED" in kind else step or "")
+        span = (_time(first), _time(last), count)
+        old = spans.get(key, span)
+        spans[key] = (min(old[0], span[0]), max(old[1], span[1]), span[2] + (old[2] if key in spans else 0))
+    return spans
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def _s(span: timedelta) -> float:
+    return span.total_seconds()
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
+
+def compare(folder: Path, agencies: int, days: Sequence[date], options: argparse.Namespace) -> bool:
+    models = folder / "models"
+    _export_model(models)
+    with MadeSite(agencies, paragraphs=1) as site:  # Dagster does not ask how long a text is
+        path = desk_file(folder, days[0] - timedelta(days=600 - len(days)), site.base, agencies)
+        desk = load_desks([str(path)], KINDS)[0]
+        entries = _thinned(stored_entries(desk, days, PER_DAY, _now()), options.every)
+        places = [Place.make(folder / name, path, models, entries) for name in ("bare", "range", "single")]
+        print(f"{agencies} agencies by {len(days)} days, {len(entries):,} articles; load {os.getloadavg()[0]:.1f}")
+        print(f"{'':46}{'clock':>9}{'cpu':>9}  s")
+        reference = run(
+            places[0], sys.executable, "-m", "news_assets_tests.bench.backfill", "--bare", "--days", str(len(days))
+        )
+        _line("bare pipeline, a process of its own", reference)
+        whole = _rectangle(places[1], agencies, days)
+        share = whole.seconds - reference.seconds
+        ratio = whole.seconds / reference.seconds
+        share_cpu = whole.cpu_s - reference.cpu_s
+        print(f"{'the framework adds':46}{share:9.1f}{share_cpu:9.1f}   {ratio:.2f} times, at most {MAX_SHARE_S} s")
+        _one_by_one(places[2], agencies, days, options.singles)
+    _same_rows(places[0], places[1])
+    return share <= MAX_SHARE_S
+
+
+def _thinned(entries: Sequence[FeedEntry], every: int) -> list[FeedEntry]:
+    """Return the entries of every so many agency-days, the newest day's first agency among them."""
+    pairs = sorted({(entry.day, entry.agency) for entry in entries}, key=lambda pair: (-pair[0].toordinal(), pair[1]))
+    kept = set(pairs[::every])
+    return [entry for entry in entries if (entry.day, entry.agency) in kept]
+
+
+def _rectangle(place: Place, agencies: int, days: Sequence[date]) -> Spent:
+    last = made_desk.agency_keys(agencies)[-1]
+    before = place.event_log_mb
+    spent = materialize(place, "--partition-range", f"a000|{days[0]}...{last}|{days[-1]}")
+    _line("one run over the rectangle", spent)
+    for name, seconds in phases(place, spent):
+        print(f"    {name:42}{seconds:9.1f}")
+    print(f"    {'event log':42}{place.event_log_mb - before:9.1f}  MB")
+    return spent
+
+
+def _one_by_one(place: Place, agencies: int, days: Sequence[date], singles: int) -> None:
+    if not singles:
+        return
+    keys = [f"a{n % agencies:03}|{days[n % len(days)]}" for n in range(singles)]
+    materialize(place, "--partition", f"a000|{days[-1]}")  # the first run of an instance makes its tables
+    before = place.event_log_mb
+    spent = [materialize(place, "--partition", key) for key in keys]
+    seconds, cpu_s = (
+        sum(values) / singles for values in zip(*((one.seconds, one.cpu_s) for one in spent), strict=True)
+    )
+    megabytes = (place.event_log_mb - before) / singles
+    whole = agencies * len(days)
+    print(f"{f'one partition a run, mean of {singles}':46}{seconds:9.1f}{cpu_s:9.1f}   {megabytes:.2f} MB of event log")
+    total = f"{seconds * whole / 3600:.1f} h, {megabytes * whole / 1000:.1f} GB"
+    print(f"{f'  times {whole:,} (not measured)':46}{seconds * whole:9.0f}{cpu_s * whole:9.0f}   {total}")
+
+
+def _line(name: str, spent: Spent) -> None:
+    print(f"{name:46}{spent.seconds:9.1f}{spent.cpu_s:9.1f}", flush=True)
+
+
+def _export_model(models: Path) -> None:
+    from news_assets.clients.embedder import OnnxEmbedder
+
+    OnnxEmbedder.open(Settings.read().embedding_model, models, 1)
+
+
+def _same_rows(one: Place, other: Place) -> None:
+    """Make sure that both did the same work."""
+    counts = "SELECT count(*), count(*) FILTER (WHERE outcome = 'ok'), min(article_id), max(article_id) FROM {}"
+    tables = ("raw_articles", "enriched_articles", "article_embeddings", "indexed_documents")
+    found = []
+    for place in (one, other):
+        with Lake.open(str(place.home / "catalog.sqlite"), str(place.home / "data")) as lake:
+            found.append([lake.query(counts.format(table)).row(0) for table in tables])
+    assert found[0] == found[1], found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agencies", type=int, default=160)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--every", type=int, default=1, help="articles in every so many agency-days only")
+    parser.add_argument("--singles", type=int, default=6, help="runs of one partition")
+    parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    today = _now().date()
+    days = [today - timedelta(days=n) for n in range(options.days, 0, -1)]
+    if options.bare:
+        bare(days)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if compare(Path(folder), options.agencies, days, options) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
