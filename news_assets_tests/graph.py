@@ -44,6 +44,11 @@ class Graph:
         keys = sorted(agencies or [agency.key for agency in self.desk.agencies])
         return self._run(f"{self.desk.key}_articles", f"{keys[0]}|{first}", f"{keys[-1]}|{last}")
 
+    def check(self) -> dg.ExecuteInProcessResult:
+        """Run every check of the desk."""
+        definition = self.definitions.resolve_job_def(f"{self.desk.key}_checks")
+        return definition.execute_in_process(instance=self.instance, raise_on_error=False)
+
     def _run(self, job: str, start: str, end: str) -> dg.ExecuteInProcessResult:
         tags = {_RANGE_START: start, _RANGE_END: end}
         definition = self.definitions.resolve_job_def(job)

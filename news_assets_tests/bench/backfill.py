@@ -32,7 +32,6 @@ REPOSITORY = Path(__file__).parents[2]
 STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
 PER_DAY = 2
 BATCH_PARTITIONS = 200  # as in `defs/partitions.py`, which imports Dagster
-BATCHED = "  custom:\n    module: news_assets.defs.event_log\n    class: BatchSqliteStorage\n    config:\n  "
 MAX_SHARE_S = 300
 
 
@@ -48,7 +47,7 @@ class Place:
         home.mkdir()
         (home / "models").symlink_to(models, target_is_directory=True)
         config = (REPOSITORY / "dagster.yaml").read_text().replace(" .news/", f" {home}/")
-        (home / "dagster.yaml").write_text(config.replace("  sqlite:\n    base", BATCHED + "    base"))
+        (home / "dagster.yaml").write_text(config)
         names = {"DAGSTER_HOME": home, "NEWS_HOME": home, "NEWS_DESKS": desk_path, "DAGSTER_EVENT_BATCH_SIZE": 500}
         with Lake.open(str(home / "catalog.sqlite"), str(home / "data")) as lake:
             lake.transact(lambda rows: rows.upsert(entries))
