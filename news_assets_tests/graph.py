@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,11 +12,25 @@ from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import build_desk_jobs
 from news_assets.defs.resources import build_resources
 from news_assets.defs.sensors import build_sensors
+from news_assets.demo.site import PORT, SampleSite
+from news_assets.desks.loader import load_desks
 from news_assets.records import Desk
 from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 
 _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+
+def sample_desk(site: SampleSite) -> Desk:
+    """Return the sample desk, its sources moved to where the site is served."""
+    (desk,) = load_desks(["sample"], KINDS)
+    here = f"http://127.0.0.1:{PORT}"
+    agencies = tuple(
+        replace(a, sources=tuple(replace(s, url=s.url.replace(here, site.base)) for s in a.sources))
+        for a in desk.agencies
+    )
+    return replace(desk, agencies=agencies)
 
 
 class Graph:

@@ -1,5 +1,7 @@
 """The made desk on a running profile: what the benchmarks of the running graph begin with."""
 
+import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -68,7 +70,8 @@ class Made:
 def made_profile(
     name: str, models_dir: Path, first_day: date, agencies: int = 160, every_minutes: int | None = 15
 ) -> Iterator[Made]:
-    """Run a profile over the made desk, its sensors as they are shipped."""
+    """Run a profile over the made desk, its sensors as they are shipped; SIGTERM ends all of it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory() as folder, MadeSite(agencies=agencies) as site:
         home = Path(folder)
         (home / ".news").mkdir()

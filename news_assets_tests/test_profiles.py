@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dagster import DagsterEventType
 
 from news_assets.defs.heartbeat import WORKER_TAG
 from news_assets_tests import profiles, servers
@@ -45,6 +46,22 @@ def test_a_run_is_executed_by_a_warm_worker_from_its_desks_queue(place: tuple[Pr
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
     found = (run.status.value, run.tags["dagster-celery/queue"], profile.pid_of_worker(run) in profile.worker_pids())
     assert found == ("SUCCESS", "sample", True)
+
+
+def test_a_run_is_launched_at_once_where_there_is_room_and_waits_in_the_queue_where_there_is_none(
+    place: tuple[Profile, Site],
+) -> None:
+    profile, site = place
+    site.is_open.clear()
+    runs = [profile.launch("sample_poll", partition="prefeitura") for _ in range(3)]
+    for run_id in runs[:2]:
+        profile.wait(run_id, until_started=True)
+    assert profile.run(runs[2]).status.value == "QUEUED"
+    site.is_open.set()
+    assert [profile.wait(run_id).status.value for run_id in runs] == ["SUCCESS"] * 3
+    with profile.instance as instance:
+        has_queued = [bool(instance.all_logs(run_id, of_type=DagsterEventType.RUN_ENQUEUED)) for run_id in runs]
+    assert has_queued == [False, False, True]
 
 
 def test_the_run_of_a_killed_worker_fails_soon_and_another_worker_takes_the_next(place: tuple[Profile, Site]) -> None:

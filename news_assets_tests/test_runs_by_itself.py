@@ -11,8 +11,8 @@ import pytest
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.defs.going import RANGE_START
-from news_assets.demo.site import PORT, SampleSite
-from news_assets.desks.loader import load_desks
+from news_assets.demo.site import SampleSite
+from news_assets.pipeline.failures import failure_of, make_due
 from news_assets.pipeline.requests import MAX_ATTEMPTS
 from news_assets.records import (
     ArticleEmbedding,
@@ -23,9 +23,8 @@ from news_assets.records import (
     IndexedDocument,
     RawArticle,
 )
-from news_assets.sources.kinds import KINDS
 from news_assets.store.gaps import SENTENCES, desk_gaps
-from news_assets_tests.graph import Graph
+from news_assets_tests.graph import Graph, sample_desk
 from news_assets_tests.stored import hashes
 
 TABLES = (FeedEntry, RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
@@ -40,13 +39,7 @@ def site() -> Iterator[SampleSite]:
 
 @pytest.fixture
 def desk(site: SampleSite) -> Desk:
-    (desk,) = load_desks(["sample"], KINDS)
-    here = f"127.0.0.1:{PORT}"
-    agencies = tuple(
-        replace(a, sources=tuple(replace(s, url=s.url.replace(f"http://{here}", site.base)) for s in a.sources))
-        for a in desk.agencies
-    )
-    return replace(desk, agencies=agencies)
+    return sample_desk(site)
 
 
 @pytest.fixture
@@ -117,6 +110,34 @@ def test_a_lost_index_is_filled_again_and_what_the_lake_does_not_have_leaves_it(
     full.settle()
     with SqliteSearchIndex.open(full.settings.search_path) as index:
         assert len(hashes(index, "sample")) == len(before) - 1
+
+
+def test_what_is_lost_again_is_asked_for_again_under_another_key(full: Graph) -> None:
+    keys = []
+    for _ in range(2):
+        with full.lake() as lake:
+            lost = lake.read(EnrichedArticle)[0]
+            lake.transact(lambda rows, lost=lost: rows.delete(EnrichedArticle, article_id=[lost.article_id]))
+        full.skip_pauses()
+        keys += [request.run_key for request in full.settle()]
+        assert not any(gaps(full).values())
+    assert len(keys) == len(set(keys)) == 2
+
+
+def test_a_lost_document_that_was_given_up_is_mended_once_a_person_makes_it_due(full: Graph) -> None:
+    with SqliteSearchIndex.open(full.settings.search_path) as index, full.lake() as lake:
+        receipt = lake.read(IndexedDocument)[0]
+        index.delete([receipt.article_id])
+        failure = replace(
+            failure_of(receipt, "search_index", receipt.document_hash, datetime.now(UTC)), attempts=MAX_ATTEMPTS
+        )
+        lake.transact(lambda rows: rows.upsert([failure]))
+        full.skip_pauses()
+        assert full.settle() == []
+        lake.transact(lambda rows: make_due(rows, datetime.now(UTC)))
+        full.skip_pauses()
+        assert full.settle()
+        assert receipt.article_id in hashes(index, "sample")
 
 
 def test_an_article_materialised_alone_is_carried_to_the_index(full: Graph) -> None:

@@ -1,7 +1,6 @@
 """The sample desk through the whole graph: copies, an edit, a dead link, a day corrected, rows deleted by hand."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,8 +8,7 @@ import dagster as dg
 import pytest
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
-from news_assets.demo.site import PORT, SampleSite
-from news_assets.desks.loader import load_desks
+from news_assets.demo.site import SampleSite
 from news_assets.ports import SearchQuery
 from news_assets.records import (
     ArticleEmbedding,
@@ -23,8 +21,7 @@ from news_assets.records import (
     RawArticle,
     SourceState,
 )
-from news_assets.sources.kinds import KINDS
-from news_assets_tests.graph import Graph
+from news_assets_tests.graph import Graph, sample_desk
 
 EDITED = "vacinacao-gripe-escolas"
 DERIVED = (EnrichedArticle, ArticleEmbedding, IndexedDocument)
@@ -38,14 +35,7 @@ def site() -> Iterator[SampleSite]:
 
 @pytest.fixture
 def desk(site: SampleSite) -> Desk:
-    """The sample desk, its sources moved to the site's port."""
-    (desk,) = load_desks(["sample"], KINDS)
-    here = f"127.0.0.1:{PORT}"
-    agencies = tuple(
-        replace(a, sources=tuple(replace(s, url=s.url.replace(f"http://{here}", site.base)) for s in a.sources))
-        for a in desk.agencies
-    )
-    return replace(desk, agencies=agencies)
+    return sample_desk(site)
 
 
 @pytest.fixture

@@ -134,7 +134,7 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         def find(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
             return _not_pending(documents_lost(lake, search, desk, now, first_day), lake, desk, now, first_day)
 
-        cursor = Cursor.read(context.cursor)
+        cursor = replace(Cursor.read(context.cursor), snapshot=lake.snapshot())
         requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, utc_now())
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.written())
 
@@ -188,7 +188,7 @@ def _look(
         asked = cursor.memory.get(desk.key, {})
         decision = decide(wanted, going, asked, agencies, today, now.timestamp(), first_day)
         _give_up(lake, desk, decision, work, now)
-        requests += [_run(desk, request, today) for request in decision.requests]
+        requests += [_run(desk, request, today, cursor.snapshot) for request in decision.requests]
         memory[desk.key] = decision.memory
         waiting += len(wanted)
     reason = f"{waiting} agency-days wait for a run or for their next attempt" if waiting else "everything is current"
@@ -211,9 +211,10 @@ def _give_up(lake: Lake, desk: Desk, decision: Decision, work: "pl.DataFrame", n
         lake.transact(lambda rows: rows.upsert(failures))
 
 
-def _run(desk: Desk, request: Request, today: date) -> dg.RunRequest:
+def _run(desk: Desk, request: Request, today: date, snapshot: int) -> dg.RunRequest:
+    """Return the run; two ticks that saw the same commit ask for it once, the same state later is another run."""
     return dg.RunRequest(
-        run_key=f"{desk.key} {request.key}",
+        run_key=f"{desk.key} {snapshot} {request.key}",
         job_name=f"{desk.key}_articles",
         asset_selection=[dg.AssetKey([desk.key, stage]) for stage in request.stages],
         asset_check_keys=[],  # they look at all rows of the desk, which is not a matter of every run

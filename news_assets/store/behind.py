@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from news_assets.pipeline.versions import DOCUMENT_VERSION
 from news_assets.ports import SearchIndex
-from news_assets.records import Desk, Failure
+from news_assets.records import Desk
 from news_assets.store.lake import Lake
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def documents_lost(
 ) -> "pl.DataFrame":
     """Return the documents that only the receipts or only the index has, or that they have with different hashes.
 
-    What the lake by itself says to be behind is `articles_behind`'s and left out here, and so is what was given up.
+    What the lake by itself says to be behind is `articles_behind`'s and left out here, and so is what is held back.
     """
     import polars as pl
 
@@ -203,8 +203,8 @@ def documents_lost(
     if found.is_empty():
         return found
     behind = articles_behind(lake, desk, now, first_day)
-    given_up = lake.frame(Failure, None, ("article_id", "version"), desk=[desk.key], stage=["search_index"])
-    left = found.join(behind, on="article_id", how="anti").join(given_up, on=("article_id", "version"), how="anti")
+    held = lake.query(_HELD_BACK, {"desk": desk.key, "now": now}).filter(pl.col("stage") == "search_index")
+    left = found.join(behind, on="article_id", how="anti").join(held, on=("article_id", "version"), how="anti")
     return _ordered(left, desk)
 
 
