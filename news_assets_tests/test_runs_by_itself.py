@@ -1,6 +1,8 @@
 """The sample desk left to its sensors: it fills itself, mends what is deleted by hand, backs off and gives up."""
 
+import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +23,7 @@ from news_assets.records import (
     Failure,
     FeedEntry,
     IndexedDocument,
+    Poll,
     RawArticle,
 )
 from news_assets.store.gaps import SENTENCES, desk_gaps
@@ -31,13 +34,13 @@ TABLES = (FeedEntry, RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocum
 DERIVED = TABLES[2:]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site() -> Iterator[SampleSite]:
     with SampleSite(datetime.now(UTC), port=0) as running:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def desk(site: SampleSite) -> Desk:
     return sample_desk(site)
 
@@ -48,11 +51,25 @@ def graph(desk: Desk, tmp_path: Path, models_dir: Path) -> Iterator[Graph]:
         yield Graph(desk, tmp_path, models_dir, instance)
 
 
+@pytest.fixture(scope="module")
+def filled(desk: Desk, tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> tuple[Path, Path]:
+    """The home of a graph that has filled itself, and a copy of it."""
+    folder = tmp_path_factory.mktemp("filled")
+    home, copy = folder / "home", folder / "copy"
+    with dg.DagsterInstance.ephemeral() as instance:
+        Graph(desk, home, models_dir, instance).settle()
+    shutil.copytree(home, copy, symlinks=True)
+    return home, copy
+
+
 @pytest.fixture
-def full(graph: Graph) -> Graph:
-    """The graph after it has filled itself."""
-    graph.settle()
-    return graph
+def full(desk: Desk, filled: tuple[Path, Path], models_dir: Path) -> Iterator[Graph]:
+    """The graph after it has filled itself, at the same path for every test: the catalog keeps it."""
+    home, copy = filled
+    shutil.rmtree(home)
+    shutil.copytree(copy, home, symlinks=True)
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Graph(desk, home, models_dir, instance)
 
 
 def rows(graph: Graph) -> dict[str, set[Any]]:
@@ -215,16 +232,42 @@ def test_a_run_that_dies_is_asked_for_again_later_and_in_the_end_given_up_until_
     assert not any(gaps(graph).values())
 
 
-def test_a_desk_that_loses_an_agency_keeps_its_rows_and_its_search_answers(
-    full: Graph, tmp_path: Path, models_dir: Path
-) -> None:
-    smaller = Graph(replace(full.desk, agencies=full.desk.agencies[1:]), tmp_path, models_dir, full.instance)
+def test_a_desk_that_loses_an_agency_keeps_its_rows_and_its_search_answers(full: Graph, models_dir: Path) -> None:
+    desk = replace(full.desk, agencies=full.desk.agencies[1:])
+    smaller = Graph(desk, full.settings.home, models_dir, full.instance)
     before = rows(full)
     assert smaller.settle() == []
     assert rows(smaller) == before
     assert not any(gaps(smaller).values())
     with SqliteSearchIndex.open(full.settings.search_path) as index:
         assert len(hashes(index, "sample")) == len(before["IndexedDocument"])
+
+
+def test_two_instances_that_heal_one_lake_at_the_same_time_do_no_harm(full: Graph, models_dir: Path) -> None:
+    before = rows(full)
+    with full.lake() as lake:
+        for record in TABLES[1:]:
+            lake.transact(lambda transaction, record=record: transaction.delete(record, agency=["prefeitura"]))
+    with dg.DagsterInstance.ephemeral() as instance:
+        other = Graph(full.desk, full.settings.home, models_dir, instance)
+        with ThreadPoolExecutor(2) as threads:
+            assert all(threads.map(Graph.settle, (full, other)))
+    assert rows(full) == before
+    assert not any(gaps(full).values())
+    with full.lake() as lake:
+        assert [len(lake.read(record)) for record in TABLES] == [len(before[record.__name__]) for record in TABLES]
+
+
+def test_a_past_day_is_never_filled_from_todays_listing(full: Graph) -> None:
+    with full.lake() as lake:
+        article = lake.read(RawArticle, outcome=["ok"])[0]  # the feed still lists it
+        for record in TABLES:
+            lake.transact(lambda transaction, record=record: transaction.delete(record, day=[article.day]))
+        polls = lake.read(Poll)
+    assert full.run(article.day, article.day).success
+    with full.lake() as lake:
+        assert [row for record in TABLES for row in lake.read(record, day=[article.day])] == []
+        assert lake.read(Poll) == polls
 
 
 def test_a_lake_that_cannot_be_read_fails_the_tick_with_its_reason(graph: Graph) -> None:
