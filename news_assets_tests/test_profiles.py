@@ -119,15 +119,49 @@ def test_a_message_that_cannot_be_read_does_not_stop_the_worker_and_ctrl_c_ends_
         assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
-def test_the_plain_profile_executes_a_run_and_sees_it_killed(tmp_path: Path, models_dir: Path) -> None:
-    home = home_in(tmp_path, models_dir)
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[tuple[Profile, Site]]:
+    """The plain profile running, and the site that its desk polls; its sensors are silenced."""
+    home = home_in(tmp_path_factory.mktemp("plain"), models_dir)
     with Site(home) as site, profiles.plain(home, site.env) as profile:
         profile.silence()
-        assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
-        site.is_open.clear()
-        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
-        profile.kill_worker()
-        began = time.monotonic()
-        site.is_open.set()
-        assert profile.wait(run.run_id).status.value == "FAILURE"
-        assert time.monotonic() - began < FAILED_WITHIN_S
+        yield profile, site
+
+
+def begun_in_plain(profile: Profile, site: Site) -> str:
+    """Return a run that waits for the site, after another one has ended well."""
+    site.is_open.set()
+    assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+    site.is_open.clear()
+    return profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True).run_id
+
+
+def test_the_plain_profile_sees_that_the_process_of_a_run_was_killed(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    run_id = begun_in_plain(profile, site)
+    profile.kill_worker()
+    began = time.monotonic()
+    site.is_open.set()
+    assert profile.wait(run_id).status.value == "FAILURE"
+    assert time.monotonic() - began < FAILED_WITHIN_S
+
+
+def test_the_plain_profile_cancels_a_run(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    run_id = begun_in_plain(profile, site)
+    profile.graphql("mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id)
+    assert profile.wait(run_id).status.value == "CANCELED"
+    site.is_open.set()
+
+
+def test_the_plain_profile_reads_a_desk_file_anew_for_each_run(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    site.is_open.set()
+    desk_file = Path(site.env["NEWS_DESKS"])
+    text = desk_file.read_text()
+    desk_file.write_text("desk: sample\n")
+    try:
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+        assert run.status.value == "FAILURE"
+    finally:
+        desk_file.write_text(text)

@@ -2,8 +2,8 @@
 
 Named in dagster.yaml; the files are those of Dagster's own SQLite storage, which can be named again at any time.
 Dagster hands over batches where DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite storage takes them apart, and opens,
-commits and closes two files for each event: 9 to 14 ms of processor time, 0.4 in a batch. A run over 4,800 partitions
-of four assets writes 38,400 of them.
+commits and closes two files for each event: 9 to 14 ms of processor time, 0.3 in a batch. A run over 4,800 partitions
+of four assets writes 38,400 of them. What Postgres needs of this stands in `event_log_postgres.py`.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import dagster as dg
 from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, _event_logs_directory
 from dagster._serdes import ConfigurableClassData
@@ -24,28 +24,38 @@ _OF_PARTITIONS = {
 _ROWS_AT_ONCE = 500  # SQLite takes 32,766 values in one statement, and a row has seven
 
 
-class BatchEventLogStorage(SqliteEventLogStorage):
+class BatchSqliteEventLogStorage(SqliteEventLogStorage):
     """Dagster's event log on SQLite; a batch is one transaction in the run's file and one in the index."""
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
         """Store events of one run, all or none of them in each of the two files."""
-        kinds = {event.dagster_event.event_type if event.dagster_event else None for event in events}
-        if not kinds <= _OF_PARTITIONS or len({event.run_id for event in events}) > 1:
+        if not is_of_partitions(events) or len({event.run_id for event in events}) > 1:
             super().store_event_batch(events)
             return
         for start in range(0, len(events), _ROWS_AT_ONCE):
-            self._store_together(events[start : start + _ROWS_AT_ONCE])
+            batch = events[start : start + _ROWS_AT_ONCE]
+            rows = [self._event_to_row(event) for event in batch]
+            with self.run_connection(batch[0].run_id) as connection:
+                connection.execute(SqlEventLogStorageTable.insert(), rows)
+            with self.index_transaction() as connection:
+                store_in_index(self, connection, batch, rows)
 
-    def _store_together(self, events: Sequence[EventLogEntry]) -> None:
-        insert = self.prepare_insert_event_batch(events)
-        with self.run_connection(events[0].run_id) as connection:
-            connection.execute(insert)
-        with self.index_transaction() as connection:
-            ids = list(connection.scalars(insert.returning(SqlEventLogStorageTable.c.id)))
-            self._store_asset_event_tags(connection, events, ids)
-            newest = {event.get_dagster_event().asset_key: (event, id_) for event, id_ in zip(events, ids, strict=True)}
-            for event, event_id in newest.values():
-                self._store_asset_event(connection, event, event_id)
+
+def is_of_partitions(events: Sequence[EventLogEntry]) -> bool:
+    """Tell whether these are all materialisations, plans of them or observations."""
+    return {event.dagster_event.event_type if event.dagster_event else None for event in events} <= _OF_PARTITIONS
+
+
+def store_in_index(
+    storage: SqlEventLogStorage, connection: Any, events: Sequence[EventLogEntry], rows: Sequence[dict[str, Any]]
+) -> None:
+    """Insert the rows of these events, their tags, and for each asset what its newest event says."""
+    insert = SqlEventLogStorageTable.insert().returning(SqlEventLogStorageTable.c.id, sort_by_parameter_order=True)
+    ids = list(connection.scalars(insert, rows))
+    storage._store_asset_event_tags(connection, events, ids)
+    newest = {event.get_dagster_event().asset_key: (event, id_) for event, id_ in zip(events, ids, strict=True)}
+    for event, event_id in newest.values():
+        storage._store_asset_event(connection, event, event_id)
 
 
 class BatchSqliteStorage(DagsterSqliteStorage):
@@ -53,7 +63,7 @@ class BatchSqliteStorage(DagsterSqliteStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         super().__init__(base_dir, inst_data)
-        self._event_log_storage = BatchEventLogStorage(_event_logs_directory(base_dir))
+        self._event_log_storage = BatchSqliteEventLogStorage(_event_logs_directory(base_dir))
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Any) -> Self:

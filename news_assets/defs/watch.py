@@ -17,7 +17,7 @@ from news_assets.pipeline.requests import Asked, Cell, memory_from_json, memory_
 TICK_S = 4.4  # the daemon begins the next tick five seconds after this one
 _PAUSE_S = 0.2
 _LOOK_AGAIN_S = 30.0  # what becomes due by the clock moves nothing in the lake
-_LOOK_AGAIN_WAITING_S = 2.0
+_LOOK_AGAIN_WAITING_S = 4.0
 _SWEEP_S = 60.0
 _SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s
 

