@@ -138,7 +138,7 @@ def test_a_request_begins_at_the_first_stage_that_is_behind() -> None:
 
 
 def test_no_more_runs_are_asked_for_than_can_wait() -> None:
-    wishes = [wanted(agency, age, state=str(agency)) for agency in (0, 80, 159) for age in range(0, 600, 62)]
+    wishes = [wanted(6 * n, 23 * n) for n in range(26)]  # too far apart to be joined
     run = Going(frozenset(STAGES), frozenset({"a159"}), TODAY, TODAY)
     assert len(decided(*wishes, going=(run,) * 20).requests) == MAX_GOING - 20
     assert decided(*wishes, going=(run,) * 100).requests == ()
