@@ -121,6 +121,7 @@ class Listing:
     """What one document of a source yields: its entries, newest first, and a reason for whatever could not be read.
 
     `is_whole` is False where the document ended in the middle or was cut, so that it has to be asked for again.
+    `next_urls` are the documents that continue it, in the order in which they are to be asked.
     """
 
     entries: tuple[ListedEntry, ...]
@@ -128,6 +129,7 @@ class Listing:
     language: str | None = None
     ttl_s: float | None = None
     is_whole: bool = True
+    next_urls: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
