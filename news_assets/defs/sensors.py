@@ -192,10 +192,11 @@ def _look(
         memory[desk.key] = decision.memory
         waiting += len(wanted)
     reason = f"{waiting} agency-days wait for a run or for their next attempt" if waiting else "everything is current"
+    took_s = time.perf_counter() - started
     cursor = replace(cursor, looked_at=now.timestamp(), is_waiting=waiting > 0, memory=memory)
     if is_sweep:
-        cursor = replace(cursor, swept_at=now.timestamp(), sweep_s=time.perf_counter() - started)
-    return requests, cursor, reason
+        return requests, replace(cursor, swept_at=now.timestamp(), sweep_s=took_s), reason
+    return requests, replace(cursor, look_s=took_s), reason
 
 
 def _until(work: "pl.DataFrame", last: date) -> "pl.DataFrame":
