@@ -3,7 +3,7 @@
 Named in dagster.yaml; the files are those of Dagster's own SQLite storage, which can be named again at any time.
 Dagster hands over batches where DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite storage takes them apart, and opens,
 commits and closes two files for each event: 9 to 14 ms of processor time, 0.3 in a batch. A run over 4,800 partitions
-of four assets writes 38,400 of them. What Postgres needs of this stands in `event_log_postgres.py`.
+of four assets writes 38,400 of them. What Postgres needs of this stands in `postgres_storage.py`.
 """
 
 from collections.abc import Sequence

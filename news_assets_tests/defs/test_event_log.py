@@ -10,7 +10,7 @@ import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
 from news_assets.defs.event_log import BatchSqliteEventLogStorage
-from news_assets.defs.event_log_postgres import BatchPostgresEventLogStorage
+from news_assets.defs.postgres_storage import BatchPostgresEventLogStorage
 from news_assets.defs.going import RANGE_END, RANGE_START
 from news_assets_tests import servers
 
@@ -22,7 +22,7 @@ BATCH = (
 )
 STOCK_POSTGRES = QUIET + "storage:\n  postgres:\n    postgres_url: {url}\n"
 BATCH_POSTGRES = (
-    QUIET + "storage:\n  custom:\n    module: news_assets.defs.event_log_postgres\n    class: BatchPostgresStorage\n"
+    QUIET + "storage:\n  custom:\n    module: news_assets.defs.postgres_storage\n    class: BatchPostgresStorage\n"
     "    config:\n      postgres_url: {url}\n"
 )
 PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
