@@ -1,7 +1,7 @@
 """Dagster's storage on Postgres: connections are kept, and the events of many partitions are written together.
 
-Named in `deploy/scaleout/dagster.yaml`; the tables are Dagster's own. Dagster's own storage connects for each statement,
-8 ms and 70 times in a short run, and stores the events that a run begins with one by one. See `event_log.py`.
+Named in `deploy/scaleout/dagster.yaml`; the tables are Dagster's own. Its own storage connects for each statement, 8 ms
+and 70 times in a short run, and stores the events that a run begins with one by one. See `event_log.py`.
 """
 
 from collections.abc import Sequence

@@ -10,8 +10,8 @@ import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
 from news_assets.defs.event_log import BatchSqliteEventLogStorage
-from news_assets.defs.postgres_storage import BatchPostgresEventLogStorage
 from news_assets.defs.going import RANGE_END, RANGE_START
+from news_assets.defs.postgres_storage import BatchPostgresEventLogStorage
 from news_assets_tests import servers
 
 QUIET = "telemetry:\n  enabled: false\n"
