@@ -112,14 +112,13 @@ def _start_process(reference: InstanceRef, run_id: str) -> None:
 
 def _tag_of(process: psutil.Process) -> str:
     """Return what names a process for ever: its number alone is used again."""
-    return f"{socket.gethostname()} process {process.pid} of {process.create_time():.2f}"
+    return f"{process.pid}@{socket.gethostname()} since {process.create_time():.0f}"
 
 
 def _process_of(tag: str) -> psutil.Process | None:
     """Return the living process that a tag names."""
-    number = tag.split(" process ")[-1].split(" ")[0]
     try:
-        process = psutil.Process(int(number))
+        process = psutil.Process(int(tag.partition("@")[0]))
         is_alive = process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except (ValueError, psutil.Error):
         return None
