@@ -35,7 +35,7 @@ console = Console()
 def serve() -> None:
     """Serve the sample site until interrupted."""
     site = _site()
-    console.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml; Ctrl-C ends it")
+    console.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C ends it)")
     site.serve_forever()
 
 
