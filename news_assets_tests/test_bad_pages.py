@@ -11,7 +11,7 @@ import pytest
 from news_assets.clients.http import HttpFetcher
 from news_assets.pipeline.stages import fetch_batch, poll_agencies
 from news_assets.records import Agency, AgencyDays, Desk, FeedEntry, Poll, RawArticle, Source, SourceState
-from news_assets.sources.kinds import parse
+from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -114,7 +114,7 @@ def desk_of(*urls: str) -> Desk:
 
 def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed.xml")
-    assert [poll.outcome for poll in poll_agencies(lake, desk, {"a"}, fetcher, parse, NOW, "t")] == ["ok"]
+    assert [poll.outcome for poll in poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t")] == ["ok"]
     fetch_batch(lake, desk, AgencyDays("d", frozenset({("a", NOW.date())})), fetcher, lambda: NOW)
     rows = {row.url.rpartition("/")[2]: row for row in lake.read(RawArticle)}
     assert {name: row.outcome for name, row in rows.items()} == EXPECTED
@@ -127,7 +127,8 @@ def test_each_odd_feed_yields_what_can_be_read_and_a_reason_for_the_rest(
 ) -> None:
     desk = desk_of(*(f"{base}/feed-{name}" for name in FEEDS))
     polls: dict[str, Poll] = {
-        poll.source_id.rpartition("-")[2]: poll for poll in poll_agencies(lake, desk, {"a"}, fetcher, parse, NOW, "t")
+        poll.source_id.rpartition("-")[2]: poll
+        for poll in poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t")
     }
     assert {name: poll.outcome for name, poll in polls.items()} == {name: FEEDS[name][1] for name in FEEDS}
     assert all(poll.reason for poll in polls.values() if poll.outcome != "ok")
@@ -138,6 +139,6 @@ def test_each_odd_feed_yields_what_can_be_read_and_a_reason_for_the_rest(
 
 def test_a_truncated_feed_is_asked_for_again_in_full(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed-truncated")
-    list(poll_agencies(lake, desk, {"a"}, fetcher, parse, NOW, "t"))
+    list(poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t"))
     (state,) = lake.read(SourceState)
     assert (state.etag, state.last_modified, state.document_hash) == (None, None, None)

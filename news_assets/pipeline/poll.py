@@ -6,12 +6,13 @@ The adapter that reads a document, the fetcher and `now` are arguments. Which en
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.entries import EntryChanges, entry_changes, keyed_entries
+from news_assets.pipeline.paging import MAX_FIRST_PAGES, MAX_PAGES, MAX_PAST_PAGES, Known, Walk, nothing_known
 from news_assets.pipeline.schedule import (
     FIRST_INTERVAL_S,
     clamped,
@@ -22,9 +23,10 @@ from news_assets.pipeline.schedule import (
 )
 from news_assets.ports import Fetcher, PageRequest, Rows
 from news_assets.records import FeedEntry, Listing, Outcome, Page, Poll, Source, SourceState, Validators
+from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.urls import url_hash
 
-Parse = Callable[[Page, Source], Listing]
+AdapterOf = Callable[[Source], Adapter]
 
 MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a page larger than this is another page
 _TRUST_S = 3 * 86_400.0  # after so long without news the document is asked for whole: some servers never change an ETag
@@ -42,6 +44,7 @@ class Polled:
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
+    is_of_past: bool = False  # asked for days gone by, which says nothing of when the source is due
 
     @property
     def reason(self) -> str | None:
@@ -50,23 +53,105 @@ class Polled:
 
 
 def poll_sources(
-    sources: Sequence[Source], states: Mapping[str, SourceState], parse: Parse, fetcher: Fetcher
+    sources: Sequence[Source],
+    states: Mapping[str, SourceState],
+    adapter_of: AdapterOf,
+    fetcher: Fetcher,
+    known: Known = nothing_known,
+    first_day: date | None = None,
 ) -> Iterator[Polled]:
     """Yield what each source lists now, as the answers arrive; one source's error stays its own.
 
-    Unchanged is a source that says so (304) or whose document is byte for byte the last one.
+    Unchanged is a source that says so (304) or whose first page is byte for byte the last one. A listing goes on over
+    several pages until it reaches what is known, or days before `first_day`; pages of all sources are asked in turn.
     """
     by_id = {source.source_id: source for source in sources}
     requests = [
-        PageRequest(source.url, source_id, _validators_of(source, states.get(source_id)), obeys_robots=False)
+        PageRequest(
+            adapter_of(source).first_url(source),
+            source_id,
+            _validators_of(source, states.get(source_id)),
+            obeys_robots=False,
+        )
         for source_id, source in by_id.items()
     ]
-    for request, answer in fetcher.fetch_all(requests):
-        source = by_id[request.key]
-        if isinstance(answer, FetchError):
-            yield Polled(source=source, error=answer, outcome=outcome_of(answer))
+
+    def polled(source: Source, answer: Page | FetchError) -> Polled:
+        return _polled(source, states.get(source.source_id), answer, adapter_of(source).parse)
+
+    def walk(source: Source, listing: Listing) -> Walk:
+        return Walk(source, listing, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
+
+    polls = (polled(by_id[request.key], answer) for request, answer in fetcher.fetch_all(requests))
+    yield from _with_next_pages(polls, walk, adapter_of, fetcher)
+
+
+def list_days(
+    sources: Sequence[Source], first: date, last: date, adapter_of: AdapterOf, fetcher: Fetcher
+) -> Iterator[Polled]:
+    """Yield what the sources that can list their past have of these days; nothing is remembered of such a poll.
+
+    Where a listing has to be walked back from today, what lies between is listed too.
+    """
+    starts: dict[str, Source] = {}
+    requests = []
+    for source in sources:
+        for url in _addresses_of(source, first, last, adapter_of):
+            requests.append(PageRequest(url, str(len(starts)), obeys_robots=False))
+            starts[str(len(starts))] = source
+
+    def polled(source: Source, answer: Page | FetchError) -> Polled:
+        return replace(_polled(source, None, answer, adapter_of(source).parse), is_of_past=True)
+
+    def walk(source: Source, listing: Listing) -> Walk:
+        return Walk(source, listing, nothing_known, first, MAX_PAST_PAGES)
+
+    polls = (polled(starts[request.key], answer) for request, answer in fetcher.fetch_all(requests))
+    yield from _with_next_pages(polls, walk, adapter_of, fetcher)
+
+
+def _addresses_of(source: Source, first: date, last: date, adapter_of: AdapterOf) -> Iterable[str]:
+    """Return where the listings of these days begin, newest first; none where a source cannot list its past."""
+    day_url = adapter_of(source).day_url
+    if day_url is None:
+        return ()
+    return dict.fromkeys(day_url(source, last - timedelta(days=n)) for n in range((last - first).days + 1))
+
+
+def _with_next_pages(
+    polls: Iterable[Polled], walk_of: Callable[[Source, Listing], Walk], adapter_of: AdapterOf, fetcher: Fetcher
+) -> Iterator[Polled]:
+    """Yield the polls, those that name further pages when these were read: one page of each source at a time."""
+    walks = []
+    for polled in polls:
+        if polled.listing is None or not polled.listing.next_urls:
+            yield polled
         else:
-            yield _polled(source, states.get(request.key), answer, parse)
+            walks.append((polled, walk_of(polled.source, polled.listing)))
+    while walks:
+        going, requests = {}, []
+        for number, (polled, walk) in enumerate(walks):
+            url = walk.next_url()
+            if url is None:
+                yield replace(polled, listing=walk.listing())
+            else:
+                going[str(number)] = (polled, walk)
+                requests.append(PageRequest(url, str(number), obeys_robots=False))
+        for request, answer in fetcher.fetch_all(requests):
+            _take(going[request.key][1], request.url, answer, adapter_of)
+        walks = list(going.values())
+
+
+def _take(walk: Walk, url: str, answer: Page | FetchError, adapter_of: AdapterOf) -> None:
+    if isinstance(answer, FetchError):
+        walk.fail(url, answer)
+        return
+    try:
+        walk.take(adapter_of(walk.source).parse(answer, walk.source))
+    except SourceError as error:
+        walk.fail(url, error)
+    except Exception as error:  # noqa: BLE001 - an adapter's own mistake is its source's, and nobody else's
+        walk.fail(url, _unexpected(walk.source, error))
 
 
 def _validators_of(source: Source, state: SourceState | None) -> Validators:
@@ -78,7 +163,9 @@ def _validators_of(source: Source, state: SourceState | None) -> Validators:
     return Validators(state.etag, state.last_modified)
 
 
-def _polled(source: Source, state: SourceState | None, page: Page, parse: Parse) -> Polled:
+def _polled(source: Source, state: SourceState | None, page: Page | FetchError, parse: Parse) -> Polled:
+    if isinstance(page, FetchError):
+        return Polled(source=source, error=page, outcome=outcome_of(page))
     known_hash = state.document_hash if state is not None and state.url == source.url else None
     if page.is_unchanged or document_hash(page) == known_hash:
         return Polled(source=source, page=page, outcome="unchanged")
@@ -98,7 +185,7 @@ def _unexpected(source: Source, error: Exception) -> SourceError:
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
-    if listing.entries:
+    if listing.entries or listing.next_urls:
         return
     if not page.body.strip():
         raise SourceError("the document is empty")
@@ -245,7 +332,8 @@ def store_polls(rows: Rows, group: Sequence[Polled], now: datetime, trace_id: st
         changes = entry_changes(source, polled.listing, _known(rows, polled), now, trace_id)
         if changes.rows:
             rows.upsert(changes.rows)
-        next_states.append(next_state(source, states.get(source.source_id), polled, changes, now))
+        if not polled.is_of_past:
+            next_states.append(next_state(source, states.get(source.source_id), polled, changes, now))
         polls.append(poll_row(polled, changes, now))
     rows.upsert(next_states)
     rows.append(polls)

@@ -5,7 +5,7 @@ stage can be repeated at any time: what is already as it should be is not writte
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from news_assets.pipeline.derived import store_derived, versions_of
 from news_assets.pipeline.embed import check_model, embed_articles
@@ -14,7 +14,8 @@ from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
 from news_assets.pipeline.failures import drop_failures, note_outcomes
 from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
 from news_assets.pipeline.index import build_documents, index_documents
-from news_assets.pipeline.poll import Parse, poll_sources, store_polls, stored_together
+from news_assets.pipeline.paging import Known
+from news_assets.pipeline.poll import AdapterOf, list_days, poll_sources, store_polls, stored_together
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import Embedder, Enricher, Fetcher, Lake, Rows, SearchIndex
 from news_assets.records import (
@@ -27,6 +28,7 @@ from news_assets.records import (
     IndexedDocument,
     Poll,
     RawArticle,
+    Source,
     SourceState,
 )
 
@@ -38,19 +40,35 @@ def poll_agencies(
     desk: Desk,
     agencies: Collection[str],
     fetcher: Fetcher,
-    parse: Parse,
+    adapter_of: AdapterOf,
     now: datetime,
     trace_id: str,
     *,
     only_due: bool = False,
+    past: tuple[date, date] | None = None,
 ) -> Iterator[Poll]:
-    """Yield the poll of each source of these agencies, once everything it listed is stored."""
+    """Yield the poll of each source of these agencies, once everything it listed is stored.
+
+    `past`, a first and a last day, asks the sources that can list their past for those days, and no others.
+    """
     sources = [source for source in desk.sources if source.agency in agencies]
-    states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
-    if only_due:
-        sources = due_sources(sources, states.values(), now)
-    for group in stored_together(poll_sources(sources, states, parse, fetcher)):
+    if past is not None:
+        polls = list_days(sources, *past, adapter_of, fetcher)
+    else:
+        states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
+        if only_due:
+            sources = due_sources(sources, states.values(), now)
+        polls = poll_sources(sources, states, adapter_of, fetcher, _known_addresses(lake), desk.first_day)
+    for group in stored_together(polls):
         yield from lake.transact(lambda rows: store_polls(rows, group, now, trace_id))  # noqa: B023 - run at once
+
+
+def _known_addresses(lake: Lake) -> Known:
+    def known(source: Source, hashes: Sequence[str]) -> Collection[str]:
+        where = {"desk": [source.desk], "agency": [source.agency], "url_hash": hashes}
+        return set(lake.frame(FeedEntry, None, ("url_hash",), **where)["url_hash"])
+
+    return known
 
 
 def fetch_batch(

@@ -10,6 +10,7 @@ from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.entries import EntryChanges, entry_changes
 from news_assets.pipeline.poll import (
     QUIET_TOGETHER,
+    AdapterOf,
     Polled,
     next_state,
     poll_row,
@@ -31,6 +32,7 @@ from news_assets.records import (
     SourceState,
     Validators,
 )
+from news_assets.sources.adapter import Adapter, Parse
 from news_assets.store.lake import Lake
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
@@ -100,9 +102,14 @@ def parse(document: Page, source: Source) -> Listing:
     return Listing(entries=tuple(ListedEntry(entry_id=line, url=line) for line in lines if line.startswith("http")))
 
 
+def reads(parse: Parse) -> AdapterOf:
+    """Return the adapters of a world where every source is read in one way."""
+    return lambda source: Adapter(parse=parse)
+
+
 def poll(answer: Page | FetchError, state: SourceState | None = None) -> tuple[Polled, PageRequest]:
     fetcher = Answers(mec_1=answer)
-    (polled,) = poll_sources([SOURCE], {state.source_id: state} if state else {}, parse, fetcher)
+    (polled,) = poll_sources([SOURCE], {state.source_id: state} if state else {}, reads(parse), fetcher)
     return polled, fetcher.asked[0]
 
 
@@ -138,7 +145,7 @@ def test_one_sources_error_stays_its_own() -> None:
     sources = [replace(SOURCE, source_id=name) for name in ("a", "b", "c")]
     gone = FetchError(SOURCE.url, "gone", status=410)
     answers = Answers(a=gone, b=page(b"<html>log in</html>"), c=page())
-    polled = {one.source.source_id: one for one in poll_sources(sources, {}, parse, answers)}
+    polled = {one.source.source_id: one for one in poll_sources(sources, {}, reads(parse), answers)}
     assert {name: (one.outcome, one.reason) for name, one in polled.items()} == {
         "a": ("gone", "gone"),
         "b": ("failed", "no feed"),
@@ -151,7 +158,7 @@ def test_a_mistake_in_an_adapter_is_its_sources_failed_poll_and_the_others_go_on
         return parse(document, source) if source.source_id == "b" else Listing(entries=({}["a\nb" * 500],))
 
     sources = [replace(SOURCE, source_id=name) for name in ("a", "b")]
-    broken, fine = poll_sources(sources, {}, mistaken, Answers(a=page(), b=page()))
+    broken, fine = poll_sources(sources, {}, reads(mistaken), Answers(a=page(), b=page()))
     assert (broken.outcome, type(broken.error), fine.outcome) == ("failed", SourceError, "ok")
     assert str(broken.reason).startswith("a mistake in the adapter of `feed`: KeyError: ")
     assert len(str(broken.reason)) < 400
@@ -279,7 +286,7 @@ def test_a_poll_is_stored_whole_and_the_next_one_knows_it(tmp_path: Path) -> Non
 
         def store(answer: Page | FetchError, now: datetime) -> Poll:
             states = {state.source_id: state for state in lake.read(SourceState)}
-            (polled,) = poll_sources([SOURCE], states, parse, Answers(mec_1=answer))
+            (polled,) = poll_sources([SOURCE], states, reads(parse), Answers(mec_1=answer))
             (stored,) = lake.transact(lambda rows: store_polls(rows, [polled], now, f"poll-{now:%H}"))
             return stored
 
@@ -334,7 +341,7 @@ def test_sources_without_news_share_a_transaction_and_each_keeps_its_own_state(t
         ]
         lake.transact(lambda rows: rows.upsert(states))
         before = lake.snapshot()
-        polls = list(poll_agencies(lake, desk, {"mec"}, answers, parse, NOW, "t"))
+        polls = list(poll_agencies(lake, desk, {"mec"}, answers, reads(parse), NOW, "t"))
         assert lake.snapshot() - before == 2
         assert [(row.source_id, row.outcome) for row in polls] == [
             ("s0", "ok"),

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
 
 import dagster as dg
 from pydantic import Field
@@ -13,7 +14,7 @@ from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.stages import poll_agencies
 from news_assets.ports import Fetcher, Lake
 from news_assets.records import Desk, FeedEntry, Poll
-from news_assets.sources.kinds import parse
+from news_assets.sources.kinds import adapter_of
 
 _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
 
@@ -22,6 +23,21 @@ class PollConfig(dg.Config):
     """What a run may ask of `feed_entries`."""
 
     only_due: bool = Field(False, description="ask only the sources that are due, as the sensor does")
+    from_day: str = Field("", description="ask sources that can list their past for the days from this one (ISO)")
+    to_day: str = Field("", description="last of those days (ISO); yesterday in UTC without it")
+
+    def past(self, now: datetime) -> tuple[date, date] | None:
+        """Return first and last day of the past to ask for, if any. Raises dg.Failure for what is no such span."""
+        if not self.from_day and not self.to_day:
+            return None
+        try:
+            first = date.fromisoformat(self.from_day)
+            last = date.fromisoformat(self.to_day) if self.to_day else now.date() - timedelta(days=1)
+        except ValueError as error:
+            raise dg.Failure(f"from_day and to_day take days such as 2026-01-31: {error}") from error
+        if not first <= last < now.date():
+            raise dg.Failure(f"from_day {first} to to_day {last} is no span of days before today")
+        return first, last
 
 
 def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
@@ -45,9 +61,23 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         Every source is asked now, or with `only_due` those that are due. Validators are stored together with all
         entries of the document or not at all. Only agencies that listed something new or changed are materialised. A
         source that fails is a row in `polls` with its reason; the run fails where no source at all could be read.
+
+        With `from_day` the sources that can list their past (listing pages, JSON searches, sitemaps; feeds cannot) are
+        asked for days gone by; the day assets then take what they listed.
         """
         agencies, trace_id = set(context.partition_keys), uuid.uuid4().hex
-        polls = poll_agencies(lake, desk, agencies, fetcher, parse, utc_now(), trace_id, only_due=config.only_due)
+        now = utc_now()
+        polls = poll_agencies(
+            lake,
+            desk,
+            agencies,
+            fetcher,
+            adapter_of,
+            now,
+            trace_id,
+            only_due=config.only_due,
+            past=config.past(now),
+        )
         _report(context, desk, list(polls))
         yield from ()  # what came in is logged by agency: an agency without news leaves no event
 
