@@ -18,16 +18,21 @@ from news_assets.text.urls import canonical_url, url_hash
 FUTURE_SLACK = timedelta(hours=1)  # clocks and zones are a little off; an hour ahead is still now
 MOVE_AFTER = timedelta(days=1)
 FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)  # before the first news site; 1970 and 1904 are a clock's zero
+MAX_NEW = 2000  # stored in one go; the rest of a longer listing is taken by the next polls
 _BUILD_TIME_ENTRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """Rows to upsert; how many entries were never seen before; how many known ones say something else now."""
+    """Rows to upsert; how many entries were never seen before; how many known ones say something else now.
+
+    `left_count` of the entries never seen before are left to the next poll.
+    """
 
     rows: tuple[FeedEntry, ...] = ()
     new_count: int = 0
     updated_count: int = 0
+    left_count: int = 0
 
 
 def keyed_entries(listing: Listing) -> dict[str, ListedEntry]:
@@ -56,7 +61,7 @@ def entry_changes(
     `known` are the rows of this source, and the rows of the same agency with the same `url_hash` from other sources.
     Article, day and `url_hash` are settled when an entry is first stored; an address that the agency already has gives
     its article and day. The day moves once, with every row of the article, if the source corrects the date by more
-    than a day.
+    than a day. Of entries never seen before the first MAX_NEW of the listing count.
     """
     if listing is None:
         return EntryChanges()
@@ -64,10 +69,13 @@ def entry_changes(
     settled = {row.url_hash: row for row in stored.values()}
     keeps_updated_at = not _is_build_time(listing)
     rows: dict[tuple[str, str], FeedEntry] = {}
-    new_count = updated_count = 0
+    new_count = updated_count = left_count = 0
     for entry_id, entry in keyed_entries(listing).items():
         stated = _cleaned(entry, keeps_updated_at)
         known_row = stored.get((source.source_id, entry_id))
+        if known_row is None and new_count == MAX_NEW:
+            left_count += 1
+            continue
         if known_row is None:
             row = _new_row(source, entry_id, stated, settled, now, trace_id)
             settled.setdefault(row.url_hash, row)
@@ -79,7 +87,7 @@ def entry_changes(
         if known_row is not None and row.is_moved and not known_row.is_moved:
             settled[row.url_hash] = row
             rows |= _moved_along(row, {**stored, **rows})
-    return EntryChanges(tuple(rows.values()), new_count, updated_count)
+    return EntryChanges(tuple(rows.values()), new_count, updated_count, left_count)
 
 
 def entry_hash(entry: ListedEntry) -> str:

@@ -15,11 +15,13 @@ from news_assets.pipeline.entries import EntryChanges, entry_changes, keyed_entr
 from news_assets.pipeline.paging import MAX_FIRST_PAGES, MAX_PAGES, MAX_PAST_PAGES, Known, Walk, nothing_known
 from news_assets.pipeline.schedule import (
     FIRST_INTERVAL_S,
+    MIN_INTERVAL_S,
     clamped,
     next_interval,
     next_poll_at,
     next_try_at,
     outcome_of,
+    spread,
 )
 from news_assets.ports import Fetcher, PageRequest, Rows
 from news_assets.records import FeedEntry, Listing, Outcome, Page, Poll, Source, SourceState, Validators
@@ -252,7 +254,7 @@ def _answered_state(
         else _first_interval(source)
     )
     is_fixed = source.every_minutes is not None
-    is_whole = polled.listing is None or polled.listing.is_whole
+    is_whole = not changes.left_count and (polled.listing is None or polled.listing.is_whole)
     return SourceState(
         **_identity(source),
         etag=page.validators.etag if is_whole else None,
@@ -261,10 +263,10 @@ def _answered_state(
         last_polled_at=now,
         last_new_at=now if changes.new_count else last_new_at,
         next_poll_at=next_poll_at(
-            interval_s,
+            MIN_INTERVAL_S if changes.left_count else interval_s if state is not None else spread(source, interval_s),
             now,
-            max_age_s=None if is_fixed else page.max_age_s,
-            ttl_s=None if is_fixed or polled.listing is None else polled.listing.ttl_s,
+            max_age_s=None if is_fixed or changes.left_count else page.max_age_s,
+            ttl_s=None if is_fixed or changes.left_count or polled.listing is None else polled.listing.ttl_s,
         ),
         interval_s=interval_s,
         failure_points=0.0,

@@ -4,6 +4,7 @@ A source is asked again at its own rhythm, a failing one less and less often, bu
 looks like death. An article that failed is tried again where that can help, and only so often.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
@@ -50,6 +51,15 @@ def next_interval(
     if new_count and quiet_s is not None:
         longer_s = min(longer_s, quiet_s / new_count)
     return clamped(longer_s)
+
+
+def spread(source: Source, interval_s: float) -> float:
+    """Return a new source's first interval: from half of its own to all of it, always the same for a source.
+
+    Sources that begin together, 160 of a new desk, are soon asked at different times.
+    """
+    share = int.from_bytes(hashlib.sha256(source.source_id.encode()).digest()[:4]) / 2**32
+    return interval_s * (1 + share) / 2
 
 
 def next_poll_at(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
-from news_assets.pipeline.entries import EntryChanges, entry_changes
+from news_assets.pipeline.entries import MAX_NEW, EntryChanges, entry_changes
 from news_assets.pipeline.poll import (
     QUIET_TOGETHER,
     AdapterOf,
@@ -239,14 +239,23 @@ def test_a_first_poll_makes_a_first_state() -> None:
     failed = next_state(SOURCE, None, poll(error)[0], NONE, NOW)
     assert (failed.etag, failed.document_hash, failed.last_new_at, failed.interval_s) == (None, None, None, 1800.0)
     answered = next_state(SOURCE, None, poll(page())[0], NONE, NOW)
-    assert (answered.next_poll_at, answered.interval_s) == (NOW + timedelta(minutes=30), 1800.0)
+    assert answered.interval_s == 1800.0
+    assert timedelta(minutes=15) <= answered.next_poll_at - NOW <= timedelta(minutes=30)
+
+
+def test_sources_that_begin_together_are_soon_asked_at_different_times() -> None:
+    sources = [replace(SOURCE, source_id=f"mec-{n}") for n in range(160)]
+    polled, _ = poll(page())
+    due = {next_state(source, None, replace(polled, source=source), NONE, NOW).next_poll_at for source in sources}
+    minutes = [sum(timedelta(minutes=n) <= at - NOW < timedelta(minutes=n + 1) for at in due) for n in range(15, 30)]
+    assert (len(due), sum(minutes), max(minutes) < 25) == (160, 160, True)
 
 
 def test_every_minutes_is_kept_whatever_the_server_asks_for() -> None:
     source = replace(SOURCE, every_minutes=10)
     polled = replace(poll(page(max_age_s=7200.0))[0], source=source)
-    for state in (None, STATE):
-        assert next_state(source, state, polled, NONE, NOW).next_poll_at == NOW + timedelta(minutes=10)
+    assert next_state(source, STATE, polled, NONE, NOW).next_poll_at == NOW + timedelta(minutes=10)
+    assert next_state(source, None, polled, NONE, NOW).next_poll_at <= NOW + timedelta(minutes=10)
 
 
 def test_a_source_with_another_address_starts_anew() -> None:
@@ -327,6 +336,26 @@ def test_a_poll_with_a_listing_is_stored_at_once_and_those_without_together() ->
         3,
     ]
     assert list(stored_together(iter(()))) == []
+
+
+def test_what_a_long_listing_has_beyond_the_cap_is_taken_by_the_next_polls(tmp_path: Path) -> None:
+    count = 2 * MAX_NEW + 10
+    body = "\n".join(f"https://example.org/{n}" for n in range(count)).encode()
+    agency = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=(SOURCE,))
+    desk = Desk(key="govbr", timezone="UTC", language="pt", first_day=NOW.date(), agencies=(agency,))
+    stored, pauses, asked = [], [], []
+    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as lake:
+        for _ in range(4):
+            answers = Answers(mec_1=page(body, max_age_s=7200.0))
+            polls = list(poll_agencies(lake, desk, {"mec"}, answers, reads(parse), NOW, "t"))
+            stored.append(polls[0].new_count)
+            asked.append(answers.asked[0].validators)
+            (state,) = lake.read(SourceState)
+            pauses.append(state.next_poll_at - NOW)
+        assert lake.frame(FeedEntry, None, ("entry_id",)).height == count
+    assert stored == [MAX_NEW, MAX_NEW, 10, 0]
+    assert pauses == [timedelta(minutes=5), timedelta(minutes=5), timedelta(hours=2), timedelta(hours=2)]
+    assert asked == [Validators(), Validators(), Validators(), Validators('"new"', "today")]
 
 
 def test_sources_without_news_share_a_transaction_and_each_keeps_its_own_state(tmp_path: Path) -> None:
