@@ -242,24 +242,17 @@ class Site(SampleSite):
         return super().answer(path)
 
 
-_PID = re.compile(r"Started process for run \(pid: (\d+)\)")
-
-
 class PlainProfile(Profile):
     """`dagster dev`: each run is a process of its own."""
 
     def worker_pids(self) -> list[int]:
         """Return the processes that execute a run now."""
         with self.instance as instance:
-            runs = [run.run_id for run in instance.get_runs() if run.status.value == "STARTED"]
-            messages = [entry.message for run in runs for entry in instance.all_logs(run)]
-        return [int(found[1]) for text in messages if (found := _PID.match(text))]
+            return [self.pid_of_worker(run) for run in instance.get_runs() if run.status.value == "STARTED"]
 
     def pid_of_worker(self, run: DagsterRun) -> int:
         """Return the process that executes this run."""
-        with self.instance as instance:
-            messages = [entry.user_message for entry in instance.all_logs(run.run_id)]
-        return next(int(found[1]) for text in messages if (found := _PID.match(text)))
+        return int(run.tags[WORKER_TAG].partition("@")[0])
 
 
 @contextmanager
