@@ -11,10 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from news_assets.commands import agencies as agencies_command
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, search, texts
+from news_assets.commands import lake, search, sources, texts
 from news_assets.errors import NewsAssetsError
 from news_assets.store.gaps import GAP_DAYS
 
@@ -129,8 +130,30 @@ def gaps(
 
 
 @app.command()
+def agencies(desk: Desk = None, as_json: Json = False) -> None:
+    """List every agency and source: how its last polls went, when it is due, what is new, what is silent."""
+    agencies_command.agencies(desk, as_json=as_json)
+
+
+@app.command("import")
+def import_sources(
+    file: Annotated[Path, typer.Argument(help="OPML, CSV with a column `url`, or an address a line")],
+    desk: Annotated[str | None, typer.Option(help="key of the desk")] = None,
+    into: Annotated[Path | None, typer.Option(help="desk file to write or extend; without it nothing is")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and write nothing")] = False,
+    timezone: Annotated[str, typer.Option(help="time zone of a new desk")] = "UTC",
+    language: Annotated[str, typer.Option(help="language of a new desk")] = "en",
+    kind: Annotated[str, typer.Option(help="kind of the sources whose line names none")] = "feed",
+) -> None:
+    """Add sources of a feed reader or a list to a desk file."""
+    defaults = sources.Defaults(timezone, language, kind)
+    sources.import_sources(file, desk, into, defaults, dry_run=dry_run)
+
+
+@app.command()
 def export(
-    table: Annotated[str, typer.Argument(help="name of the table")],
+    table: Annotated[str | None, typer.Argument(help="name of the table; none with --opml")] = None,
+    opml: Annotated[bool, typer.Option("--opml", help="the desks' feeds, for feed readers")] = False,
     desk: Desk = None,
     agency: Agency = None,
     from_day: From = None,
@@ -138,7 +161,12 @@ def export(
     form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv or parquet")] = lake.Form.JSONL,
     output: Annotated[Path | None, typer.Option(help="file to write; standard output without it")] = None,
 ) -> None:
-    """Write a table's rows."""
+    """Write a table's rows, or the feeds of the desks as OPML."""
+    if opml == (table is not None) or (opml and (agency or from_day or to_day)):
+        raise typer.BadParameter("name one table, or --opml with --desk and --output only")
+    if opml or table is None:
+        sources.export_opml(desk, output)
+        return
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
     lake.export(table, desk, agency, days, form, output)
 

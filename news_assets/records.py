@@ -32,13 +32,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agency:
-    """A public body, newsroom or city: the first partition axis."""
+    """A public body, newsroom or city: the first partition axis.
+
+    `type` is what it is, in its desk's own words; `parent` the key of the body it belongs to, of this desk or outside.
+    """
 
     key: str
     name: str
     timezone: str
     language: str
     sources: tuple[Source, ...]
+    type: str | None = None
+    parent: str | None = None
     is_active: bool = True
     reason: str | None = None
     since: date | None = None

@@ -20,6 +20,7 @@ FENCE = 3  # known addresses in a row: one or two may be articles that stay on t
 MAX_PAGES = 20  # some 600 entries; what a poll leaves is asked for by day
 MAX_FIRST_PAGES = 1  # of a source never asked before: 160 agencies of one host are heard within minutes, not an hour
 MAX_PAST_PAGES = 200
+_NO_SUCH_PAGE = (400, 404, 410)
 _MAX_EMPTY_PAGES = 20  # an index of sitemaps lists none itself, and some of its sitemaps may be empty
 
 
@@ -58,7 +59,13 @@ class Walk:
                 self._waiting.append(url)
 
     def fail(self, url: str, error: FetchError | SourceError) -> None:
-        """Note a page that could not be had: the walk ends there, and the source is asked again from the beginning."""
+        """Note a page that could not be had: the walk ends there, and the source is asked again from the beginning.
+
+        A page that the server says there is not is the end: WordPress answers 400 behind its last page, others 404.
+        """
+        if isinstance(error, FetchError) and error.status in _NO_SUCH_PAGE:
+            self._waiting.clear()
+            return
         self._problems.append(f"stopped at {url}: {error.reason if isinstance(error, FetchError) else error}")
         self._waiting.clear()
         self._is_whole = False

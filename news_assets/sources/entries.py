@@ -20,8 +20,8 @@ def storable(listing: Listing) -> Listing:
     """Return the listing as the pipeline stores it: entries with an address and an id of their own, newest first.
 
     An entry without an http(s) address is left out with a problem: nobody can be led to it. Where different addresses
-    share one id, their addresses become their ids, since none may replace another. The document's order stands among
-    equal times, and altogether where an entry has no time.
+    share one id, their addresses become their ids, since none may replace another; of one id with one address the
+    newest entry stays. The document's order stands among equal times, and altogether where an entry has no time.
     """
     numbered = list(enumerate(listing.entries, start=1))
     entries = [entry for _, entry in numbered if entry.url]
@@ -35,7 +35,10 @@ def storable(listing: Listing) -> Listing:
         *(f"{len(shared)} ids stand for several addresses: addresses taken as ids" for _ in range(bool(shared))),
         *_without_dates(settled),
     )
-    return replace(listing, entries=tuple(_newest_first(settled)), problems=problems)
+    first_of_each: dict[str, ListedEntry] = {}
+    for entry in _newest_first(settled):
+        first_of_each.setdefault(entry.entry_id, entry)
+    return replace(listing, entries=tuple(first_of_each.values()), problems=problems)
 
 
 def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:

@@ -1,16 +1,54 @@
 """JSON Feed 1.0 and 1.1 (jsonfeed.org): a decoded document in, a Listing out.
 
-A value of another type than the format asks for is as good as missing. Telling JSON from XML is `feed.py`'s part.
+A value of another type than the format asks for is as good as missing. As a kind of its own (`parse`) it refuses what
+is no JSON; telling JSON from XML is `feed.py`'s part.
 """
 
+import json
+from dataclasses import replace
 from typing import Any
 
-from news_assets.errors import ListingChangedError
+from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import fallback_id, language_tag, unique
+from news_assets.sources.entries import fallback_id, language_tag, storable, unique
+from news_assets.sources.platforms import found_instead
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
-from news_assets.text.urls import web_url
+from news_assets.text.urls import canonical_url, web_url
+
+
+def parse(page: Page, source: Source) -> Listing:
+    """Return the entries that can be stored, newest first, and the feed's `next_url`, which leads to older ones.
+
+    Raises:
+        ListingChangedError: XML, a page, a log-in form or other JSON in place of a JSON Feed.
+        SourceError: Nothing, or JSON that cannot be read.
+    """
+    document = decoded_json(page, "JSON Feed")
+    listing = storable(read_json(document, page, source))
+    link = _string(document, "next_url")
+    next_url = web_url(link, page.final_url) if link else None
+    is_older = next_url is not None and canonical_url(next_url) not in map(canonical_url, (page.url, page.final_url))
+    return replace(listing, next_urls=(next_url,) if next_url and is_older else ())
+
+
+def decoded_json(page: Page, expected: str) -> Any:
+    """Return the document of a page that has to be JSON.
+
+    Raises:
+        ListingChangedError: It is something else; the reason says what, and what was expected.
+        SourceError: Nothing, or JSON that cannot be read.
+    """
+    if not page.body.strip():
+        raise SourceError(f"{page.url}: an empty document")
+    try:
+        return json.loads(page.body)
+    except RecursionError as error:
+        raise ListingChangedError(f"{page.url}: JSON that is nested too deeply") from error
+    except ValueError as error:  # also UnicodeDecodeError
+        if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+            raise SourceError(f"{page.url}: JSON that cannot be read: {error}") from error
+        raise ListingChangedError(f"{page.url}: no {expected}: {found_instead(page)}") from error
 
 
 def read_json(document: Any, page: Page, source: Source) -> Listing:

@@ -1,14 +1,21 @@
-"""The table of adapters: kind of a source -> how it is asked and read. A new adapter is one module and one line here."""
+"""The table of adapters: kind of a source -> how it is asked and read. A new one is one module and one line here."""
 
 from typing import Final
 
 from news_assets.errors import SourceError
 from news_assets.records import Listing, Page, Source
-from news_assets.sources import feed
+from news_assets.sources import ebc, feed, g1, json_feed, plone_listing, plone_search, sitemap, wordpress
 from news_assets.sources.adapter import Adapter
 
 KINDS: Final[dict[str, Adapter]] = {
+    "ebc": Adapter(parse=ebc.parse, day_url=ebc.day_url),
     "feed": Adapter(parse=feed.parse),
+    "g1": Adapter(parse=g1.parse),
+    "json_feed": Adapter(parse=json_feed.parse),
+    "plone_listing": Adapter(parse=plone_listing.parse, day_url=plone_listing.day_url),
+    "plone_search": Adapter(parse=plone_search.parse, first_url=plone_search.first_url, day_url=plone_search.day_url),
+    "sitemap": Adapter(parse=sitemap.parse, day_url=sitemap.day_url),
+    "wordpress": Adapter(parse=wordpress.parse, first_url=wordpress.first_url, day_url=wordpress.day_url),
 }
 
 

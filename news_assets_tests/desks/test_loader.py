@@ -181,5 +181,37 @@ def test_two_desks_of_one_name_are_a_mistake(tmp_path: Path) -> None:
         load_desks([path, path], KINDS)
 
 
-def test_every_built_in_desk_loads() -> None:
-    assert [desk.key for desk in load_desks(built_in_desks(), KINDS)] == list(built_in_desks())
+def test_an_agency_may_say_what_it_is_and_whose(tmp_path: Path) -> None:
+    text = GOOD.replace("first_day: 2026-01-01\n", "first_day: 2026-01-01\noutside: {mcti: Ministério da Ciência}\n")
+    text = text.replace("    name: Obs", "    type: Unidade de Pesquisa\n    parent: mcti\n    name: Obs")
+    text = text.replace("    name: Min", "    parent: on\n    name: Min")
+    (desk,) = load_desks([written(tmp_path, text)], KINDS)
+    assert [(agency.key, agency.type, agency.parent) for agency in desk.agencies] == [
+        ("mec", None, "on"),
+        ("on", "Unidade de Pesquisa", "mcti"),
+    ]
+
+
+def test_a_parent_is_an_agency_of_the_desk_or_named_outside(tmp_path: Path) -> None:
+    text = GOOD.replace("    name: Obs", "    parent: mecc\n    name: Obs").replace(
+        "    name: Min", "    parent: mec\n    name: Min"
+    )
+    assert mistakes(tmp_path, text) == [
+        "desk.yaml:7: agencies.on.parent: no agency `mecc`; did you mean `mec`?",
+        "desk.yaml:15: agencies.mec.parent: no agency `mec`; name it under `outside`",
+    ]
+
+
+def test_a_desk_file_with_windows_line_ends_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "desk.yaml"
+    path.write_bytes(GOOD.replace("\n", "\r\n").encode())
+    assert load_desks([str(path)], KINDS) == load_desks([written(tmp_path, GOOD)], KINDS)
+
+
+def test_a_name_that_begins_like_a_truth_value_stays_a_name(tmp_path: Path) -> None:
+    text = GOOD.replace("Observatório Nacional", "true story").replace("  mec:", "  false-2:")
+    (desk,) = load_desks([written(tmp_path, text)], KINDS)
+    assert [(agency.key, agency.name, agency.is_active) for agency in desk.agencies] == [
+        ("false-2", "Ministério da Educação", False),
+        ("on", "true story", True),
+    ]

@@ -186,6 +186,12 @@ def test_what_came_before_a_page_that_fails_is_kept_and_the_source_is_asked_agai
         assert result.listing.problems == (f"stopped at https://s.example.org/?page=1: {said}",)
 
 
+def test_a_page_that_the_server_does_not_have_is_the_end() -> None:
+    result = polled(Site(**{"page_1": FetchError("u", "bad request", status=400)}))
+    assert result.listing is not None
+    assert (result.listing.is_whole, result.listing.problems) == (True, ())
+
+
 def test_pages_of_several_sources_are_asked_in_turn() -> None:
     site = Site()
     sources = [source("a"), source("b")]

@@ -1,0 +1,206 @@
+"""G1 (g1.globo.com): the feed of a section or region, or its page where there is no feed; a Listing out.
+
+The feed (https://g1.globo.com/rss/g1/politica/, seen with items of 2026-03-21) has the whole article in `description`:
+an image, then plain text, one paragraph a line, captions and credits among them. `atom:subtitle` is the line below the
+headline, `media:content` the image. The page's items (`div.feed-post`, seen below an article of g1.globo.com/pi/piaui,
+with items of 2024-03-25) say "Há 2 horas" of their time, which nobody knows without a clock: such an entry has no time.
+The link to older items (`div.load-more`, `index/feed/pagina-2.ghtml`) was not in that document: it is known from
+programs that read these pages. Which of the two a document is, it says itself. The text of an article's own page
+belongs to extraction.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.sources import feed
+from news_assets.sources.entries import language_tag, storable, unique
+from news_assets.sources.html_document import html_tree
+from news_assets.sources.platforms import found_instead
+from news_assets.sources.xml_document import sound_xml
+from news_assets.text.charset import decode
+from news_assets.text.dates import parse_date
+from news_assets.text.html import plain_text, sanitize
+from news_assets.text.urls import canonical_url, web_url
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+_ATOM: Final = "{http://www.w3.org/2005/Atom}"
+_FEED_ROOT = re.compile(r"<(?:[\w.-]+:)?(?:rss|feed|RDF)[\s>]")
+_HEAD_BYTES = 4096
+_LINE_END = re.compile(r"\s*(?:\n|<br\s*/?>)\s*", re.IGNORECASE)
+_BLOCK = re.compile(r"<(?:p|div|h[2-6]|ul|ol|blockquote|figure)[\s>]", re.IGNORECASE)
+_IMAGE = re.compile(r"^<img\b[^>]*>$", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"""[.!?…]["'”’)\]]*$""")
+_CREDIT = re.compile(r"/|\b(?:Reprodução|Divulgação|Arquivo|Foto|Montagem|Getty|Reuters|AFP|AP|g1|TV)\b", re.IGNORECASE)
+_MAX_CREDIT_CHARS = 80
+_MIN_LEAD_CHARS = 100  # with a full stop; the shortest of 100 leads seen has 123, a caption seldom both
+_SURE_LEAD_CHARS = 160  # without one; the longest caption seen that has none has 124
+
+
+def parse(page: Page, source: Source) -> Listing:
+    """Return the entries of a feed, newest first and with their full text, or of a page in its order, without times.
+
+    `summary` is the line below the headline, else the first paragraph. A page's `next_urls` lead to older items; a
+    feed has none. An item of a page without an address (a group's heading, a banner) is no entry.
+
+    Raises:
+        ListingChangedError: A page without `div.feed-post`, a log-in form, other XML or JSON.
+        SourceError: Nothing, or nothing that can be read.
+    """
+    if not page.body.strip():
+        raise SourceError(f"{page.url}: an empty document")
+    is_feed = _FEED_ROOT.search(decode(page.body[:_HEAD_BYTES], page.encoding)) is not None
+    return storable(_feed_listing(page, source) if is_feed else _page_listing(page, source))
+
+
+# --- the feed --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What the feed says of an article beyond what every feed says."""
+
+    subtitle: str | None
+    content_html: str | None
+    lead: str | None
+
+
+def _feed_listing(page: Page, source: Source) -> Listing:
+    listing = feed.read(page, source)
+    stated = _stated(page)
+    return replace(listing, entries=tuple(_with_text(entry, stated.get(entry.url)) for entry in listing.entries))
+
+
+def _with_text(entry: ListedEntry, stated: _Stated | None) -> ListedEntry:
+    if stated is None:
+        return entry
+    if stated.content_html is None:
+        return replace(entry, summary=stated.subtitle or entry.summary)
+    return replace(entry, summary=stated.subtitle or stated.lead, content_html=stated.content_html)
+
+
+def _stated(page: Page) -> dict[str, _Stated]:
+    """Return what each article's own elements say, by its address; feedparser has lost its lines by then."""
+    from lxml import etree
+
+    body, _, _ = sound_xml(page)
+    parser = etree.XMLParser(recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.LxmlError:
+        return {}
+    stated = {}
+    for item in () if root is None else root.iter("item"):
+        url = web_url(item.findtext("link") or "", page.final_url)
+        if url is not None:
+            description = item.findtext("description") or ""
+            stated[url] = _stated_of(description, item.findtext(f"{_ATOM}subtitle"), page)
+    return stated
+
+
+def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
+    lines = [line for line in _LINE_END.split(description.strip()) if line]
+    texts = [plain_text(line) for line in lines]
+    lead = next((text for number, text in enumerate(texts) if _is_lead(text, texts[number + 1 :])), None)
+    markup = description if _BLOCK.search(description) else "".join(_blocks(lines, texts))
+    return _Stated(
+        subtitle=plain_text(subtitle or "") or None,
+        content_html=sanitize(markup, page.final_url) or None if lead else None,
+        lead=lead,
+    )
+
+
+def _is_lead(text: str, following: list[str]) -> bool:
+    """Whether a line is a paragraph of the article and no caption: as long as one, and without a credit below it."""
+    is_sentence = len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
+    return (is_sentence or len(text) >= _SURE_LEAD_CHARS) and not (following and _is_credit(following[0]))
+
+
+def _is_credit(text: str) -> bool:
+    return 0 < len(text) <= _MAX_CREDIT_CHARS and not _SENTENCE_END.search(text) and _CREDIT.search(text) is not None
+
+
+def _blocks(lines: list[str], texts: list[str]) -> Iterator[str]:
+    """Yield a paragraph for each line; the image at the beginning with the caption and credit that follow it."""
+    start = 0
+    if lines and _IMAGE.match(lines[0]):
+        has_caption = len(texts) > 2 and _is_credit(texts[2])
+        caption = f"<figcaption>{_escaped(texts[1:3])}</figcaption>" if has_caption else ""
+        yield f"<figure>{lines[0]}{caption}</figure>"
+        start = 3 if has_caption else 1
+    yield from (f"<p>{line}</p>" for line in lines[start:])
+
+
+def _escaped(texts: list[str]) -> str:
+    return html.escape(" – ".join(texts), quote=False)
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def _page_listing(page: Page, source: Source) -> Listing:
+    root = html_tree(page)
+    posts = [] if root is None else root.find_class("feed-post")
+    entries: dict[str, ListedEntry] = {}
+    for entry in (entry for post in posts for entry in _post_entry(post, page, source)):
+        entries.setdefault(entry.entry_id, entry)
+    if root is None or not entries:
+        raise ListingChangedError(f"{page.url}: no items of G1 (div.feed-post): {found_instead(page)}")
+    return Listing(
+        entries=tuple(entries.values()),
+        title=plain_text(root.findtext(".//title") or "") or None,
+        language=language_tag(root.get("lang")),
+        next_urls=_older_urls(root, page),
+    )
+
+
+def _post_entry(post: "HtmlElement", page: Page, source: Source) -> Iterator[ListedEntry]:
+    for related in post.find_class("bstn-related"):  # other articles below this one
+        related.drop_tree()
+    url, title = _link_of(post, page)
+    if url is None:
+        return
+    yield ListedEntry(
+        entry_id=canonical_url(url),
+        url=url,
+        title=title,
+        summary=_text_of(post, "feed-post-body-resumo"),
+        categories=unique([_text_of(post, "feed-post-metadata-section")]),
+        image_url=_image_url(post, page),
+        published_at=parse_date(_text_of(post, "feed-post-datetime"), source.timezone),
+    )
+
+
+def _link_of(post: "HtmlElement", page: Page) -> tuple[str | None, str | None]:
+    """Return address and title: of the headline's link, else of the first link there is, with the headline's text."""
+    headlines = post.find_class("feed-post-link")
+    hrefs = [link.get("href", "") for link in (*headlines, *post.iter("a"))]
+    url = next(filter(None, (web_url(href, page.final_url) for href in hrefs if href)), None)
+    title = _text_of(post, "feed-post-link") or _text_of(post, "feed-post-body-title")
+    return url, title
+
+
+def _text_of(post: "HtmlElement", name: str) -> str | None:
+    texts = (plain_text(html.escape(element.text_content())) for element in post.find_class(name))
+    return next(filter(None, texts), None)
+
+
+def _image_url(post: "HtmlElement", page: Page) -> str | None:
+    """Return the first image that is no placeholder; many get their address from a script only."""
+    links = [image.get(name, "") for image in post.iter("img") for name in ("src", "data-src")]
+    sources = [image.get(name, "") for image in post.iter("img", "source") for name in ("srcset", "data-srcset")]
+    links += [text.split()[0] for text in sources if text.strip()]
+    return next(filter(None, (web_url(link, page.final_url) for link in links if link)), None)
+
+
+def _older_urls(root: "HtmlElement", page: Page) -> tuple[str, ...]:
+    links = [link.get("href", "") for more in root.find_class("load-more") for link in more.iter("a")]
+    urls = unique(web_url(link, page.final_url) for link in links if link)
+    own = {canonical_url(page.url), canonical_url(page.final_url)}
+    return tuple(url for url in urls if canonical_url(url) not in own)[:1]

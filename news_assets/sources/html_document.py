@@ -1,0 +1,98 @@
+"""An HTML page as a tree: a Page in, its elements and their words out, whatever the bytes are.
+
+Bounded in size, since pages are made by strangers. Which elements mean what belongs to the adapters; the article's text
+is the business of extraction.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser
+
+from news_assets.records import Page
+from news_assets.text.charset import decode
+from news_assets.text.html import plain_text
+from news_assets.text.urls import resolve
+
+if TYPE_CHECKING:
+    from lxml.cssselect import CSSSelector
+
+MAX_CHARS = 4_000_000  # of a page; the largest listing pages seen have 0.4 million
+MAX_ELEMENTS = 20_000  # a listing of 60 items has some 3000
+_UNSEEN = ("script", "style", "noscript", "template", "head")
+
+
+def html_tree(page: Page) -> HtmlElement | None:
+    """Return the page's root element without comments, cut where it is far too large; None where it has no element."""
+    text = decode(page.body, page.encoding)[:MAX_CHARS].replace("\0", "")
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        tree = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except etree.LxmlError:
+        return None
+    return _cut(tree) if isinstance(tree, HtmlElement) else None
+
+
+def _cut(tree: HtmlElement) -> HtmlElement:
+    if tree.xpath(f"count(//*) <= {MAX_ELEMENTS}"):
+        return tree
+    for element in list(tree.iter())[MAX_ELEMENTS:]:
+        if (parent := element.getparent()) is not None:
+            parent.remove(element)
+    return tree
+
+
+def select(root: HtmlElement, css: str) -> list[HtmlElement]:
+    """Return the elements below `root` that a CSS selector finds, in the document's order."""
+    found: list[HtmlElement] = _selector(css)(root)
+    return [element for element in found if element is not root]
+
+
+@lru_cache(maxsize=512)
+def _selector(css: str) -> "CSSSelector":
+    from lxml.cssselect import CSSSelector
+
+    return CSSSelector(css, translator="html")
+
+
+def words_of(element: HtmlElement) -> str:
+    """Return the words an element shows, on one line."""
+    return plain_text(" ".join(_texts(element)))
+
+
+def _texts(element: HtmlElement) -> Iterator[str]:
+    """Yield each piece of text outside scripts and styles, without recursion: pages nest as deep as they like."""
+    skipped: HtmlElement | None = None
+    for event, part in etree.iterwalk(element, events=("start", "end")):
+        if skipped is None and event == "start":
+            if part.tag in _UNSEEN:
+                skipped = part
+            elif part.text:
+                yield part.text
+        elif event == "end":
+            skipped = None if part is skipped else skipped
+            if skipped is None and part is not element and part.tail:
+                yield part.tail
+
+
+def base_of(tree: HtmlElement, page: Page) -> str:
+    """Return the address that the page's relative links start from."""
+    stated = next((href for tag in tree.iter("base") if (href := tag.get("href"))), "")
+    base = resolve(page.final_url, stated) if stated else page.final_url
+    return base if _is_web(base) else page.final_url
+
+
+def _is_web(address: str) -> bool:
+    try:
+        return urlsplit(address).scheme in ("http", "https")
+    except ValueError:
+        return False
+
+
+def title_of(tree: HtmlElement) -> str | None:
+    """Return what the page calls itself: its `<title>`, else its first `<h1>`."""
+    named = (plain_text(tag.text or "") if tag.tag == "title" else words_of(tag) for tag in tree.iter("title", "h1"))
+    return next((name for name in named if name), None)

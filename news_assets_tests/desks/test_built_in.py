@@ -1,0 +1,104 @@
+"""The desks that come with the package: sound files, and the facts they were made from."""
+
+import csv
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from news_assets.desks.loader import built_in_desks, load_desks, path_of
+from news_assets.desks.offers import same_source_key
+from news_assets.records import Desk
+from news_assets.sources.kinds import KINDS
+
+SHIPPED = [name for name in built_in_desks() if name != "sample"]
+
+
+def desk_of(name: str) -> Desk:
+    (desk,) = load_desks([name], KINDS)
+    return desk
+
+
+def test_every_built_in_desk_loads_under_its_own_name() -> None:
+    assert [desk.key for desk in load_desks(built_in_desks(), KINDS)] == list(built_in_desks())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_agencies_of_a_built_in_desk_stand_in_the_order_of_their_keys(name: str) -> None:
+    keys = list(yaml.safe_load(path_of(name).read_text(encoding="utf-8"))["agencies"])
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_built_in_desk_reads_an_address_twice_or_without_encryption(name: str) -> None:
+    urls = [source.url for source in desk_of(name).sources]
+    keys = Counter(map(same_source_key, urls))
+    assert [key for key, count in keys.items() if count > 1] == []
+    assert [url for url in urls if not url.startswith("https://")] == []
+
+
+def test_no_two_built_in_desks_read_the_same_address() -> None:
+    keys = Counter(same_source_key(source.url) for name in SHIPPED for source in desk_of(name).sources)
+    assert [key for key, count in keys.items() if count > 1] == []
+
+
+def test_govbr_reads_155_sites_of_gov_br_and_two_of_ebc() -> None:
+    desk = desk_of("govbr")
+    assert (desk.timezone, desk.language, str(desk.first_day)) == ("America/Sao_Paulo", "pt-BR", "2026-01-01")
+    assert Counter(source.kind for source in desk.sources) == {"plone_listing": 118, "plone_search": 37, "ebc": 2}
+    assert [agency.key for agency in desk.agencies if not agency.is_active and not agency.reason] == []
+
+
+def test_govbr_says_of_each_body_what_it_is_and_whose() -> None:
+    agencies = {agency.key: agency for agency in desk_of("govbr").agencies}
+    capes = agencies["capes"]
+    assert (capes.name, capes.type, capes.parent) == (
+        "Coordenação de Aperfeiçoamento de Pessoal de Nível Superior",
+        "Fundação",
+        "mec",
+    )
+    assert agencies["mec"].parent == "presidencia", "a body outside the desk, named there"
+
+
+def test_govbr_has_every_body_of_the_list(shared: Path) -> None:
+    kinds = {"plone": "plone_listing", "plone6": "plone_search", "ebc": "ebc"}
+    with (shared / "facts" / "govbr_agencies.csv").open(encoding="utf-8", newline="") as file:
+        listed = {
+            (row["agency"], row["type"], row["parent"], kinds[row["platform"]], row["news_url"], row["active"] == "yes")
+            for row in csv.DictReader(file)
+        }
+    assert {
+        (agency.key, agency.type or "", agency.parent or "", source.kind, source.url, agency.is_active)
+        for agency in desk_of("govbr").agencies
+        for source in agency.sources
+    } == listed
+
+
+def test_g1_has_each_state_in_its_own_time_and_regions_within_states() -> None:
+    agencies = {agency.key: agency for agency in desk_of("g1").agencies}
+    states = [agency for agency in agencies.values() if agency.type == "Estado"]
+    assert len(states) == 27
+    assert {agency.timezone for agency in states if agency.timezone != "America/Sao_Paulo"} == {
+        "America/Boa_Vista",
+        "America/Campo_Grande",
+        "America/Cuiaba",
+        "America/Manaus",
+        "America/Porto_Velho",
+        "America/Rio_Branco",
+    }
+    assert agencies["sp-campinas-regiao"].parent == "sp"
+
+
+def test_world_names_the_zone_of_each_newsroom() -> None:
+    zones = {agency.key: agency.timezone for agency in desk_of("world").agencies}
+    assert len(zones) >= 20
+    assert (zones["bbc"], zones["rnz"], zones["npr"]) == ("Europe/London", "Pacific/Auckland", "America/New_York")
+
+
+def test_the_largest_desk_loads_in_a_fraction_of_a_second() -> None:
+    load_desks(["sample"], KINDS)  # what the first load imports is no part of it
+    started = time.process_time()
+    desk_of("govbr")
+    assert time.process_time() - started < 0.3
