@@ -1,0 +1,104 @@
+"""What every adapter has to do. An adapter joins by one line of samples here; without one the first test fails."""
+
+import json
+from contextlib import suppress
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.sources.kinds import KINDS, parse
+from news_assets.text.urls import web_url
+from news_assets_tests.sources import (
+    test_ebc,
+    test_feed,
+    test_g1,
+    test_json_feed_kind,
+    test_plone_listing,
+    test_plone_search,
+    test_sitemap,
+    test_wordpress,
+)
+from news_assets_tests.sources.made_page import INSTEAD, page_of, source_of
+
+# kind -> address of the source, documents that it may answer with
+SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
+    "ebc": (test_ebc.URL, (test_ebc.SAMPLE,)),
+    "feed": ("https://example.org/feed", (test_feed.FULL_RSS, json.dumps(test_json_feed_kind.FEED))),
+    "g1": ("https://g1.globo.com/rss/g1/politica/", (test_g1.FEED, test_g1.PAGE)),
+    "json_feed": ("https://example.org/feed.json", (json.dumps(test_json_feed_kind.FEED),)),
+    "plone_listing": (test_plone_listing.URL, (test_plone_listing.SAMPLE,)),
+    "plone_search": (test_plone_search.SITE, (test_plone_search.SAMPLE,)),
+    "sitemap": ("https://example.org/sitemap.xml", (test_sitemap.PLAIN, test_sitemap.NEWS, test_sitemap.TEXT)),
+    "wordpress": ("https://example.org", (json.dumps([test_wordpress.POST]),)),
+}
+EVERY = [(kind, document) for kind, (_, documents) in SAMPLES.items() for document in documents]
+NAMES = [f"{kind} {number}" for number, (kind, _) in enumerate(EVERY)]
+_READ_TOO = {"feed": ("<rss",), "g1": ("<rss",), "sitemap": ("<rss", "<?xml")}
+FOREIGN = [
+    (kind, number)
+    for kind in KINDS
+    for number, (document, _) in enumerate(INSTEAD)
+    if not str(document).startswith(_READ_TOO.get(kind, ()))
+]
+
+
+def read(kind: str, document: bytes | str) -> object:
+    source = source_of(kind, SAMPLES[kind][0])
+    return parse(page_of(document, KINDS[kind].first_url(source)), source)
+
+
+def test_every_kind_has_a_sample() -> None:
+    assert set(SAMPLES) == set(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "document"), EVERY, ids=NAMES)
+def test_a_listing_is_sound_and_the_same_every_time(kind: str, document: bytes | str) -> None:
+    source = source_of(kind, SAMPLES[kind][0])
+    page = page_of(document, KINDS[kind].first_url(source))
+    listing = parse(page, source)
+    assert listing.entries
+    assert parse(page, source) == listing
+    ids = [entry.entry_id for entry in listing.entries]
+    assert len(set(ids)) == len(ids)
+    for entry in listing.entries:
+        assert entry.entry_id
+        assert web_url(entry.url, "") == entry.url
+        assert entry.title is None or entry.title.strip()
+        assert all(at is None or at.utcoffset() is not None for at in (entry.published_at, entry.updated_at))
+    times = [entry.published_at for entry in listing.entries if entry.published_at]
+    assert len(times) < len(ids) or times == sorted(times, reverse=True)
+    assert all(web_url(url, "") == url for url in listing.next_urls)
+
+
+@pytest.mark.parametrize(("kind", "number"), FOREIGN)
+def test_what_stands_in_a_listings_place_is_refused_by_name(kind: str, number: int) -> None:
+    with pytest.raises(ListingChangedError) as raised:
+        read(kind, INSTEAD[number][0])
+    assert str(raised.value).startswith(("http://", "https://"))
+    assert len(str(raised.value)) > 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("document", [b"", b" \n"])
+def test_an_empty_document_is_an_error(kind: str, document: bytes) -> None:
+    with pytest.raises(SourceError):
+        read(kind, document)
+
+
+@given(st.sampled_from(EVERY), st.binary(max_size=40), st.integers(0, 3000))
+def test_no_bytes_raise_anything_but_a_source_error(sample: tuple[str, bytes | str], noise: bytes, at: int) -> None:
+    kind, document = sample
+    body = document.encode() if isinstance(document, str) else document
+    for broken in (body[:at], body[:at] + noise + body[at:], noise):
+        with suppress(SourceError):
+            read(kind, broken)
+
+
+def test_an_address_of_a_past_day_is_a_web_address() -> None:
+    for kind, adapter in KINDS.items():
+        if adapter.day_url is not None:
+            url = adapter.day_url(source_of(kind, SAMPLES[kind][0]), date(2026, 3, 4))
+            assert web_url(url, "") == url, kind
