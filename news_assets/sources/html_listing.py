@@ -81,7 +81,7 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
         listing = _listing(items, template, base, source)
         if any(entry.url for entry in listing.entries):
             named = replace(listing, title=title_of(tree), language=language_tag(tree.get("lang")))
-            return ReadPage(tree, len(items), _each_once(storable(named)))
+            return ReadPage(tree, len(items), storable(named))
     return ReadPage(tree, 0, storable(Listing(entries=())))
 
 
@@ -105,14 +105,6 @@ def _listing(items: Sequence[HtmlElement], template: Template, base: str, source
         entries=tuple(_entry(item, template, base, source) for item in items[:MAX_ITEMS]),
         problems=(problem,) if len(items) > MAX_ITEMS else (),
     )
-
-
-def _each_once(listing: Listing) -> Listing:
-    """Keep the first of several entries with one id: a listing shows its lead story twice."""
-    kept: dict[str, ListedEntry] = {}
-    for entry in listing.entries:
-        kept.setdefault(entry.entry_id, entry)
-    return replace(listing, entries=tuple(kept.values()))
 
 
 # --- one item --------------------------------------------------------------------------------------------------------
