@@ -15,7 +15,7 @@ from news_assets.commands import agencies as agencies_command
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, search, sources, texts
+from news_assets.commands import lake, search, sources, story, texts
 from news_assets.errors import NewsAssetsError
 from news_assets.store.gaps import GAP_DAYS
 
@@ -75,10 +75,14 @@ def search_articles(
 def status(
     desk: Desk = None,
     days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = 7,
+    url: Annotated[str | None, typer.Option(help="tell what happened to this address instead")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is stored at each stage, by agency."""
-    lake.status(desk, days, as_json=as_json)
+    """Show what is stored at each stage, by agency; with --url the story of one address."""
+    if url is not None:
+        story.tell(url, as_json=as_json)
+    else:
+        lake.status(desk, days, as_json=as_json)
 
 
 Stage = Annotated[str | None, typer.Option(help="only this stage, by the name of its asset")]
