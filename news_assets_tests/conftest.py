@@ -1,6 +1,7 @@
 """Fixtures every test may use; sockets reach this machine and nothing else."""
 
 import ipaddress
+import signal
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,6 +10,9 @@ from typing import Any
 
 import hypothesis
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes that a test starts are to end by it
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no reason to fail
 hypothesis.settings.load_profile("untimed")

@@ -210,7 +210,7 @@ class MadeSite:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()
+        self._process.kill()  # it has nothing to save, and where SIGINT is ignored Dagster lets SIGTERM be ignored too
         self._process.communicate()
 
     def publish(self, agency: str, day: date) -> Published:
