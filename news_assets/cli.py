@@ -16,7 +16,9 @@ from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
 from news_assets.commands import lake, search, sources, story, texts
+from news_assets.commands import try_source as try_source_command
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.candidates import MAX_AGE_DAYS
 from news_assets.store.gaps import GAP_DAYS
 
 # The class of every complaint about a command line; typer names only this child of it in public.
@@ -137,6 +139,22 @@ def gaps(
 def agencies(desk: Desk = None, as_json: Json = False) -> None:
     """List every agency and source: how its last polls went, when it is due, what is new, what is silent."""
     agencies_command.agencies(desk, as_json=as_json)
+
+
+@app.command("try-source")
+def try_source(
+    urls: Annotated[
+        list[str] | None, typer.Argument(help="addresses of pages, feeds or sitemaps; without any, one a line")
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="accept this language only")] = None,
+    max_age_days: Annotated[int, typer.Option(min=1, help="how old the newest entry may be")] = MAX_AGE_DAYS,
+    desk: Annotated[str | None, typer.Option(help="desk that is to grow; its language is the one accepted")] = None,
+    asks_all: Annotated[bool, typer.Option("--all", help="try usual addresses also where something is found")] = False,
+    as_json: Json = False,
+) -> None:
+    """Find what can be polled of a site, and show the block for a desk file."""
+    wish = try_source_command.Wish(language, max_age_days, desk)
+    try_source_command.try_source(urls or (), wish, asks_all=asks_all, as_json=as_json)
 
 
 @app.command("import")

@@ -37,6 +37,12 @@ def new_desk_text(key: str, timezone: str, language: str, first_day: date, addit
     return f"{_yaml(head)}first_day: {first_day}\nagencies:\n{_block(additions.agencies, 2)}"
 
 
+def pasted_text(additions: Additions) -> str:
+    """Return what stands below `agencies:` with these additions; of agencies that the desk has, only new sources."""
+    grown = {key: {"sources": sources} for key, sources in additions.sources.items()}
+    return _block(additions.agencies | grown, 2)
+
+
 def extended_text(text: str, path: Path, additions: Additions, kinds: Collection[str]) -> str:
     """Return a desk file's text with the additions in it: new agencies at the end, new sources after an agency's own.
 

@@ -1,0 +1,195 @@
+"""What a possible source yields now, and whether it is worth adding: listings in, candidates with reasons out. Pure.
+
+Where candidates come from belongs to `finding.py`; what a desk file says of an accepted one, to `desks/`.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from news_assets.records import ListedEntry, Listing, Source
+from news_assets.text.html import plain_text
+from news_assets.text.language import language_of, language_tag
+from news_assets.text.urls import canonical_url
+
+MAX_AGE_DAYS: Final = 7
+_AHEAD: Final = timedelta(days=1)  # a clock that is wrong, or a day without a zone; what lies further on is an agenda
+_READ_ENTRIES: Final = 20  # of a listing, for its language
+_MIN_FULL_TEXT_CHARS: Final = 500  # a teaser is shorter
+_SAME_RATIO: Final = 0.8  # of the newest entries; two documents of one site are seldom made in the same second
+_LISTINGS: Final = ("plone_listing", "ebc", "g1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is accepted. Without `language` any is; `known` are the desks' sources by `same_source_key`."""
+
+    now: datetime
+    max_age: timedelta = timedelta(days=MAX_AGE_DAYS)
+    language: str | None = None
+    timezone: str = "UTC"
+    known: Mapping[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a listing has. `language` is that of its words, `stated_language` what the document says; ratios 0 to 1."""
+
+    entries: tuple[ListedEntry, ...] = field(repr=False)
+    title: str | None = None
+    newest_at: datetime | None = None
+    dated_ratio: float = 0.0
+    titled_ratio: float = 0.0
+    full_text_ratio: float = 0.0
+    language: str | None = None
+    stated_language: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One address that may become a source; it is accepted where nothing speaks against it.
+
+    `kind` is None where no kind reads it. `known_as` is the source it is already. `replaces` is a known source of the
+    same address whose own kind cannot read it any more.
+    """
+
+    url: str
+    found_by: str
+    kind: str | None = None
+    contents: Contents | None = None
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    known_as: Source | None = None
+    replaces: Source | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it is worth adding."""
+        return not self.refusals
+
+
+def contents_of(listing: Listing, stated_language: str | None, now: datetime) -> Contents:
+    """Return what a listing has. Times that lie ahead do not count as new; a `lastmod` or time of change counts."""
+    entries = listing.entries
+    times = [time for entry in entries if (time := entry.published_at or entry.updated_at)]
+    stated = language_tag(listing.language) or stated_language
+    return Contents(
+        entries=entries,
+        title=listing.title,
+        newest_at=max((time for time in times if time <= now + _AHEAD), default=None),
+        dated_ratio=_share(entries, lambda entry: entry.published_at or entry.updated_at),
+        titled_ratio=_share(entries, lambda entry: entry.title),
+        full_text_ratio=_share(entries, _has_full_text),
+        language=language_of(_words_of(entries[:_READ_ENTRIES]), stated),
+        stated_language=stated,
+    )
+
+
+def _share(entries: Collection[ListedEntry], has: Callable[[ListedEntry], object]) -> float:
+    return sum(bool(has(entry)) for entry in entries) / len(entries) if entries else 0.0
+
+
+def _has_full_text(entry: ListedEntry) -> bool:
+    return len(plain_text(entry.content_html or "")) >= _MIN_FULL_TEXT_CHARS
+
+
+def _words_of(entries: Iterable[ListedEntry]) -> str:
+    return "\n".join(filter(None, (part for entry in entries for part in (entry.title, entry.summary))))
+
+
+def judged(candidate: Candidate, terms: Terms) -> Candidate:
+    """Return the candidate with what speaks against it, and what is worth knowing."""
+    contents = candidate.contents
+    if contents is None:
+        return candidate
+    known = candidate.known_as
+    already = (f"already in desk {known.desk}, agency {known.agency}",) if known else ()
+    refusals = (*already, *_staleness(candidate.kind, contents, terms), *_foreignness(contents, terms))
+    return replace(candidate, refusals=(*candidate.refusals, *refusals), notes=_notes(candidate, contents, terms))
+
+
+def _staleness(kind: str | None, contents: Contents, terms: Terms) -> Iterable[str]:
+    if not contents.entries:
+        yield "no entries"
+    elif contents.newest_at is None and contents.dated_ratio:
+        yield "every date lies ahead"
+    elif contents.newest_at is None and kind == "sitemap":
+        yield "no entry has a date, and a sitemap names pages of any age"
+    elif contents.newest_at is not None and terms.now - contents.newest_at > terms.max_age:
+        age = (terms.now - contents.newest_at).days
+        yield f"newest entry {age} days old, more than {terms.max_age.days}"
+
+
+def _foreignness(contents: Contents, terms: Terms) -> Iterable[str]:
+    if terms.language and contents.language and _primary(contents.language) != _primary(terms.language):
+        yield f"language {contents.language} is not {terms.language}"
+
+
+def _notes(candidate: Candidate, contents: Contents, terms: Terms) -> tuple[str, ...]:
+    stated, found, old = contents.stated_language, contents.language, candidate.replaces
+    is_mistaken = stated and found and _primary(stated) != _primary(found)
+    notes = {
+        # The listings of classic Plone state no time, and their articles do: no reason to refuse.
+        "no entry has a date: how fresh it is cannot be told": contents.entries and not contents.dated_ratio,
+        "its language cannot be told": contents.entries and terms.language and not found,
+        f"says that it is in {stated}": is_mistaken,
+        f"takes the place of kind {old.kind} in desk {old.desk}, agency {old.agency}" if old else "": old,
+    }
+    return (*candidate.notes, *(note for note, holds in notes.items() if holds))
+
+
+def _primary(tag: str) -> str:
+    return tag.partition("-")[0].lower()
+
+
+# --- which of several -----------------------------------------------------------------------------------------------
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates, best first, each content once: what lists the same as a better one is noted there.
+
+    Feeds and APIs with dates and full text come before other feeds, these before listings and sitemaps; among equals
+    the order stands. What lists the same as a known source is known.
+    """
+    kept: list[Candidate] = []
+    for candidate in sorted(candidates, key=_worth):
+        same = next((number for number, better in enumerate(kept) if _lists_the_same(better, candidate)), None)
+        if same is None:
+            kept.append(candidate)
+        else:
+            kept[same] = _joined(kept[same], candidate)
+    return sorted(kept, key=_worth)
+
+
+def _worth(candidate: Candidate) -> tuple[bool, bool, int]:
+    return not candidate.is_accepted, candidate.contents is None, _rank(candidate)
+
+
+def _rank(candidate: Candidate) -> int:
+    if candidate.kind == "sitemap":
+        return 3
+    contents = candidate.contents
+    if contents and min(contents.full_text_ratio, contents.dated_ratio) >= 0.5:
+        return 0
+    return 2 if candidate.kind in _LISTINGS else 1
+
+
+def _joined(better: Candidate, other: Candidate) -> Candidate:
+    if other.known_as and not better.known_as:
+        known = f"lists the same as {other.url}, {other.refusals[0]}"
+        return replace(better, refusals=(*better.refusals, known), known_as=other.known_as)
+    return replace(better, notes=(*better.notes, f"{other.kind} {other.url} lists the same"))
+
+
+def _lists_the_same(better: Candidate, other: Candidate) -> bool:
+    """Whether the newest entries of both are the same, as many as the shorter one has."""
+    if not (better.contents and other.contents):
+        return better.url == other.url and better.kind == other.kind
+    count = min(len(better.contents.entries), len(other.contents.entries))
+    shared = _addresses(better.contents.entries[:count]) & _addresses(other.contents.entries[:count])
+    return count > 0 and len(shared) >= _SAME_RATIO * count
+
+
+def _addresses(entries: Sequence[ListedEntry]) -> set[str]:
+    return {canonical_url(entry.url) for entry in entries}

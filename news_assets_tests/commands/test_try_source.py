@@ -1,0 +1,184 @@
+"""`try-source`, called as the command line calls it, against sites on loopback."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from news_assets.cli import main
+from news_assets.desks.loader import load_desks
+from news_assets_tests.clients.conftest import Site, answer
+from news_assets_tests.sources.made_page import html
+from news_assets_tests.sources.made_site import alternate, home, rss, search_answer
+
+Run = Callable[..., tuple[int, str, list[str]]]
+
+DESK = """\
+desk: mine
+timezone: America/Sao_Paulo
+language: pt
+first_day: 2026-01-01
+agencies:
+  mec:
+    name: Ministério
+    sources:
+      - kind: plone_listing
+        url: {site}/mec/noticias
+"""
+RECENT = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=3)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    opened = Site()
+    opened.put("/", answer(home(alternate("/feed/"), title="Diário da Serra").encode()))
+    opened.put("/feed/", answer(rss(opened.url, RECENT).encode()))
+    opened.put("/old.xml", answer(rss(opened.url, RECENT - timedelta(days=30)).encode()))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, site: Site) -> Run:
+    (tmp_path / "mine.yaml").write_text(DESK.format(site=site.url))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NEWS_HOME", "home")
+    monkeypatch.setenv("NEWS_DESKS", "mine.yaml")
+    monkeypatch.setenv("NEWS_HOST_DELAY_S", "0")
+    monkeypatch.setenv("NEWS_ALLOW_PRIVATE_HOSTS", "127.0.0.0/8")
+
+    def called(*arguments: str, stdin: str = "") -> tuple[int, str, list[str]]:
+        monkeypatch.setattr(sys, "argv", ["news-assets", "try-source", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        with pytest.raises(SystemExit) as left:
+            main()
+        sys.stdout.flush()
+        said = capfd.readouterr()
+        return int(left.value.code or 0), said.out, said.err.splitlines()
+
+    return called
+
+
+def block(site: Site, language: str = "    language: pt\n") -> str:
+    return (
+        f"  diario-da-serra:\n    name: Diário da Serra\n{language}    sources:\n"
+        f"      - kind: feed\n        url: {site.url}/feed/\n"
+    )
+
+
+def test_a_home_page_gives_the_block_and_its_reasons(run: Run, site: Site) -> None:
+    code, out, err = run(site.url)
+    assert (code, out) == (0, block(site))
+    assert err == [
+        f"{site.url}  Diário da Serra",
+        f"  + feed  {site.url}/feed/  (link rel=alternate)",
+        "          4 entries, newest 3 h 0 min old, 100% dated, 100% titled, 0% with full text, language pt",
+        f"  - -     {site.url}  (the address itself)",
+        '          refused: no listing: an HTML page of no known kind, titled "Diário da Serra"',
+        "  2 requests",
+        "",
+        "paste it below `agencies:` of a desk file; or put the address in a file: "
+        "news-assets import FILE --into DESK.yaml",
+    ]
+
+
+def test_the_block_can_be_appended_to_a_desk_file(run: Run, site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(path.read_text() + run(site.url, "--desk", "mine")[1])
+    (desk,) = load_desks([str(path)], ("feed", "plone_listing"))
+    assert [source.url for source in desk.sources] == [f"{site.url}/feed/", f"{site.url}/mec/noticias"]
+    code, out, err = run(site.url)
+    assert (code, out, err[-1]) == (1, "", f"news-assets: nothing to propose for {site.url}")
+    assert "          refused: already in desk mine, agency diario-da-serra" in err
+
+
+def test_what_a_desk_says_already_is_not_said_again(run: Run, site: Site) -> None:
+    assert run(site.url, "--desk", "mine")[1] == block(site, language="")
+
+
+def test_a_listing_whose_template_changed_gets_its_new_kind(run: Run, site: Site) -> None:
+    page = html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">')
+    site.put("/mec/noticias", answer(page.encode()))
+    query = "portal_type=News%20Item&sort_on=effective&sort_order=descending&fullobjects=1&b_size=25"
+    site.put(f"/++api++/mec/noticias/@search?{query}", answer(search_answer(site.url, RECENT).encode()))
+    code, out, err = run(f"{site.url}/mec/noticias")
+    assert (code, out.splitlines()[0], out.splitlines()[-2:]) == (
+        0,
+        "  mec:",
+        ["      - kind: plone_search", f"        url: {site.url}/mec/noticias"],
+    )
+    assert err[-1] == "in desk mine, agency mec: put this in the place of its source of kind plone_listing"
+
+
+def test_each_candidate_is_a_json_line(run: Run, site: Site) -> None:
+    code, out, err = run(site.url, "--json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, [])
+    assert [(one["kind"], one["is_accepted"], one["entries"], one["block"]) for one in lines] == [
+        ("feed", True, 4, block(site)),
+        (None, False, 0, None),
+    ]
+    assert (lines[0]["newest_at"], lines[0]["language"]) == (RECENT.isoformat(), "pt")
+
+
+def test_several_addresses_are_asked_by_one_process_and_none_stops_the_others(run: Run, site: Site) -> None:
+    given = f"{site.url}/old.xml\nnonsense\n\n{site.url}/feed/\n"
+    code, out, err = run(stdin=given)
+    assert (code, out) == (0, block(site))
+    assert [line for line in err if not line.startswith("   ")][:5] == [
+        f"{site.url}/old.xml",
+        f"  - feed  {site.url}/old.xml  (the address itself)",
+        "  1 request",
+        "nonsense",
+        "  no web address",
+    ]
+    code, out, err = run("-", "--json", stdin=given)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, [])
+    assert [one.get("refusals", one.get("error")) for one in lines] == [
+        ["newest entry 30 days old, more than 7"],
+        "no web address",
+        [],
+    ]
+
+
+def test_language_and_age_are_settable(run: Run, site: Site) -> None:
+    assert run(f"{site.url}/old.xml", "--max-age-days", "60")[0] == 0
+    code, _, err = run(f"{site.url}/feed/", "--language", "en")
+    assert (code, err[3]) == (1, "          refused: language pt is not en")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("nonsense",), 2, "`nonsense` is no web address; see news-assets --help"),
+        (("https://example.org", "--language", "português"), 2, "`português` is no language code"),
+        (
+            ("https://example.org", "--max-age-days", "0"),
+            2,
+            "'--max-age-days': Input should be greater than or equal to 1",
+        ),
+        (("https://example.org", "--desk", "other"), 1, "news-assets: no desk `other`; there are: mine"),
+    ],
+)
+def test_bad_usage_is_one_line_and_asks_nothing(
+    run: Run, site: Site, arguments: tuple[str, ...], code: int, complaint: str
+) -> None:
+    found = run(*arguments)
+    assert (found[0], found[1], len(found[2])) == (code, "", 1)
+    assert complaint in found[2][0]
+    assert site.paths == []
+
+
+def test_an_address_that_cannot_be_asked_says_why(run: Run, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_ALLOW_PRIVATE_HOSTS", "")
+    code, out, err = run(site.url)
+    refused = "refused: 127.0.0.1 is 127.0.0.1, not a public address"
+    assert (code, out) == (1, "")
+    assert err == [site.url, f"  {refused}", f"news-assets: nothing to propose for {site.url}"]
+    code, out, err = run(site.url, "--json")
+    assert (code, json.loads(out)) == (1, {"address": site.url, "error": refused})
