@@ -11,6 +11,8 @@ from datetime import date, datetime
 from typing import Annotated, Literal
 
 Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped"]
+PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # from the surest down
+Pace = Literal["adaptive", "civic"]
 
 
 # --- desks -----------------------------------------------------------------------------------------------------------
@@ -18,7 +20,7 @@ Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One address that is polled."""
+    """One address that is polled: every so many minutes where that is stated, else at its pace (`schedule.py`)."""
 
     source_id: str
     desk: str
@@ -28,6 +30,7 @@ class Source:
     timezone: str
     language: str
     every_minutes: int | None = None
+    pace: Pace = "adaptive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +158,7 @@ class ExtractedArticle:
     article_type: str | None = None
     language: str | None = None
     published_at: datetime | None = None
+    published_origin: PublishedOrigin | None = None
     updated_at: datetime | None = None
     image_url: str | None = None
     video_url: str | None = None
@@ -215,6 +219,7 @@ class SourceState:
     failure_points: Annotated[float, "weighted failures since the last success: hard 1, soft .5, DNS .25"]
     last_outcome: RowOutcome
     last_reason: Reason
+    ttl_s: Annotated[float | None, "pause that its last document asked for, in seconds"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +313,11 @@ class RawArticle:
     article_type: Annotated[str | None, "schema.org type the page states"]
     language: Annotated[str | None, "BCP 47 code"]
     published_at: Annotated[datetime | None, "publication time"]
+    published_origin: Annotated[
+        str | None,
+        "where published_at comes from: json_ld, meta, markup or text of the page, the listing, url (a day in the "
+        "address) or guess; none where there is no time, or the row is older than this column",
+    ] = None
     updated_at: Annotated[datetime | None, "time of last change"]
     first_seen_at: Annotated[datetime, "when a source first listed it"]
     fetched_at: Annotated[datetime, "when the page was last asked for"]

@@ -14,7 +14,7 @@ from news_assets.settings import Settings
 _BATCH_TEXTS = 64
 _EXTRACTED = (
     *("url", "canonical_url", "title", "subtitle", "authors", "published_at", "updated_at", "language"),
-    *("section", "tags", "image_url", "text", "outcome", "reason"),
+    *("section", "tags", "image_url", "text", "outcome", "reason", "published_origin"),
 )
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from news_assets.errors import FetchError
 from news_assets.pipeline.fragment_text import markdown_of_fragment
 from news_assets.pipeline.schedule import outcome_of, retry_at
-from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, RawArticle
+from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, PublishedOrigin, RawArticle
 from news_assets.text.fingerprint import minhash, text_hash
 from news_assets.text.language import language_of
 from news_assets.text.urls import canonical_url, url_hash
@@ -20,6 +20,8 @@ from news_assets.text.words import words
 MIN_FEED_CHARS = 250  # a shorter text in a feed is a teaser and replaces nothing
 FEED_RATIO = 0.6  # a page that gives less than this of the feed's text was cleaned too much, or stands behind a wall
 KEPT_RATIO = 0.3  # a page that gives less than this of the stored text, with no change stated, is broken
+# A listing may be a week late with the day, yet it states one: an address has no clock, a guess states nothing.
+_WEAKER_THAN_LISTING = (None, "url", "guess")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ def _described(
     A page that is no article gives nothing, not even its address: it may be a log-in form's.
     """
     page = extracted or ExtractedArticle(url=entry.url, canonical_url=canonical_url(entry.url), outcome="failed")
+    published_at, published_origin = _published(entry, page)
     return RawArticle(
         article_id=entry.article_id,
         desk=entry.desk,
@@ -201,7 +204,8 @@ def _described(
         tags=_merged(page.tags, entry.categories),
         article_type=page.article_type,
         language=page.language,
-        published_at=page.published_at or entry.published_at,
+        published_at=published_at,
+        published_origin=published_origin,
         updated_at=page.updated_at or entry.updated_at,
         first_seen_at=entry.first_seen_at,
         fetched_at=_asked_at(answer, now),
@@ -220,6 +224,13 @@ def _described(
         next_try_at=None,
         trace_id=entry.trace_id,
     )
+
+
+def _published(entry: FeedEntry, page: ExtractedArticle) -> tuple[datetime | None, PublishedOrigin | None]:
+    """Return the time the page states, else the listing's, else what the address or a guess says, with its origin."""
+    if entry.published_at is not None and page.published_origin in _WEAKER_THAN_LISTING:
+        return entry.published_at, "listing"
+    return page.published_at, page.published_origin
 
 
 def _asked_at(answer: Page | FetchError, now: datetime) -> datetime:

@@ -67,7 +67,7 @@ def _extracted(page: Page, timezone: str, language: str | None, nothing: Extract
     tree = _tree_of(page)
     if tree is None:
         return replace(nothing, reason="not HTML: no element in it")
-    metadata = read_metadata(tree, page.final_url, timezone)
+    metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at)
     text = _text_of(tree, metadata, page.final_url)
     article = replace(
         nothing,
@@ -82,6 +82,7 @@ def _extracted(page: Page, timezone: str, language: str | None, nothing: Extract
         article_type=metadata.article_type,
         language=_language_of(text, metadata.language, language),
         published_at=metadata.published_at,
+        published_origin=metadata.published_origin,
         updated_at=metadata.updated_at,
         image_url=metadata.image_url,
         video_url=metadata.video_url,

@@ -14,7 +14,8 @@ from lxml.html import HtmlElement
 
 from news_assets.pipeline.linked_data import Node, article_of, article_type, linked_nodes, texts_of
 from news_assets.pipeline.page_addresses import base_address, first_address, stated_address
-from news_assets.pipeline.page_times import published_time, updated_time
+from news_assets.pipeline.page_times import DatedPage, guessed_time, published_time, updated_time
+from news_assets.records import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 
@@ -61,6 +62,7 @@ class PageMetadata:
     is_stated_article: bool
     language: str | None
     published_at: datetime | None
+    published_origin: PublishedOrigin | None
     updated_at: datetime | None
     image_url: str | None
     video_url: str | None
@@ -80,23 +82,24 @@ class _Guess:
     tags: tuple[str, ...] = ()
 
 
-def read_metadata(tree: HtmlElement, url: str, timezone: str) -> PageMetadata:
-    """Return what the page at `url` states; times without a zone are read in `timezone`."""
+def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: datetime) -> PageMetadata:
+    """Return what the page at `url` states; times without a zone are read in `timezone`, none lies in its future."""
     nodes = linked_nodes(tree)
     article = article_of(nodes, url)
     meta = _meta_of(tree)
     base = base_address(tree, url)
     titles = [plain for text in _title_texts(tree, article, meta) if (plain := plain_text(text)[:_MAX_TITLE_CHARS])]
     authors = _stated_authors(article, meta)
-    published_at = published_time(tree, article, meta, None, timezone)
-    guess = _Guess() if titles and authors and published_at else _guess(tree, url)
+    dated = DatedPage(tree, article, meta, next(iter(titles), None), url, timezone, fetched_at)
+    published = published_time(dated)
+    guess = _Guess() if titles and authors and published else _guess(tree, url)
     title = next(iter(titles), guess.title)
     sections = [
         plain_text(name) for name in (*texts_of(article.get("articleSection")), *_values(meta, "article:section"))
     ]
     section = next(iter(sections), None) or _breadcrumb(nodes)
     categories = (*sections[1:], *guess.categories)
-    published_at = published_at or published_time(tree, article, meta, guess.day, timezone)
+    published = published or guessed_time(dated, guess.day)
     return PageMetadata(
         title=title,
         titles=tuple(dict.fromkeys(filter(None, (*titles, guess.title)))),
@@ -108,8 +111,9 @@ def read_metadata(tree: HtmlElement, url: str, timezone: str) -> PageMetadata:
         article_type=article_type(article) or _microdata_type(tree),
         is_stated_article=bool(article) or "article" in _values(meta, "og:type"),
         language=_language(tree, article, meta),
-        published_at=published_at,
-        updated_at=updated_time(tree, article, meta, published_at, timezone),
+        published_at=published.at if published else None,
+        published_origin=published.origin if published else None,
+        updated_at=updated_time(dated, published.at if published else None),
         image_url=first_address(
             base, [*texts_of(article.get("image"), "url", "contentUrl", "@id"), *_values(meta, *_IMAGE)]
         ),

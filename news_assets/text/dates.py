@@ -2,15 +2,16 @@
 
 Pure and never raises: what cannot be understood is None, because a wrong day is worse than none. Two traps are settled
 here. `08/09/2026` is the 8th of September everywhere but in the United States, so the source's zone decides. A text
-without a zone is in the source's own zone, never in UTC. Which date of a page is the right one is not decided here.
+without a zone is in the source's own zone, never in UTC (`zones.py`). Which date of a page is the right one is not
+decided here.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
-from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlsplit
+
+from news_assets.text.zones import ZONE, ZONE_SECONDS, is_month_first, placed, without_accents, zone_info
 
 MAX_CHARS = 120  # longer is a sentence, not a date
 FIRST_YEAR, LAST_YEAR = 1900, 2100  # years 0, 1 and 9999 are what software writes for "none"
@@ -32,81 +33,13 @@ _MONTHS = {
     **dict.fromkeys(("dec", "dez", "dic"), 12),
 }
 
-# Hours from UTC. Where a name is used twice (CST, IST, AMT) the source's own zone is asked first.
-_ZONES = {
-    "acdt": 10.5,
-    "acst": 9.5,
-    "act": -5,
-    "adt": -3,
-    "aedt": 11,
-    "aest": 10,
-    "akdt": -8,
-    "akst": -9,
-    "amt": -4,
-    "art": -3,
-    "ast": -4,
-    "awst": 8,
-    "bot": -4,
-    "brst": -2,
-    "brt": -3,
-    "bst": 1,
-    "cat": 2,
-    "cdt": -5,
-    "cest": 2,
-    "cet": 1,
-    "clst": -3,
-    "clt": -4,
-    "cot": -5,
-    "cst": -6,
-    "eat": 3,
-    "ect": -5,
-    "edt": -4,
-    "eest": 3,
-    "eet": 2,
-    "est": -5,
-    "fnt": -2,
-    "gmt": 0,
-    "hkt": 8,
-    "hst": -10,
-    "ict": 7,
-    "ist": 5.5,
-    "jst": 9,
-    "kst": 9,
-    "mdt": -6,
-    "mest": 2,
-    "met": 1,
-    "msk": 3,
-    "mst": -7,
-    "nzdt": 13,
-    "nzst": 12,
-    "pdt": -7,
-    "pet": -5,
-    "pkt": 5,
-    "pst": -8,
-    "pyt": -4,
-    "sast": 2,
-    "sgt": 8,
-    "ut": 0,
-    "utc": 0,
-    "uyt": -3,
-    "vet": -4,
-    "wat": 1,
-    "west": 1,
-    "wet": 0,
-    "wib": 7,
-    "z": 0,
-}
-
 _TIME = (
-    r"(?:(?P<hour>\d{1,2})\s?(?:[:h](?P<minute>\d{1,2})?)"
+    r"(?:(?P<hour>\d{1,2})\s?(?:\.(?=\d\d\s?uhr)(?P<dotted>\d\d)|[:h](?P<minute>\s?\d\d(?!\d|/\d)|\d)?)"
     r"(?:(?:[:m]|min\.?|')(?P<second>\d{2})?(?:[.,]\d+)?)?"
     r"\s?(?P<half>[ap]\.?m\b\.?)?)"
 )
-_ZONE = (
-    r"(?P<zone>z\b|(?:etc/)?(?:gmt|utc?)?\s?[+-](?=\d)\d{1,2}:?\d{0,2}(?!\d)"
-    r"|[a-z]{2,5}(?![a-z/])|[a-z]+/[a-z_]+(?:/[a-z_]+)?)"
-)
-_REST = rf"(?:(?:[\s,t|–-]|\b(?:[aà]s?|at|um|kl\.?|o|os)\b)*{_TIME}\s*\(?{_ZONE}?)?(?:\W.*)?$"
+_BEFORE_TIME = r"(?:[\s,t|/(·•–—-]|\b(?:a\s+las|alle(?:\s+ore)?|ore|[aà]s?|at|um|om|kl\.?|o|os)\b)*"
+_REST = rf"(?:{_BEFORE_TIME}{_TIME}\s*\(?{ZONE}?)?(?:\W.*)?$"
 _YEAR = r"(?P<year>\d{4}|\d\d)(?!\d)"
 _DAY = r"(?<!\d)(?P<day>\d{1,2})(?:[ºoª.°]|st|nd|rd|th)?"
 _MONTH = r"(?P<month>[a-zà-ÿ]{3,10})\.?"
@@ -120,22 +53,29 @@ _FORMS = tuple(
         rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<mark>[/.-])(?P<other>\d{{1,2}})(?P=mark){_YEAR}",
     )
 )
+# "14h30 de 27/02/2026", "10:56 EDT, Wednesday, April 27, 2024"
+_CLOCK_FIRST = re.compile(
+    rf"\D{{0,60}}?(?<!\d){_TIME}\s*\(?(?:{ZONE}(?=[\s,)]))?[\s,)|/·•–—-]+"
+    r"(?:(?:do\s+dia|de|del|di|on|am|le|em|el)\s+)?(?P<date>(?:[a-zà-ÿ-]{3,13}\.?,?\s+)?\S.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_IN_ADDRESS = re.compile(
+    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<mark>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=mark)(?P<day>\d\d?)(?![^/_.-])",
+    re.IGNORECASE,
+)
+FIRST_ADDRESS_YEAR = 1990  # no page is older; a smaller number in an address counts something else
 _COMPACT = re.compile(r"\d{8}(?:T\S+)?|\d{4}-?W\d\d\S*", re.IGNORECASE)
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
-_OFFSET = re.compile(r"(?:etc/)?(?:gmt|utc?)?\s?([+-])(\d{1,2}):?(\d{2})?|.*?([+-])(\d{1,2}):?(\d)", re.IGNORECASE)
-_US_ZONES = re.compile(
-    r"US/|Pacific/Honolulu|America/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Anchorage|Boise|Detroit|Juneau|Nome|Sitka"
-    r"|Adak|Menominee|Metlakatla|Yakutat|Indiana/|Kentucky/|North_Dakota/)"
-)
 
 
 def parse_date(text: str | None, timezone: str) -> datetime | None:
     """Return the moment a text names, aware UTC; None where it names none or only a part of a date.
 
     Reads RFC 822 and 2822 (a wrong weekday, two-digit years, missing seconds and zone names included), ISO 8601 and
-    W3CDTF, "08/09/2026 14h30", "8 de setembro de 2026", month names of seven languages, and seconds or milliseconds
-    since 1970. A text without a zone is read in `timezone` (IANA); a date without a time is 00:00 there. Words before
-    and after are passed over: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix epoch itself is None.
+    W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8 de setembro de 2026", month names of seven languages, and
+    seconds or milliseconds since 1970. A text without a zone is read in `timezone` (IANA); a date without a time is
+    00:00 there. Words before and after are passed over: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix
+    epoch itself is None.
     Parts of seconds are cut off, since sources disagree about them for one and the same article.
     """
     words = " ".join((text or "")[: 5 * MAX_CHARS].split())  # five times: indented markup around a date
@@ -150,16 +90,26 @@ def parse_date(text: str | None, timezone: str) -> datetime | None:
 
 def day_of(at: datetime, timezone: str) -> date:
     """Return the day a moment falls on in a zone (IANA)."""
-    return at.astimezone(_zone_info(timezone)).date()
+    return at.astimezone(zone_info(timezone)).date()
 
 
-@lru_cache(maxsize=256)
-def _zone_info(name: str) -> ZoneInfo:
-    """Return the zone; UTC for a name that is none, since desk files are checked where they are loaded."""
+def day_in_address(url: str) -> date | None:
+    """Return the day in an address's path: /2026/03/27/, /2026/mar/27/, -2026-03-27-, /20260327/; a month is no day."""
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")
+        path = urlsplit(url).path
+    except ValueError:
+        return None
+    return next(filter(None, map(_day_of_match, _IN_ADDRESS.finditer(path))), None)
+
+
+def _day_of_match(match: re.Match[str]) -> date | None:
+    year, month, day = match["year"], match["month"], match["day"]
+    if int(year) < FIRST_ADDRESS_YEAR or (not match["mark"] and (len(month), len(day)) != (2, 2)):
+        return None
+    try:
+        return date(int(year), int(month) if month.isdigit() else _month_of(month), int(day))
+    except ValueError:
+        return None
 
 
 def _plausible(at: datetime) -> datetime | None:
@@ -170,19 +120,35 @@ def _plausible(at: datetime) -> datetime | None:
 # --- readers: text and the source's zone in, aware datetime out, None where the form is another ----------------------
 
 
-def _read_form(words: str, source_zone: str) -> datetime | None:
-    match = next(filter(None, (form.match(words) for form in _FORMS)), None)
-    if match is None:
+def _read_clock_first(words: str, source_zone: str) -> datetime | None:
+    match = _CLOCK_FIRST.match(words)
+    parts = _form_parts(match["date"]) if match else None
+    if match is None or parts is None or parts["hour"]:
         return None
-    parts = match.groupdict()
+    return _moment({**parts, **{name: text for name, text in match.groupdict().items() if text}}, source_zone)
+
+
+def _read_form(words: str, source_zone: str) -> datetime | None:
+    parts = _form_parts(words)
+    return _moment(parts, source_zone) if parts else None
+
+
+def _form_parts(words: str) -> dict[str, str | None] | None:
+    match = next(filter(None, (form.match(words) for form in _FORMS)), None)
+    return match.groupdict() if match else None
+
+
+def _moment(parts: dict[str, str | None], source_zone: str) -> datetime:
+    """Return the moment that year, month, day, clock and zone name. Raises ValueError where there is none."""
     year, month, day = _day_parts(parts, source_zone)
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    minute = int(parts["dotted"] or minute)
     if parts["half"]:
         hour = hour % 12 + (12 if parts["half"][0] in "pP" else 0)
-    if (hour, minute, second) == (24, 0, 0):
-        return _placed(datetime(year, month, day), parts["zone"], source_zone) + timedelta(days=1)  # noqa: DTZ001
-    local = datetime(year, month, day, hour, minute, min(second, 59))  # noqa: DTZ001 - placed next
-    return _placed(local, parts["zone"], source_zone)
+    is_end_of_day = (hour, minute, second) == (24, 0, 0)
+    local = datetime(year, month, day, 0 if is_end_of_day else hour, minute, min(second, 59))  # noqa: DTZ001
+    at = placed(local, parts["zone"], source_zone, parts["city"])
+    return at + timedelta(days=1) if is_end_of_day else at
 
 
 def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int, int]:
@@ -192,33 +158,18 @@ def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int
         year += 1900 if year >= 70 else 2000
     if "first" in parts:
         first, other = int(parts["first"] or 0), int(parts["other"] or 0)
-        is_month_first = other > 12 or (first <= 12 and _US_ZONES.match(source_zone) is not None)
-        return (year, first, other) if is_month_first else (year, other, first)
+        is_swapped = other > 12 or (first <= 12 and is_month_first(source_zone))
+        return (year, first, other) if is_swapped else (year, other, first)
     month = parts["month"] or ""
     return year, int(month) if month.isdigit() else _month_of(month), int(parts["day"] or 0)
 
 
 def _month_of(name: str) -> int:
-    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
+    plain = without_accents(name)
     month = _MONTHS.get(plain[:4]) or _MONTHS.get(plain[:3])
     if month is None:
         raise ValueError(name)
     return month
-
-
-def _placed(local: datetime, zone: str | None, source_zone: str) -> datetime:
-    """Put a local time into the zone that stands behind it, else into the source's."""
-    own = local.replace(tzinfo=_zone_info(source_zone))
-    name = (zone or "").strip().lower()
-    if not name or name == (own.tzname() or "").lower():
-        return own
-    if (offset := _OFFSET.fullmatch(name)) is not None:
-        sign, hours, minutes = (offset[1], offset[2], offset[3]) if offset[1] else (offset[4], offset[5], offset[6])
-        delta = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return local.replace(tzinfo=timezone(-delta if sign == "-" else delta))
-    if "/" in name:
-        return local.replace(tzinfo=_zone_info(zone or ""))
-    return local.replace(tzinfo=timezone(timedelta(hours=_ZONES[name]))) if name in _ZONES else own
 
 
 def _read_epoch(words: str, _: str) -> datetime | None:
@@ -233,22 +184,28 @@ def _read_compact(words: str, source_zone: str) -> datetime | None:
     if not _COMPACT.fullmatch(words):
         return None
     at = datetime.fromisoformat(words)
-    return at if at.tzinfo else _placed(at, None, source_zone)
+    return at if at.tzinfo else placed(at, None, source_zone)
 
 
 def _read_leniently(words: str, source_zone: str) -> datetime | None:
     """Let dateutil try; what it completes from today's date is no date."""
     from dateutil import parser
 
-    is_month_first = _US_ZONES.match(source_zone) is not None
     tries = [
-        parser.parse(words, dayfirst=not is_month_first, ignoretz=False, default=default, tzinfos=_ZONE_SECONDS)
+        parser.parse(
+            words, dayfirst=not is_month_first(source_zone), ignoretz=False, default=default, tzinfos=ZONE_SECONDS
+        )
         for default in (datetime(2001, 1, 1), datetime(2002, 2, 2))  # noqa: DTZ001 - told apart, then placed
     ]
     if tries[0] != tries[1]:
         return None
-    return tries[0] if tries[0].tzinfo else _placed(tries[0], None, source_zone)
+    return tries[0] if tries[0].tzinfo else placed(tries[0], None, source_zone)
 
 
-_ZONE_SECONDS = {name.upper(): int(hours * 3600) for name, hours in _ZONES.items()}
-_READERS: tuple[Callable[[str, str], datetime | None], ...] = (_read_form, _read_epoch, _read_compact, _read_leniently)
+_READERS: tuple[Callable[[str, str], datetime | None], ...] = (
+    _read_clock_first,
+    _read_form,
+    _read_epoch,
+    _read_compact,
+    _read_leniently,
+)

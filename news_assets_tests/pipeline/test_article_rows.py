@@ -6,11 +6,12 @@ import pytest
 from news_assets.errors import FetchError, RobotsError
 from news_assets.pipeline.extract import article_row, revision_of
 from news_assets.pipeline.schedule import retry_at
-from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Page, RawArticle
+from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Page, PublishedOrigin, RawArticle
 from news_assets.text.fingerprint import minhash, text_hash
 from news_assets.text.urls import url_hash
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+EARLIER = datetime(2026, 2, 27, 9, tzinfo=UTC)
 URL = "https://www.example.org/noticias/escolas"
 SENTENCE = "O ministério anunciou novas vagas em escolas técnicas de três estados do Nordeste nesta terça-feira. "
 PAGE = Page(url=URL, final_url=URL, status=200, body=b"", fetched_at=NOW - timedelta(seconds=3))
@@ -45,10 +46,29 @@ def test_the_listing_fills_what_the_page_leaves_out() -> None:
         entry_hash="h1", url=URL, canonical_url=URL, url_hash=url_hash(URL), text_hash=text_hash(text),
         minhash=minhash(text), title="Título da página", subtitle=None, authors=("Ana Lima",), section=None,
         category="Educação", tags=("escolas", "Educação"), article_type=None, language="pt", published_at=NOW,
-        updated_at=None, first_seen_at=NOW, fetched_at=PAGE.fetched_at, image_url="https://www.example.org/a.jpg",
+        published_origin="listing", updated_at=None, first_seen_at=NOW, fetched_at=PAGE.fetched_at, image_url="https://www.example.org/a.jpg",
         video_url=None, text=text, text_origin="page", text_chars=len(text), word_count=80, out_links=(), outcome="ok",
         reason=None, duplicate_of=None, rev_n=1, attempts=0, next_try_at=None, trace_id="t1",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", ["json_ld", "meta", "markup", "text"])
+def test_what_the_page_states_goes_before_the_listing(origin: PublishedOrigin) -> None:
+    got = row(read=extracted(published_at=EARLIER, published_origin=origin))
+    assert (got.published_at, got.published_origin) == (EARLIER, origin)
+
+
+@pytest.mark.parametrize("origin", ["url", "guess"])
+def test_the_listing_goes_before_the_address_and_a_guess(origin: PublishedOrigin) -> None:
+    read = extracted(published_at=EARLIER, published_origin=origin)
+    assert (row(read=read).published_at, row(read=read).published_origin) == (NOW, "listing")
+    undated = row(read=read, listed=replace(entry(), published_at=None))
+    assert (undated.published_at, undated.published_origin) == (EARLIER, origin)
+
+
+def test_where_nobody_says_when_it_was_published_there_is_no_origin() -> None:
+    undated = row(read=extracted(), listed=replace(entry(), published_at=None))
+    assert (undated.published_at, undated.published_origin) == (None, None)
 
 
 @pytest.mark.parametrize(

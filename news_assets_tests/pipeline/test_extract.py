@@ -33,7 +33,7 @@ def page(body: str | bytes, *, url: str = URL, final_url: str | None = None, kin
         status=200,
         body=content,
         content_type=kind,
-        fetched_at=datetime(2026, 3, 3, tzinfo=UTC),
+        fetched_at=datetime(2026, 3, 4, tzinfo=UTC),
     )
 
 
@@ -82,6 +82,7 @@ def test_a_page_gives_text_and_everything_it_states() -> None:
         article_type="NewsArticle",
         language="pt-BR",
         published_at=datetime(2026, 3, 3, 1, 30, tzinfo=UTC),
+        published_origin="json_ld",
         updated_at=datetime(2026, 3, 3, 12, 5, tzinfo=UTC),
         image_url="https://www.example.org/fotos/escola.jpg",
         video_url="https://cdn.example.org/v.mp4",

@@ -84,10 +84,11 @@ def test_a_new_column_is_added_to_an_old_table(address: tuple[str, str]) -> None
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
         lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN minhash"))
         lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN word_count"))
+        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP published_origin"))
         lake.transact(lambda transaction: transaction.cursor.execute("DROP TABLE polls"))
 
     with Lake.open(*address) as lake:
-        assert lake.read(RawArticle) == [full(RawArticle, minhash=None, word_count=0)]
+        assert lake.read(RawArticle) == [full(RawArticle, minhash=None, word_count=0, published_origin=None)]
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
         assert lake.read(RawArticle) == [full(RawArticle)]
         assert lake.read(Poll) == []

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.text.dates import day_of, parse_date
+from news_assets.text.dates import day_in_address, day_of, parse_date
 
 SAO_PAULO = "America/Sao_Paulo"
 
@@ -36,7 +36,21 @@ SAO_PAULO = "America/Sao_Paulo"
         "Publicado em 08/09/2026 14h30 - Atualizado em 09/09/2026 10h00",
         "8 de setembro de 2026, 14h30",
         "ter, 08 set 2026 14:30:00 -0300",
-        "8 août 2026 à 14h30".replace("août", "septembre"),
+        "8 septembre 2026 à 14h30",
+        "08/set/2026 14h30",
+        "08/09/2026 (14:30)",
+        "08/09/2026 às 14 h 30",
+        "08/09/2026 2:30 PM",
+        "14h30 de 08/09/2026",
+        "14:30, 8 September 2026",
+        "Published 2:30 PM BRT, Tuesday, September 8, 2026",
+        "September 8, 2026 / 2:30 PM / Updated 14 hours ago",
+        "8 settembre 2026 alle 14:30",
+        "8 de septiembre de 2026 a las 14:30",
+        "08.09.2026, 14.30 Uhr",
+        "08/09/2026 14h30 (horário de Brasília)",
+        "08/09/2026 13h30 (horário de Manaus)",
+        "08/09/2026 14h30 (hora local)",
     ],
 )
 def test_one_moment_is_read_in_all_its_forms(text: str) -> None:
@@ -46,6 +60,62 @@ def test_one_moment_is_read_in_all_its_forms(text: str) -> None:
 @pytest.mark.parametrize("text", ["2026-09-08", "08/09/2026", "8 de setembro de 2026", "Tue, 08 Sep 2026", "20260908"])
 def test_a_date_without_a_time_is_midnight_of_the_source(text: str) -> None:
     assert parse_date(text, SAO_PAULO) == datetime(2026, 9, 8, 3, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("08/09/2026 14h", 17),
+        ("08/09/2026 às 9h", 12),
+        ("8 de setembro de 2026 às 14 horas", 17),
+        ("9h de 08/09/2026", 12),
+    ],
+)
+def test_an_hour_needs_no_minutes(text: str, hour: int) -> None:
+    assert parse_date(text, SAO_PAULO) == datetime(2026, 9, 8, hour, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/2026/03/27/escolas",
+        "https://example.org/2026/3/27",
+        "https://example.org/2026/mar/27/escolas",
+        "https://example.org/noticia-2026-03-27-escolas.html",
+        "https://example.org/20260327/escolas",
+        "https://example.org/id/20269999/2026-03-27.html?2020-01-01",
+    ],
+)
+def test_an_address_names_a_day(address: str) -> None:
+    assert day_in_address(address) == date(2026, 3, 27)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/2026/03/escolas",
+        "https://example.org/2026/03/2700",
+        "https://example.org/120260327",
+        "https://example.org/2026327",
+        "https://example.org/1989/03/27",
+        "https://example.org/2026/02/30",
+        "https://example.org/?day=2026-03-27",
+        "https://2026-03-27.example.org/",
+        "https://[",
+    ],
+)
+def test_a_month_or_a_number_in_an_address_is_no_day(address: str) -> None:
+    assert day_in_address(address) is None
+
+
+@given(st.dates(date(1990, 1, 1), date(2099, 12, 31)), st.sampled_from(["%Y/%m/%d", "%Y-%m-%d", "%Y%m%d", "%Y_%m_%d"]))
+def test_any_day_is_read_back_from_an_address(day: date, form: str) -> None:
+    assert day_in_address(f"https://example.org/news/{day.strftime(form)}/escolas-7") == day
+
+
+@given(st.text())
+def test_any_address_names_a_day_or_none(address: str) -> None:
+    assert day_in_address(address) is None or day_in_address(f"//example.org/{address}") is not None
 
 
 def test_day_and_month_change_places_in_the_united_states_only() -> None:

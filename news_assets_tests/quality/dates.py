@@ -1,0 +1,152 @@
+"""How often the time of publication is right, by the place it comes from.
+
+    python -m news_assets_tests.quality.dates
+
+The first table is over pages whose time is known. The second takes the surer places away from pages that state a time
+in JSON-LD or meta tags, in two steps, and looks at what the next place says: it counts as near within a day and a half,
+since a day without a clock is midnight of a zone that is not known here. Exits 1 where a score is below its floor;
+floors are raised and never lowered.
+"""
+
+import gzip
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from news_assets.pipeline.extract import extract
+from news_assets.records import ExtractedArticle
+from news_assets.text.dates import parse_date
+from news_assets_tests.quality.extraction import CORPUS, cases, page, paired_cases
+
+ZONE = "UTC"
+DAY_FLOORS = {"article_fundus": 61, "article_readability": 6, "article_goose3": 9, "article_naeb": 54}
+MINUTE_FLOORS = {"article_fundus": 61, "article_readability": 6, "article_goose3": 8}  # the others state days only
+SHARE_FLOORS = {"markup": 0.9, "text": 0.95, "url": 0.99}  # of the second table; a guess promises nothing
+
+_LINKED = re.compile(rb"<script[^>]*ld\+json.*?</script>", re.IGNORECASE | re.DOTALL)
+_META = re.compile(rb"<meta\b[^>]*>", re.IGNORECASE)
+_MARKS = re.compile(rb"\b(?:itemprop|pubdate)\b", re.IGNORECASE)
+_TIMES = re.compile(rb"<time\b.*?</time>", re.IGNORECASE | re.DOTALL)
+TAKEN_AWAY: dict[str, tuple[re.Pattern[bytes], ...]] = {
+    "JSON-LD and meta": (_LINKED, _META),
+    "microdata and <time> as well": (_LINKED, _META, _MARKS, _TIMES),
+}
+NEAR = timedelta(hours=36)
+
+
+def dated_cases(name: str) -> Iterator[tuple[dict[str, str], bytes, str]]:
+    """Yield page and known time of one set."""
+    if name == "article_readability":
+        for path in sorted((CORPUS / name / "dev").glob("*/expected-metadata.json")):
+            known = json.loads(path.read_text()).get("publishedTime")
+            yield {}, gzip.decompress(path.with_name("source.html.gz").read_bytes()), known
+    elif name == "article_goose3":
+        for truth, body in paired_cases(name):
+            yield truth, body, str((truth.get("expected") or {}).get("publish_date") or "")
+    else:
+        for truth, body in cases(name):
+            yield truth, body, truth.get("publishing_date") or truth.get("date") or ""
+
+
+def read(truth: dict[str, str], body: bytes) -> ExtractedArticle:
+    return extract(page(truth, body), ZONE)
+
+
+def is_minute(found: datetime | None, known: datetime) -> bool:
+    return found is not None and abs(found - known) < timedelta(minutes=1)
+
+
+def is_day(found: datetime | None, known: datetime) -> bool:
+    return found is not None and found.date() == known.date()
+
+
+def is_near(found: datetime | None, known: datetime) -> bool:
+    return found is not None and abs(found - known) <= NEAR
+
+
+def print_counts(title: str, counts: Counter[tuple[str, str]], columns: tuple[str, ...]) -> None:
+    for origin in sorted({origin for origin, _ in counts}):
+        figures = "   ".join(f"{column} {counts[origin, column]:3}" for column in columns)
+        print(f"{title:36} {origin:8} {counts[origin, 'pages']:4}   {figures}")
+
+
+def known_times(name: str) -> tuple[int, int]:
+    """Print one set's table; return right days and right minutes."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for truth, body, text in dated_cases(name):
+        if known := parse_date(text, ZONE):
+            article = read(truth, body)
+            origin = article.published_origin or "none"
+            counts[origin, "pages"] += 1
+            counts[origin, "day"] += is_day(article.published_at, known)
+            counts[origin, "minute"] += is_minute(article.published_at, known)
+    print_counts(name, counts, ("day", "minute"))
+    return total(counts, "day"), total(counts, "minute")
+
+
+def total(counts: Counter[tuple[str, str]], what: str) -> int:
+    return sum(count for (_, column), count in counts.items() if column == what)
+
+
+def without(body: bytes, patterns: tuple[re.Pattern[bytes], ...]) -> bytes:
+    for pattern in patterns:
+        body = pattern.sub(b"", body)
+    return body
+
+
+def stated_cases() -> list[tuple[dict[str, str], bytes, datetime]]:
+    """Return the pages that state their time in JSON-LD or meta, which is taken for the truth."""
+    names = ("article_aeb", "article_fundus", "article_naeb", "article_trafilatura", "article_pt")
+    found = [(truth, body, read(truth, body)) for name in names for truth, body in cases(name)]
+    return [
+        (truth, body, article.published_at)
+        for truth, body, article in found
+        if article.published_origin in ("json_ld", "meta") and article.published_at
+    ]
+
+
+def next_places() -> Counter[tuple[str, str]]:
+    """Print the second table; return the counts of all its steps together."""
+    every: Counter[tuple[str, str]] = Counter()
+    stated = stated_cases()
+    for title, patterns in TAKEN_AWAY.items():
+        counts: Counter[tuple[str, str]] = Counter()
+        for truth, body, known in stated:
+            article = read(truth, without(body, patterns))
+            origin = article.published_origin or "none"
+            counts[origin, "pages"] += 1
+            counts[origin, "near"] += is_near(article.published_at, known)
+            counts[origin, "minute"] += is_minute(article.published_at, known)
+        print_counts(f"without {title}", counts, ("near", "minute"))
+        every += counts
+    return every
+
+
+def low_scores() -> Iterator[str]:
+    """Yield what is below its floor."""
+    for name, floor in DAY_FLOORS.items():
+        days, minutes = known_times(name)
+        if days < floor or minutes < MINUTE_FLOORS.get(name, 0):
+            yield f"{name}: day {days}, minute {minutes}"
+    counts = next_places()
+    for origin, floor in SHARE_FLOORS.items():
+        share = counts[origin, "near"] / max(counts[origin, "pages"], 1)
+        if share < floor:
+            yield f"{origin}: {share:.3f} < {floor}"
+
+
+def main() -> int:
+    if not CORPUS.is_dir():
+        print("no corpus beside the repository: nothing to score")
+        return 0
+    low = list(low_scores())
+    for line in low:
+        print(f"BELOW FLOOR: {line}")
+    return 1 if low else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
