@@ -24,14 +24,14 @@ _POOL: dict[str, Any] = {
 
 
 class BatchPostgresEventLogStorage(PostgresEventLogStorage):
-    """Dagster's event log on Postgres; a batch is one statement for each table."""
+    """Dagster's event log on Postgres; a batch is one statement for each table, all in one transaction."""
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
-        """Store events, all or none of them."""
+        """Store events, all or none of them: of a batch that fails Dagster stores every event once more, by itself."""
         if not is_of_partitions(events):
             super().store_event_batch(events)
             return
-        with self.index_transaction() as connection:
+        with self.index_transaction() as connection:  # a real one, whatever the pool's isolation level is
             store_in_index(self, connection, events, [self._event_to_row(event) for event in events])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
+from sqlalchemy.exc import SQLAlchemyError
 
 from news_assets.defs.event_log import BatchSqliteEventLogStorage
 from news_assets.defs.going import RANGE_END, RANGE_START
@@ -125,6 +126,29 @@ def test_a_batch_is_written_to_each_file_at_once_or_not_at_all(batched: dg.Dagst
     assert len(batched.all_logs(run_id)) == before
 
 
+def events_stored(instance: dg.DagsterInstance, run_id: str) -> tuple[int, int]:
+    """Return how many events a run has, and how many all runs have in the index."""
+    with instance.event_log_storage.index_connection() as connection:
+        indexed = connection.exec_driver_sql("SELECT count(*) FROM event_logs").scalar_one()
+    return len(instance.all_logs(run_id)), indexed
+
+
+def store_planned_without_a_table_of_assets(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Store a batch of which the events can be taken and what belongs to them cannot."""
+    entries = [entry for entry in instance.all_logs(run_id) if entry.dagster_event_type == PLANNED]
+    with instance.event_log_storage.index_transaction() as connection:
+        connection.exec_driver_sql("DROP TABLE asset_keys")
+    with pytest.raises(SQLAlchemyError, match="asset_keys"):
+        instance.event_log_storage.store_event_batch(entries)
+
+
+def test_what_fails_at_its_end_leaves_nothing_in_either_file(batched: dg.DagsterInstance) -> None:
+    run_id = run(batched)
+    before = events_stored(batched, run_id)
+    store_planned_without_a_table_of_assets(batched, run_id)
+    assert events_stored(batched, run_id) == before
+
+
 def test_events_of_several_runs_are_stored_each_with_its_own(batched: dg.DagsterInstance) -> None:
     first, second = run(batched), run(batched)
     planned = [next(e for e in batched.all_logs(run_id) if e.dagster_event and e.dagster_event.partition)
@@ -143,7 +167,10 @@ def test_on_postgres_too_what_is_stored_together_reads_like_what_dagster_stores_
             assert isinstance(batched.event_log_storage, BatchPostgresEventLogStorage)
             run_id = run(batched)
             assert seen(batched, run_id) == expected
+            before = events_stored(batched, run_id)
             entries = [entry for entry in batched.all_logs(run_id) if entry.dagster_event_type == PLANNED]
+            store_planned_without_a_table_of_assets(batched, run_id)
+            assert events_stored(batched, run_id) == before
         with instance_in(tmp_path / "another", BATCH_POSTGRES, database.url("another")) as another:
             another.event_log_storage.store_event_batch(entries)
             assert set(another.all_asset_keys()) == {articles.key, documents.key}
