@@ -145,7 +145,8 @@ def _not_pending(work: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, fi
     """Return the work in agency-days that `pending_entries` does not ask for: its runs take all stages."""
     if work.is_empty():
         return work
-    return work.join(entries_pending(lake, desk, now, first_day), on=("agency", "day"), how="anti")
+    pending = entries_pending(lake, desk, now, max(first_day, min(work["day"])))
+    return work.join(pending, on=("agency", "day"), how="anti")
 
 
 # --- one tick --------------------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ last moment of each, not every one between.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from news_assets.ports import Reader
 from news_assets.records import (
@@ -21,8 +21,6 @@ from news_assets.records import (
     StoredPage,
 )
 from news_assets.text.urls import canonical_url, url_hash
-
-_POLL_SLACK = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,9 @@ def story_of(lake: Reader, url: str) -> list[Moment]:
 
 
 def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, datetime], Poll]:
-    polls = lake.read(Poll, source_id={entry.source_id for entry in entries})
+    """Return the polls that found these entries, by source and time."""
+    sources, times = {entry.source_id for entry in entries}, {entry.first_seen_at for entry in entries}
+    polls = lake.read(Poll, source_id=sources, polled_at=times)
     return {(poll.source_id, poll.polled_at): poll for poll in polls}
 
 
@@ -69,7 +69,7 @@ def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll
         poll = polls.get((entry.source_id, entry.first_seen_at))
         asked = f", asked in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
         dated = f", dated {entry.published_at:%Y-%m-%d %H:%M}Z" if entry.published_at else ", without a date"
-        yield Moment(
+        first = Moment(
             at=entry.first_seen_at,
             article_id=entry.article_id,
             stage="feed_entries",
@@ -77,15 +77,9 @@ def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll
             what=f"first listed by {entry.source_id}{dated}{asked}",
             trace_id=entry.trace_id,
         )
-        if entry.last_seen_at - entry.first_seen_at > _POLL_SLACK:
-            yield Moment(
-                at=entry.last_seen_at,
-                article_id=entry.article_id,
-                stage="feed_entries",
-                outcome="ok",
-                what=f"last listed by {entry.source_id}",
-                trace_id=entry.trace_id,
-            )
+        yield first
+        if entry.last_seen_at > entry.first_seen_at:
+            yield replace(first, at=entry.last_seen_at, what=f"last listed by {entry.source_id}")
 
 
 def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Moment]:
@@ -128,32 +122,26 @@ def _said_of(article: RawArticle) -> str:
 
 def _derived(lake: Reader, ids: Sequence[str]) -> Iterator[Moment]:
     for enriched in lake.read(EnrichedArticle, article_id=ids):
-        yield Moment(
-            at=enriched.enriched_at,
-            article_id=enriched.article_id,
-            stage="enriched_articles",
-            outcome=enriched.outcome,
-            what=enriched.reason or f"theme {enriched.theme_code or 'none'}, by {enriched.enricher} {enriched.model}",
-            trace_id=enriched.trace_id,
-        )
+        made = f"theme {enriched.theme_code or 'none'}, by {enriched.enricher} {enriched.model}"
+        yield _made("enriched_articles", enriched, enriched.enriched_at, made)
     for vector in lake.read(ArticleEmbedding, article_id=ids):
-        yield Moment(
-            at=vector.embedded_at,
-            article_id=vector.article_id,
-            stage="article_embeddings",
-            outcome=vector.outcome,
-            what=vector.reason or f"{vector.dim} dimensions, by {vector.model}",
-            trace_id=vector.trace_id,
-        )
+        made = f"{vector.dim} dimensions, by {vector.model}"
+        yield _made("article_embeddings", vector, vector.embedded_at, made)
     for receipt in lake.read(IndexedDocument, article_id=ids):
-        yield Moment(
-            at=receipt.indexed_at,
-            article_id=receipt.article_id,
-            stage="search_index",
-            outcome=receipt.outcome,
-            what=receipt.reason or f"indexed {'with' if receipt.has_vector else 'without'} its vector",
-            trace_id=receipt.trace_id,
-        )
+        made = f"indexed {'with' if receipt.has_vector else 'without'} its vector"
+        yield _made("search_index", receipt, receipt.indexed_at, made)
+
+
+def _made(stage: str, row: EnrichedArticle | ArticleEmbedding | IndexedDocument, at: datetime, made: str) -> Moment:
+    """Return the moment of a row: what was made, else why it was not."""
+    return Moment(
+        at=at,
+        article_id=row.article_id,
+        stage=stage,
+        outcome=row.outcome,
+        what=row.reason or made,
+        trace_id=row.trace_id,
+    )
 
 
 def _failed(failures: Iterable[Failure]) -> Iterator[Moment]:
