@@ -29,16 +29,17 @@ def storable(listing: Listing) -> Listing:
     settled = [
         replace(entry, entry_id=canonical_url(entry.url)) if entry.entry_id in shared else entry for entry in entries
     ]
+    first_of_each: dict[str, ListedEntry] = {}
+    for entry in _newest_first(settled):
+        first_of_each.setdefault(entry.entry_id, entry)
+    kept = tuple(first_of_each.values())
     problems = (
         *listing.problems,
         *_without_address([number for number, entry in numbered if not entry.url]),
         *(f"{len(shared)} ids stand for several addresses: addresses taken as ids" for _ in range(bool(shared))),
-        *_without_dates(settled),
+        *_without_dates(kept),
     )
-    first_of_each: dict[str, ListedEntry] = {}
-    for entry in _newest_first(settled):
-        first_of_each.setdefault(entry.entry_id, entry)
-    return replace(listing, entries=tuple(first_of_each.values()), problems=problems)
+    return replace(listing, entries=kept, problems=problems)
 
 
 def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:

@@ -4,23 +4,18 @@ Pure: no network, no files, no clock, whatever the document asks for. Policy (wh
 the pipeline; each format has a module of its own.
 """
 
-import json
 import re
-from typing import Any
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import Listing, Page, Source
 from news_assets.sources.entries import storable
-from news_assets.sources.json_feed import read_json
+from news_assets.sources.json_feed import decoded_json, read_json
+from news_assets.sources.platforms import file_of, found_instead
 from news_assets.sources.syndication import read_xml
 
 _HEAD_BYTES = 65_536
-_BINARY = {b"%PDF": "a PDF", b"PK\x03\x04": "a ZIP archive", b"\x1f\x8b": "compressed data", b"\x89PNG": "an image",
-           b"\xff\xd8\xff": "an image", b"GIF8": "an image"}  # fmt: skip
 _PROLOGUE = re.compile(rb"<!--.*?(?:-->|$)|<\?.*?(?:\?>|$)", re.DOTALL)
 _HTML = re.compile(rb"\s*(?:<!doctype\s+html|<(?:html|head|body|script|meta|div)[\s>/])", re.IGNORECASE)
-_TITLE = re.compile(rb"<title[^>]*>\s*([^<]{1,120})", re.IGNORECASE)
-_PASSWORD = re.compile(rb"""type\s*=\s*["']?password""", re.IGNORECASE)
 
 
 def parse(page: Page, source: Source) -> Listing:
@@ -47,28 +42,7 @@ def read(page: Page, source: Source) -> Listing:
     if not head:
         raise SourceError(f"{page.url}: an empty document")
     if head[:1] in (b"{", b"["):
-        return read_json(_decoded_json(page), page, source)
-    _refuse_what_is_no_xml(head, page)
+        return read_json(decoded_json(page, "feed"), page, source)
+    if file_of(page) or b"<" not in page.body or _HTML.match(_PROLOGUE.sub(b"", head)):
+        raise ListingChangedError(f"{page.url}: no feed: {found_instead(page, source.kind)}")
     return read_xml(page, source)
-
-
-def _decoded_json(page: Page) -> Any:
-    try:
-        return json.loads(page.body)
-    except RecursionError as error:
-        raise ListingChangedError(f"{page.url}: JSON that is nested too deeply") from error
-    except ValueError as error:  # also UnicodeDecodeError
-        raise SourceError(f"{page.url}: JSON that cannot be read: {error}") from error
-
-
-def _refuse_what_is_no_xml(head: bytes, page: Page) -> None:
-    binary = next((name for magic, name in _BINARY.items() if head.startswith(magic)), None)
-    if binary is not None:
-        raise ListingChangedError(f"{page.url}: {binary} in place of a feed")
-    if _HTML.match(_PROLOGUE.sub(b"", head)):
-        kind = "a log-in page" if _PASSWORD.search(head) else "an HTML page"
-        title = _TITLE.search(head)
-        named = f' titled "{title[1].decode("utf-8", "replace").strip()}"' if title else ""
-        raise ListingChangedError(f"{page.url}: {kind}{named} in place of a feed")
-    if b"<" not in page.body:
-        raise ListingChangedError(f"{page.url}: plain text in place of a feed")

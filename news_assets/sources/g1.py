@@ -147,13 +147,11 @@ def _escaped(texts: list[str]) -> str:
 def _page_listing(page: Page, source: Source) -> Listing:
     root = html_tree(page)
     posts = [] if root is None else root.find_class("feed-post")
-    entries: dict[str, ListedEntry] = {}
-    for entry in (entry for post in posts for entry in _post_entry(post, page, source)):
-        entries.setdefault(entry.entry_id, entry)
+    entries = tuple(entry for post in posts for entry in _post_entry(post, page, source))
     if root is None or not entries:
         raise ListingChangedError(f"{page.url}: no items of G1 (div.feed-post): {found_instead(page)}")
     return Listing(
-        entries=tuple(entries.values()),
+        entries=entries,
         title=plain_text(root.findtext(".//title") or "") or None,
         language=language_tag(root.get("lang")),
         next_urls=_older_urls(root, page),

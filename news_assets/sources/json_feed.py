@@ -11,7 +11,7 @@ from typing import Any
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources.entries import fallback_id, language_tag, storable, unique
-from news_assets.sources.platforms import found_instead
+from news_assets.sources.platforms import found_instead, platform_of
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.urls import canonical_url, web_url
@@ -54,9 +54,9 @@ def decoded_json(page: Page, expected: str) -> Any:
 def read_json(document: Any, page: Page, source: Source) -> Listing:
     """Return every item of a JSON Feed in the document's order. Raises ListingChangedError for any other JSON."""
     if not isinstance(document, dict) or not isinstance(document.get("items"), list):
-        raise ListingChangedError(f"{page.url}: JSON that is no feed: it has no list of items")
-    if not (str(document.get("version", "")).find("jsonfeed") >= 0 or "title" in document):
-        raise ListingChangedError(f"{page.url}: JSON that is no feed: it has neither version nor title")
+        raise ListingChangedError(f"{page.url}: JSON that is no feed: it has no list of items{_maker(page)}")
+    if "version" not in document and "title" not in document:
+        raise ListingChangedError(f"{page.url}: JSON that is no feed: it has neither version nor title{_maker(page)}")
     items = [item for item in document["items"] if isinstance(item, dict)]
     lost = len(document["items"]) - len(items)
     return Listing(
@@ -65,6 +65,10 @@ def read_json(document: Any, page: Page, source: Source) -> Listing:
         language=language_tag(_string(document, "language")),
         problems=(f"{lost} items are no objects: skipped",) if lost else (),
     )
+
+
+def _maker(page: Page) -> str:
+    return f"; {found_instead(page)}" if platform_of(page) else ""
 
 
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from lxml.html import HtmlElement
 
 from news_assets.records import Page
+from news_assets.sources.guards import guard_of
 from news_assets.sources.html_document import html_tree, select, title_of, words_of
 
 _HEAD_BYTES = 400_000  # marks stand in the head and in the first part of the body
@@ -58,23 +59,6 @@ _ROOTS: Final = {
     b"urlset": SITEMAP,
     b"sitemapindex": SITEMAP,
 }
-# The guard's name, and what its page has in its markup. In the order of the names.
-_GUARDS: Final = (
-    ("Akamai", rb"errors\.edgesuite\.net|/_sec/cp_challenge/"),
-    ("Anubis", rb"/\.within\.website/x/cmd/anubis"),
-    ("AWS WAF", rb"awswafintegration|token\.awswaf\.com|gokuprops"),
-    ("Azure WAF", rb"azure waf js challenge|\.azurefd\.net/_waf"),
-    ("Cloudflare", rb"/cdn-cgi/challenge-platform/h/|cf-browser-verification|cf_chl_opt|<title>just a moment\.\.\."),
-    ("Cloudflare", rb"<title>attention required! \| cloudflare"),
-    ("DataDome", rb"captcha-delivery\.com"),
-    ("DDoS-Guard", rb"<title>ddos-guard|/\.well-known/ddos-guard/"),
-    ("F5", rb"the requested url was rejected\. please consult with your administrator|/tspd/"),
-    ("Fortinet", rb"fortiweb|fgd_icon"),
-    ("Imperva", rb"_incapsula_resource|incapsula incident id"),
-    ("PerimeterX", rb"px-captcha|_pxappid"),
-    ("Sucuri", rb"sucuri website firewall|sucuri_cloudproxy_js"),
-    ("a captcha", rb"g-recaptcha|h-captcha|hcaptcha\.com/|verify you are human|n[\xc3\xa3a]+o sou um rob"),
-)
 # In this order: a site of EBC is Drupal, and Plone 6 has marks of Plone as well.
 _SYSTEMS: Final = (
     (G1, (rb"""class=["'][^"']*\bfeed-post-link\b""",)),
@@ -108,7 +92,6 @@ _SYSTEMS: Final = (
         ),
     ),
 )
-_GUARD_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _GUARDS)
 _SYSTEM_PATTERNS = tuple((platform, re.compile(b"|".join(marks))) for platform, marks in _SYSTEMS)
 _PROLOGUE = re.compile(rb"(?:\s+|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!doctype\b[^>\[]{0,300}>)*", re.DOTALL)
 _ROOT = re.compile(rb"<([a-z_][\w.:-]{0,60})")
@@ -123,10 +106,14 @@ _LOG_IN_TITLE = re.compile(
 _MOUNTS = "div#root, div#app, div#__next, div#__nuxt, app-root"
 
 
+def file_of(page: Page) -> str | None:
+    """Return what kind of file that holds no text the page is, such as "a PDF"; None for any other."""
+    return next((name for magic, name in _MAGIC if page.body.startswith(magic)), None)
+
+
 def platform_of(page: Page) -> Platform | None:
     """Return what the page looks like; None where nothing tells. Never raises."""
-    file = next((name for magic, name in _MAGIC if page.body.startswith(magic)), None)
-    if file is not None:
+    if (file := file_of(page)) is not None:
         return Platform(name=file)
     head = _head(page)
     if head[:1] in (b"{", b"["):
@@ -217,7 +204,7 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
     text = words_of(tree)
     if len(text) > _WALL_CHARS:
         return None
-    guard = next((name for name, pattern in _GUARD_PATTERNS if pattern.search(head)), None)
+    guard = guard_of(head)
     if guard is not None and not _asks_for_password(tree):
         return Platform(name=f"an anti-bot page ({guard})", is_wall=True)
     return LOG_IN if _is_log_in(page, head, tree) else None

@@ -9,7 +9,6 @@ it follows the documentation of plone.restapi (`searching`, `batching`, and the 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -66,15 +65,13 @@ def parse(page: Page, source: Source) -> Listing:
     answer = _answer(page, source)
     items = [item for item in answer["items"] if isinstance(item, dict)]
     lost = len(answer["items"]) - len(items)
-    listing = storable(
+    return storable(
         Listing(
             entries=tuple(_entry(item, page, source) for item in items),
             next_urls=_next_urls(answer, page),
             problems=(f"{lost} items are no objects: skipped",) if lost else (),
         )
     )
-    by_id = {entry.entry_id: entry for entry in reversed(listing.entries)}
-    return replace(listing, entries=tuple(reversed(by_id.values())))
 
 
 # --- addresses -------------------------------------------------------------------------------------------------------

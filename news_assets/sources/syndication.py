@@ -15,6 +15,7 @@ import feedparser  # type: ignore[import-untyped]  # it ships no types
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources.entries import fallback_id, language_tag, unique
+from news_assets.sources.platforms import found_instead
 from news_assets.sources.xml_document import sound_xml
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
@@ -39,7 +40,7 @@ def read_xml(page: Page, source: Source) -> Listing:
     """
     parsed, problems, is_whole = _parsed(page)
     if not parsed.get("version") and not parsed["entries"]:
-        raise ListingChangedError(f"{page.url}: XML that is no feed{_root_name(page.body)}")
+        raise ListingChangedError(f"{page.url}: no feed: {found_instead(page, source.kind)}")
     feed: Parsed = parsed["feed"]
     base = _base_of(parsed, page)
     return Listing(
@@ -71,11 +72,6 @@ def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
 
 def _is_of_form(problem: str) -> bool:
     return problem.startswith(("truncated", "not well-formed", "document cut"))
-
-
-def _root_name(body: bytes) -> str:
-    match = re.search(rb"<([A-Za-z_][\w.:-]{0,60})", body)
-    return f": its root element is <{match[1].decode()}>" if match else ""
 
 
 def _base_of(parsed: Parsed, page: Page) -> str:

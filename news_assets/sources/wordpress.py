@@ -7,7 +7,7 @@ is answered with status 400. Which posts are asked for (categories, another post
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -80,7 +80,7 @@ def parse(page: Page, source: Source) -> Listing:
     lost = len(document) - len(posts)
     return storable(
         Listing(
-            entries=tuple(_unique(_entry(post, page, source) for post in posts)),
+            entries=tuple(_entry(post, page, source) for post in posts),
             next_urls=_next_urls(page, len(document)),
             problems=(f"{lost} of {len(document)} are no posts: skipped",) if lost else (),
         )
@@ -141,15 +141,6 @@ def _next_urls(page: Page, count: int) -> tuple[str, ...]:
 
 
 # --- one post --------------------------------------------------------------------------------------------------------
-
-
-def _unique(entries: Iterator[ListedEntry]) -> Iterator[ListedEntry]:
-    """Yield each post once: one that is published between two requests pushes another onto the next page again."""
-    seen = set()
-    for entry in entries:
-        if (entry.entry_id, entry.url) not in seen:
-            seen.add((entry.entry_id, entry.url))
-            yield entry
 
 
 def _entry(post: Object, page: Page, source: Source) -> ListedEntry:

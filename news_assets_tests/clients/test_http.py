@@ -110,7 +110,7 @@ def test_a_status_is_told_in_words(
     [
         (403, {"cf-mitigated": "challenge"}, b"", "blocked: Cloudflare"),
         (503, {}, b"<title>Just a moment...</title>", "blocked: Cloudflare"),
-        (403, {"content-encoding": "gzip"}, gzip.compress(b'<div class="h-captcha">', mtime=0), "blocked: captcha"),
+        (403, {"content-encoding": "gzip"}, gzip.compress(b'<div class="h-captcha">', mtime=0), "blocked: a captcha"),
     ],
 )
 def test_a_bot_shield_is_named(

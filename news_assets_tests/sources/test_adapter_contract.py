@@ -21,7 +21,7 @@ from news_assets_tests.sources import (
     test_sitemap,
     test_wordpress,
 )
-from news_assets_tests.sources.made_page import INSTEAD, page_of, source_of
+from news_assets_tests.sources.made_page import INSTEAD, html, page_of, source_of
 
 # kind -> address of the source, documents that it may answer with
 SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
@@ -36,6 +36,10 @@ SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
 }
 EVERY = [(kind, document) for kind, (_, documents) in SAMPLES.items() for document in documents]
 NAMES = [f"{kind} {number}" for number, (kind, _) in enumerate(EVERY)]
+NO_NEWS = html(  # as large as a listing, with everything that stands around one
+    f"<nav>{'<a href=/a>Assuntos</a> ' * 60}</nav><div id=content-core></div><footer>{'Contato ' * 180}</footer>",
+    head='<meta name="generator" content="Plone - https://plone.org">',
+)
 _READ_TOO = {"feed": ("<rss",), "g1": ("<rss",), "sitemap": ("<rss", "<?xml")}
 FOREIGN = [
     (kind, number)
@@ -77,8 +81,15 @@ def test_a_listing_is_sound_and_the_same_every_time(kind: str, document: bytes |
 def test_what_stands_in_a_listings_place_is_refused_by_name(kind: str, number: int) -> None:
     with pytest.raises(ListingChangedError) as raised:
         read(kind, INSTEAD[number][0])
+    document, words = INSTEAD[number]
     assert str(raised.value).startswith(("http://", "https://"))
-    assert len(str(raised.value)) > 30
+    assert ("JSON" if str(document).startswith("{") else words) in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_page_without_any_news_is_no_quiet_day(kind: str) -> None:
+    with pytest.raises(ListingChangedError, match=r'looks like Plone.*, titled "Notícias"'):
+        read(kind, NO_NEWS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -185,6 +185,37 @@ def test_a_feed_without_entries_says_so() -> None:
     assert feed.parse(page(rss("")), SOURCE) == Listing(entries=(), title="T", problems=("no entries",))
 
 
+SY = 'xmlns:x="http://purl.org/rss/1.0/modules/syndication/"'
+
+
+@pytest.mark.parametrize(
+    ("hint", "ttl_s"),
+    [
+        ("<ttl>\n 60 </ttl>", 3600),
+        ("<ttl>1.5</ttl>", 90),
+        ("<ttl>0</ttl>", None),
+        ("<ttl>-5</ttl>", None),
+        ("<ttl>60 min</ttl>", None),
+        ("<ttl>" + "9" * 400 + "</ttl>", None),
+        ("<ttl>\u0663\u0660</ttl>", 1800),  # 30 in Arabic digits
+        ("<x:updatePeriod>hourly</x:updatePeriod>", 3600),
+        ("<x:updatePeriod>\n Hourly </x:updatePeriod><x:updateFrequency> 2 </x:updateFrequency>", 1800),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>4</x:updateFrequency>", 21_600),
+        ("<x:updatePeriod>weekly</x:updatePeriod>", 604_800),
+        ("<x:updatePeriod>monthly</x:updatePeriod>", 2_592_000),
+        ("<x:updatePeriod>yearly</x:updatePeriod>", 31_536_000),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>0</x:updateFrequency>", 86_400),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>-1</x:updateFrequency>", 86_400),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>often</x:updateFrequency>", 86_400),
+        ("<x:updatePeriod>now and then</x:updatePeriod><x:updateFrequency>2</x:updateFrequency>", None),
+        ("<ttl>never</ttl><x:updatePeriod>hourly</x:updatePeriod>", 3600),
+        ("<ttl>15</ttl><x:updatePeriod>yearly</x:updatePeriod>", 900),
+    ],
+)  # fmt: skip
+def test_the_pause_a_feed_asks_for_is_read_and_nonsense_is_none(hint: str, ttl_s: float | None) -> None:
+    assert feed.parse(page(rss("", hint).replace("<rss", f"<rss {SY}")), SOURCE).ttl_s == ttl_s
+
+
 def test_a_truncated_feed_yields_its_whole_entries() -> None:
     body = rss("<item><link>https://e.org/1</link></item><item><link>https://e.org/2</link></item>")
     listing = feed.parse(page(body[: body.index("/2</link>") + 1]), SOURCE)
@@ -248,14 +279,23 @@ def test_a_lie_about_the_charset_makes_no_mojibake(
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("<!-- x --><!DOCTYPE html><title>Home</title>", 'an HTML page titled "Home" in place of a feed'),
-        ("<html><form><input type=password></form></html>", "a log-in page in place of a feed"),
-        ("%PDF-1.7", "a PDF in place of a feed"),
-        ("just words", "plain text in place of a feed"),
+        (
+            "<!-- x --><!DOCTYPE html><title>Home</title>",
+            'no feed: an HTML page of no known kind, titled "Home"',
+        ),
+        ("<html><form><input type=password></form></html>", "no feed: looks like a log-in page"),
+        ('<html><link href="/wp-content/a.css"></html>', "no feed: looks like WordPress: use kind wordpress"),
+        ("%PDF-1.7 <</Type/Catalog>>", "no feed: looks like a PDF"),
+        ("just words", "no feed: plain text of no known kind"),
+        ("<urlset><url/></urlset>", "no feed: looks like a sitemap: use kind sitemap"),
+        ("<note/>", "no feed: XML with the root <note> of no known kind"),
         ('{"error": "no"}', "JSON that is no feed: it has no list of items"),
         ("[]", "JSON that is no feed: it has no list of items"),
+        (
+            '{"code": "rest_no_route"}',
+            "JSON that is no feed: it has no list of items; looks like WordPress: use kind wordpress",
+        ),
         ("[" * 100_000, "JSON that is nested too deeply"),
-        ("<urlset><url/></urlset>", "XML that is no feed: its root element is <urlset>"),
     ],
 )
 def test_what_is_no_feed_is_a_changed_listing_and_says_what_it_is(body: str, reason: str) -> None:
