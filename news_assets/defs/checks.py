@@ -3,13 +3,14 @@
 A check is a thin wrapper over a pure verdict of `pipeline/verdicts.py`; what to do about a finding is not decided here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
-from news_assets.defs.presentation import markdown_table
+from news_assets.defs.presentation import markdown_table, sources_table
 from news_assets.pipeline import verdicts
 from news_assets.pipeline.verdicts import Findings
 from news_assets.ports import SearchIndex
@@ -21,6 +22,7 @@ from news_assets.records import (
     IndexedDocument,
     RawArticle,
 )
+from news_assets.store.agencies import source_rows
 from news_assets.store.gaps import SENTENCES, desk_gaps
 from news_assets.store.lake import Lake
 from news_assets.store.tables import table_of
@@ -72,20 +74,33 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
     def checks(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
     ) -> Iterator[dg.AssetCheckResult]:
-        for name, findings in desk_gaps(lake, search, desk, utc_now()).items():
+        now = utc_now()
+        gaps = desk_gaps(lake, search, desk, now)
+        for name, findings in gaps.items():
             key = _sentences(desk)[name][0]
             if dg.AssetCheckKey(key, name) in context.selected_asset_check_keys:
-                yield _result(findings, check_name=name, asset_key=key)
+                yield _result(findings, _shown_beside(name, lake, desk, gaps, now), check_name=name, asset_key=key)
 
     return checks
+
+
+def _shown_beside(
+    name: str, lake: Lake, desk: Desk, gaps: Mapping[str, Findings], now: datetime
+) -> "dict[str, dg.RawMetadataValue]":
+    """Return what a check shows besides its findings: `sources_answer` how each source is going, well or not."""
+    if name != "sources_answer":
+        return {}
+    return {"sources": sources_table(source_rows(lake, desk, gaps["agencies_are_heard"], now), now)}
 
 
 def _sentences(desk: Desk) -> dict[str, tuple[dg.AssetKey, str]]:
     return {name: (dg.AssetKey([desk.key, asset]), text) for name, (asset, text) in SENTENCES.items()}
 
 
-def _result(findings: Findings, **of: Any) -> dg.AssetCheckResult:
+def _result(
+    findings: Findings, beside: "Mapping[str, dg.RawMetadataValue] | None" = None, **of: Any
+) -> dg.AssetCheckResult:
     metadata: dict[str, Any] = {"checked": findings.checked, "found": len(findings.rows)}
     if findings.rows:
         metadata["rows"] = dg.MetadataValue.md(markdown_table(findings.header, findings.rows[:_SHOWN_ROWS]))
-    return dg.AssetCheckResult(passed=not findings.rows, metadata=metadata, **of)
+    return dg.AssetCheckResult(passed=not findings.rows, metadata=metadata | dict(beside or {}), **of)

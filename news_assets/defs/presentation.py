@@ -3,12 +3,14 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import dagster as dg
 from dagster._core.execution.context.metadata_logging import AssetMetadataHandle, OutputMetadataAccumulator
 
+from news_assets.pipeline.source_facts import HEADER, LEGEND, source_facts
 from news_assets.ports import Lake
 from news_assets.records import AgencyDays, Desk
 from news_assets.store.tables import columns, table_of
@@ -20,6 +22,7 @@ OWNERS = ["team:newsroom"]
 _ASSET_OF = {"entries": "feed_entries", "indexed_documents": "search_index"}  # others are named like their table
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
+_MOST_SOURCES = 500  # some 80 kB
 _MARKDOWN = re.compile(r"([\\`*\[\]<!|])")  # titles are strangers' words: no image, link or tag of theirs is shown
 
 
@@ -119,6 +122,13 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
         return "no rows"
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(map(_cell, row)) + " |" for row in rows])
+
+
+def sources_table(rows: Iterable[Mapping[str, Any]], now: datetime) -> dg.MarkdownMetadataValue:
+    """Return how the sources of active agencies are going as `news-assets agencies` tells it, in a table."""
+    facts = [source_facts(row, now).row for row in rows if row["is_active"]]
+    more = f"\n\n{len(facts) - _MOST_SOURCES} more: `news-assets agencies`" if len(facts) > _MOST_SOURCES else ""
+    return dg.MetadataValue.md(f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MOST_SOURCES])}{more}")
 
 
 def _cell(value: object) -> str:

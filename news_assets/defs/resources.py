@@ -8,6 +8,7 @@ takes 0.3 s (its extensions are verified each time), a model half a second, a ta
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from news_assets.settings import Settings
 from news_assets.store.connection import Address
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
+
+_COOLDOWN_DELAYS = 60  # a minute at the usual pause between two requests, none where none is kept: one's own site
 
 _lock = threading.Lock()
 _kept: dict[str, Lake] = {}
@@ -75,6 +78,16 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
             state_dir=Path(self.state_dir),
         ) as fetcher:
             yield fetcher
+
+
+class CooldownResource(dg.ConfigurableResource[timedelta]):
+    """How long a source that was asked is left alone by runs that people start."""
+
+    seconds: float = Field(ge=0, description="how long, in seconds")
+
+    def create_resource(self, context: dg.InitResourceContext) -> timedelta:
+        """Return the span."""
+        return timedelta(seconds=self.seconds)
 
 
 class EnricherResource(dg.ConfigurableResource[LocalEnricher]):
@@ -142,6 +155,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             allow_private_hosts=list(settings.allow_private_hosts),
             state_dir=str(settings.hosts_dir),
         ),
+        "cooldown": CooldownResource(seconds=_COOLDOWN_DELAYS * settings.host_delay_s),
         "enricher": EnricherResource(taxonomy=str(settings.taxonomy or "")),
         "embedder": EmbedderResource(
             model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads

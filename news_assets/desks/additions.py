@@ -145,7 +145,7 @@ def _source_of(offer: Offer, agency: Agency | Plain) -> Plain:
     of_agency = agency if isinstance(agency, dict) else {"timezone": agency.timezone, "language": agency.language}
     own = {"timezone": offer.timezone, "language": offer.language}
     differing = {name: value for name, value in own.items() if value != of_agency.get(name)}
-    return {"kind": offer.kind or "feed", "url": offer.url} | _stated(differing)
+    return {"kind": offer.kind or "feed", "url": offer.url} | _stated({"pace": offer.pace} | differing)
 
 
 def _stated(values: dict[str, str | None]) -> Plain:

@@ -142,6 +142,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
             timezone=source.timezone or timezone,
             language=source.language or language,
             every_minutes=source.every_minutes,
+            pace=source.pace or spec.pace or desk.pace,
         )
         for source in spec.sources
     )

@@ -28,6 +28,7 @@ class Offer:
     kind: str | None = None
     language: str | None = None
     timezone: str | None = None
+    pace: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -23,6 +23,7 @@ _COLUMNS: Final = {
     "kind": ("kind",),
     "language": ("language", "lang", "idioma"),
     "timezone": ("timezone", "time_zone", "tz", "fuso"),
+    "pace": ("pace",),
 }
 _DELIMITERS: Final = ",;\t|"  # Excel writes ; where the comma is the decimal sign
 _MAX_HEADER_CHARS: Final = 10_000  # what is longer is no header, and more than csv takes in one cell
@@ -106,6 +107,7 @@ def _offer_of(line: int, row: list[str], header: list[str]) -> Offer | Refusal:
         kind=one_line(cells.get("kind")),
         language=language_tag(language) or language,
         timezone=one_line(cells.get("timezone")),
+        pace=one_line(cells.get("pace")),
     )
 
 

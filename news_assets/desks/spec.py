@@ -9,14 +9,18 @@ import zoneinfo
 from collections.abc import Callable, Collection, Sized
 from datetime import date
 from functools import cache
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+
+from news_assets.records import Pace
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
+
+_PACES = get_args(Pace)
 
 Many = TypeVar("Many", bound=Sized)
 
@@ -47,6 +51,13 @@ def _language(value: str) -> str:
     return value
 
 
+def _pace(value: object) -> object:
+    if value not in _PACES:
+        hint = close_to(str(value), _PACES, f"write {' or '.join(_PACES)}")
+        raise ValueError(f"`{value}` is no pace; {hint}")
+    return value
+
+
 def _key(pattern: re.Pattern[str], takes: str) -> Callable[[str], str]:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
@@ -64,6 +75,7 @@ def _not_empty(value: Many) -> Many:
 
 TimeZone = Annotated[str, AfterValidator(_timezone)]
 Language = Annotated[str, AfterValidator(_language)]
+Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
 AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
 
@@ -78,6 +90,7 @@ class SourceSpec(_Spec):
     kind: str
     url: str
     every_minutes: int | None = Field(None, ge=5, le=1440)
+    pace: Pace_ | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
 
@@ -112,6 +125,7 @@ class AgencySpec(_Spec):
     active: bool = True
     reason: str | None = Field(None, validate_default=True)
     since: date | None = None
+    pace: Pace_ | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
 
@@ -133,5 +147,6 @@ class DeskSpec(_Spec):
     timezone: TimeZone
     language: Language
     first_day: date
+    pace: Pace_ = "adaptive"
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]

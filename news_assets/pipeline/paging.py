@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date
 
 from news_assets.errors import FetchError, SourceError
-from news_assets.records import ListedEntry, Listing, Source
+from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.text.dates import day_of
 from news_assets.text.urls import url_hash
 
@@ -32,16 +32,18 @@ def nothing_known(source: Source, hashes: Sequence[str]) -> Collection[str]:
 class Walk:
     """One source's way through its pages.
 
-    `known` says what is stored already, `stops_at` is the first day of interest, `max_pages` caps the pages with
-    entries.
+    `page` is the first one, and `first` what it lists. `known` says what is stored already, `stops_at` is the first day
+    of interest, `max_pages` caps the pages with entries.
     """
 
-    def __init__(self, source: Source, first: Listing, known: Known, stops_at: date | None, max_pages: int) -> None:
+    def __init__(
+        self, source: Source, page: Page, first: Listing, known: Known, stops_at: date | None, max_pages: int
+    ) -> None:
         self.source = source
         self._known, self._stops_at, self._max_pages = known, stops_at, max_pages
         self._listings: list[Listing] = []
         self._waiting: deque[str] = deque()
-        self._seen: set[str] = {source.url}
+        self._seen = {page.url, page.final_url}  # a source's own address may be a later page
         self._in_a_row = 0
         self._problems: list[str] = []
         self._is_whole = True

@@ -1,40 +1,26 @@
-"""Asking sources what is new: sources and what is remembered of them in; rows of entries, state and poll out.
+"""Asking sources what they list: sources and what is remembered of them in; listings, or why there is none, out.
 
-The adapter that reads a document, the fetcher and `now` are arguments. Which entries are new is decided in
-`entries.py`, when a source is due again in `schedule.py`.
+The adapter that reads a document and the fetcher are arguments. Where a listing of several pages ends is decided in
+`paging.py`; what is stored of a poll, in `poll_rows.py`.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
-from typing import Any
+from datetime import date, timedelta
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
-from news_assets.pipeline.entries import EntryChanges, entry_changes, keyed_entries
 from news_assets.pipeline.paging import MAX_FIRST_PAGES, MAX_PAGES, MAX_PAST_PAGES, Known, Walk, nothing_known
-from news_assets.pipeline.schedule import (
-    FIRST_INTERVAL_S,
-    MIN_INTERVAL_S,
-    clamped,
-    next_interval,
-    next_poll_at,
-    next_try_at,
-    outcome_of,
-    spread,
-)
-from news_assets.ports import Fetcher, PageRequest, Rows
-from news_assets.records import FeedEntry, Listing, Outcome, Page, Poll, Source, SourceState, Validators
+from news_assets.pipeline.schedule import outcome_of
+from news_assets.ports import Fetcher, PageRequest
+from news_assets.records import Listing, Outcome, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
-from news_assets.text.urls import url_hash
 
 AdapterOf = Callable[[Source], Adapter]
 
 MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a page larger than this is another page
 _TRUST_S = 3 * 86_400.0  # after so long without news the document is asked for whole: some servers never change an ETag
-_PARSE_WEIGHT = 1.0
 MAX_REASON_CHARS = 300  # of what a library raised: some repeat the whole document
-QUIET_TOGETHER = 50  # polls without a listing in one transaction, which takes tens of milliseconds whatever it stores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +67,9 @@ def poll_sources(
     def polled(source: Source, answer: Page | FetchError) -> Polled:
         return _polled(source, states.get(source.source_id), answer, adapter_of(source).parse)
 
-    def walk(source: Source, listing: Listing) -> Walk:
-        return Walk(source, listing, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
+    def walk(source: Source, page: Page, listing: Listing) -> Walk:
+        most = MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES
+        return Walk(source, page, listing, known, first_day, most)
 
     polls = (polled(by_id[request.key], answer) for request, answer in fetcher.fetch_all(requests))
     yield from _with_next_pages(polls, walk, adapter_of, fetcher)
@@ -105,11 +92,16 @@ def list_days(
     def polled(source: Source, answer: Page | FetchError) -> Polled:
         return replace(_polled(source, None, answer, adapter_of(source).parse), is_of_past=True)
 
-    def walk(source: Source, listing: Listing) -> Walk:
-        return Walk(source, listing, nothing_known, first, MAX_PAST_PAGES)
+    def walk(source: Source, page: Page, listing: Listing) -> Walk:
+        return Walk(source, page, listing, nothing_known, first, MAX_PAST_PAGES)
 
     polls = (polled(starts[request.key], answer) for request, answer in fetcher.fetch_all(requests))
     yield from _with_next_pages(polls, walk, adapter_of, fetcher)
+
+
+def lists_past(source: Source, adapter_of: AdapterOf) -> bool:
+    """Whether a source can be asked for days gone by."""
+    return adapter_of(source).day_url is not None
 
 
 def _addresses_of(source: Source, first: date, last: date, adapter_of: AdapterOf) -> Iterable[str]:
@@ -121,15 +113,15 @@ def _addresses_of(source: Source, first: date, last: date, adapter_of: AdapterOf
 
 
 def _with_next_pages(
-    polls: Iterable[Polled], walk_of: Callable[[Source, Listing], Walk], adapter_of: AdapterOf, fetcher: Fetcher
+    polls: Iterable[Polled], walk_of: Callable[[Source, Page, Listing], Walk], adapter_of: AdapterOf, fetcher: Fetcher
 ) -> Iterator[Polled]:
     """Yield the polls, those that name further pages when these were read: one page of each source at a time."""
     walks = []
     for polled in polls:
-        if polled.listing is None or not polled.listing.next_urls:
+        if polled.page is None or polled.listing is None or not polled.listing.next_urls:
             yield polled
         else:
-            walks.append((polled, walk_of(polled.source, polled.listing)))
+            walks.append((polled, walk_of(polled.source, polled.page, polled.listing)))
     while walks:
         going, requests = {}, []
         for number, (polled, walk) in enumerate(walks):
@@ -201,153 +193,3 @@ def _check_listing(page: Page, listing: Listing) -> None:
 def document_hash(page: Page) -> str:
     """Return the SHA-256 of the body."""
     return hashlib.sha256(page.body).hexdigest()
-
-
-# --- rows ------------------------------------------------------------------------------------------------------------
-
-
-def next_state(
-    source: Source, state: SourceState | None, polled: Polled, changes: EntryChanges, now: datetime
-) -> SourceState:
-    """Return what is to be remembered, for the transaction that stores the poll's entries.
-
-    After an error the validators and hash are still those of the last document whose entries were stored.
-    """
-    if state is not None and state.url != source.url:
-        state = None
-    if polled.error is not None or polled.page is None:
-        return _failed_state(source, state, polled, now)
-    return _answered_state(source, state, polled.page, polled, changes, now)
-
-
-def _failed_state(source: Source, state: SourceState | None, polled: Polled, now: datetime) -> SourceState:
-    error = polled.error
-    points = (state.failure_points if state else 0.0) + (
-        error.weight if isinstance(error, FetchError) else _PARSE_WEIGHT
-    )
-    interval_s = state.interval_s if state else _first_interval(source)
-    retry_after_s = error.retry_after_s if isinstance(error, FetchError) else None
-    return SourceState(
-        **_identity(source),
-        etag=state.etag if state else None,
-        last_modified=state.last_modified if state else None,
-        document_hash=state.document_hash if state else None,
-        last_polled_at=now,
-        last_new_at=state.last_new_at if state else None,
-        next_poll_at=next_try_at(interval_s, points, polled.outcome, now, retry_after_s=retry_after_s),
-        interval_s=interval_s,
-        failure_points=points,
-        last_outcome=polled.outcome,
-        last_reason=polled.reason,
-    )
-
-
-def _answered_state(
-    source: Source, state: SourceState | None, page: Page, polled: Polled, changes: EntryChanges, now: datetime
-) -> SourceState:
-    known_count = len(changes.rows) - changes.new_count
-    last_new_at = state.last_new_at if state else None
-    quiet_s = (now - last_new_at).total_seconds() if last_new_at else None
-    interval_s = (
-        next_interval(state.interval_s, known_count, changes.new_count, quiet_s, source.every_minutes)
-        if state is not None
-        else _first_interval(source)
-    )
-    is_fixed = source.every_minutes is not None
-    is_whole = not changes.left_count and (polled.listing is None or polled.listing.is_whole)
-    return SourceState(
-        **_identity(source),
-        etag=page.validators.etag if is_whole else None,
-        last_modified=page.validators.last_modified if is_whole else None,
-        document_hash=_stored_hash(state, page) if is_whole else None,
-        last_polled_at=now,
-        last_new_at=now if changes.new_count else last_new_at,
-        next_poll_at=next_poll_at(
-            MIN_INTERVAL_S if changes.left_count else interval_s if state is not None else spread(source, interval_s),
-            now,
-            max_age_s=None if is_fixed or changes.left_count else page.max_age_s,
-            ttl_s=None if is_fixed or changes.left_count or polled.listing is None else polled.listing.ttl_s,
-        ),
-        interval_s=interval_s,
-        failure_points=0.0,
-        last_outcome=polled.outcome,
-        last_reason=None,
-    )
-
-
-def _stored_hash(state: SourceState | None, page: Page) -> str | None:
-    return state.document_hash if page.is_unchanged and state else document_hash(page)
-
-
-def _first_interval(source: Source) -> float:
-    return FIRST_INTERVAL_S if source.every_minutes is None else clamped(source.every_minutes * 60.0)
-
-
-def _identity(source: Source) -> dict[str, Any]:
-    return {"source_id": source.source_id, "desk": source.desk, "agency": source.agency, "url": source.url}
-
-
-def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
-    """Return the poll as a row."""
-    page, source = polled.page, polled.source
-    return Poll(
-        source_id=source.source_id,
-        desk=source.desk,
-        agency=source.agency,
-        polled_at=now,
-        outcome=polled.outcome,
-        reason=polled.reason,
-        status=page.status if page else polled.error.status if isinstance(polled.error, FetchError) else None,
-        entry_count=len(polled.listing.entries) if polled.listing else 0,
-        new_count=changes.new_count,
-        updated_count=changes.updated_count,
-        body_bytes=len(page.body) if page else 0,
-        elapsed_ms=page.elapsed_ms if page else 0,
-    )
-
-
-def stored_together(polls: Iterable[Polled]) -> Iterator[list[Polled]]:
-    """Yield the polls in groups that are stored in one transaction: one with a listing alone, as soon as it is there.
-
-    Those without one are put together. A run that is killed loses them, and they are asked again.
-    """
-    quiet: list[Polled] = []
-    for polled in polls:
-        if polled.listing is not None:
-            yield [polled]
-            continue
-        quiet.append(polled)
-        if len(quiet) == QUIET_TOGETHER:
-            yield quiet
-            quiet = []
-    if quiet:
-        yield quiet
-
-
-def store_polls(rows: Rows, group: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
-    """Store the entries, states and rows of these polls in the transaction that `rows` is; return the rows."""
-    stored = rows.read(SourceState, source_id={polled.source.source_id for polled in group})
-    states = {state.source_id: state for state in stored}
-    next_states, polls = [], []
-    for polled in group:
-        source = polled.source
-        changes = entry_changes(source, polled.listing, _known(rows, polled), now, trace_id)
-        if changes.rows:
-            rows.upsert(changes.rows)
-        if not polled.is_of_past:
-            next_states.append(next_state(source, states.get(source.source_id), polled, changes, now))
-        polls.append(poll_row(polled, changes, now))
-    rows.upsert(next_states)
-    rows.append(polls)
-    return polls
-
-
-def _known(rows: Rows, polled: Polled) -> list[FeedEntry]:
-    """Read what the listed entries may already be: rows of this source by id, rows of the agency by address."""
-    if polled.listing is None:
-        return []
-    source, keyed = polled.source, keyed_entries(polled.listing)
-    hashes = {url_hash(entry.url) for entry in keyed.values()}
-    own = rows.read(FeedEntry, source_id=[source.source_id], entry_id=list(keyed))
-    shared = rows.read(FeedEntry, desk=[source.desk], agency=[source.agency], url_hash=hashes)
-    return [*own, *shared]

@@ -5,7 +5,7 @@ stage can be repeated at any time: what is already as it should be is not writte
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from news_assets.pipeline.derived import store_derived, versions_of
 from news_assets.pipeline.embed import check_model, embed_articles
@@ -15,8 +15,9 @@ from news_assets.pipeline.failures import drop_failures, note_outcomes
 from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
 from news_assets.pipeline.index import build_documents, index_documents
 from news_assets.pipeline.paging import Known
-from news_assets.pipeline.poll import AdapterOf, list_days, poll_sources, store_polls, stored_together
-from news_assets.pipeline.schedule import due_sources
+from news_assets.pipeline.poll import AdapterOf, list_days, poll_sources
+from news_assets.pipeline.poll_rows import passed_over, store_polls, stored_together
+from news_assets.pipeline.schedule import asked_lately, due_sources
 from news_assets.ports import Embedder, Enricher, Fetcher, Lake, Rows, SearchIndex
 from news_assets.records import (
     AgencyDays,
@@ -46,21 +47,37 @@ def poll_agencies(
     *,
     only_due: bool = False,
     past: tuple[date, date] | None = None,
+    cooldown: timedelta = timedelta(0),
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is stored.
 
-    `past`, a first and a last day, asks the sources that can list their past for those days, and no others.
+    `past`, a first and a last day, asks the sources that can list their past for those days, and no others. Otherwise
+    `only_due` asks those that are due; without it, those that were asked less than `cooldown` ago are passed over,
+    which is a poll that is `skipped` and leaves nothing in the lake.
     """
     sources = [source for source in desk.sources if source.agency in agencies]
     if past is not None:
         polls = list_days(sources, *past, adapter_of, fetcher)
     else:
         states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
-        if only_due:
-            sources = due_sources(sources, states.values(), now)
+        sources, passed = _to_ask(sources, states.values(), now, only_due, cooldown)
+        yield from passed
         polls = poll_sources(sources, states, adapter_of, fetcher, _known_addresses(lake), desk.first_day)
     for group in stored_together(polls):
         yield from lake.transact(lambda rows: store_polls(rows, group, now, trace_id))  # noqa: B023 - run at once
+
+
+def _to_ask(
+    sources: Sequence[Source], states: Collection[SourceState], now: datetime, only_due: bool, cooldown: timedelta
+) -> tuple[list[Source], list[Poll]]:
+    """Return the sources to ask, and the rows of those that are passed over."""
+    if only_due:
+        return due_sources(sources, states, now), []
+    lately = asked_lately(sources, states, now, cooldown)
+    asked = [source for source in sources if source.source_id not in lately]
+    return asked, [
+        passed_over(source, lately[source.source_id], cooldown, now) for source in sources if source.source_id in lately
+    ]
 
 
 def _known_addresses(lake: Lake) -> Known:

@@ -1,20 +1,17 @@
 """`agencies` over a small lake, called as the command line calls it."""
 
 import json
-import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from news_assets.cli import main
 from news_assets.records import FeedEntry, Poll, SourceState
 from news_assets.store.lake import Lake
+from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import sparse
-
-Run = Callable[..., tuple[int, str, str]]
 
 DESK = """\
 desk: mine
@@ -45,19 +42,10 @@ NOW = datetime.now(UTC).replace(microsecond=0)  # the command reads the clock
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     (tmp_path / "mine.yaml").write_text(DESK)
-    monkeypatch.setenv("NEWS_HOME", str(tmp_path))
     monkeypatch.setenv("NEWS_DESKS", str(tmp_path / "mine.yaml"))
-
-    def called(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["news-assets", "agencies", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return called
+    return partial(call, "agencies")
 
 
 def rows_of(out: str) -> list[dict[str, Any]]:
@@ -101,7 +89,7 @@ def fill(home: Path, source_id: str) -> None:
         lake.transact(lambda rows: (rows.upsert([state]), rows.upsert(entries), rows.append(polls)))
 
 
-def test_every_source_is_listed_before_anything_was_polled(run: Run) -> None:
+def test_every_source_is_listed_before_anything_was_polled(run: Call) -> None:
     code, out, err = run("--json")
     assert (code, err) == (0, "")
     bee, _, owl = rows_of(out)
@@ -128,7 +116,7 @@ def test_every_source_is_listed_before_anything_was_polled(run: Run) -> None:
     assert (owl["is_active"], owl["reason"]) == (False, "the site was closed")
 
 
-def test_a_source_is_shown_with_its_polls_its_rhythm_and_its_silence(run: Run, tmp_path: Path) -> None:
+def test_a_source_is_shown_with_its_polls_its_rhythm_and_its_silence(run: Call, tmp_path: Path) -> None:
     bee, more, _ = rows_of(run("--json")[1])
     fill(tmp_path, bee["source_id"])
     found, _, _ = rows_of(run("--desk", "mine", "--json")[1])
@@ -143,7 +131,7 @@ def test_a_source_is_shown_with_its_polls_its_rhythm_and_its_silence(run: Run, t
     assert more["interval_s"] == 900.0, "as the desk file says"
 
 
-def test_people_get_a_line_for_each_source_and_a_row_of_signs_for_its_polls(run: Run, tmp_path: Path) -> None:
+def test_people_get_a_line_for_each_source_and_a_row_of_signs_for_its_polls(run: Call, tmp_path: Path) -> None:
     fill(tmp_path, rows_of(run("--json")[1])[0]["source_id"])
     code, out, err = run()
     lines = out.splitlines()
@@ -161,5 +149,5 @@ def test_people_get_a_line_for_each_source_and_a_row_of_signs_for_its_polls(run:
     ]
 
 
-def test_an_unknown_desk_is_met_with_those_that_exist(run: Run) -> None:
+def test_an_unknown_desk_is_met_with_those_that_exist(run: Call) -> None:
     assert run("--desk", "other") == (1, "", "news-assets: no desk `other`; there are: mine\n")

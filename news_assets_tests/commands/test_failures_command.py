@@ -1,27 +1,23 @@
 """`failures list`, `show` and `retry` over a small lake, called as the command line calls them."""
 
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
-from news_assets.cli import main
-from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.records import EnrichedArticle, Failure, RawArticle
 from news_assets.store.behind import articles_behind, entries_pending
 from news_assets.store.lake import Lake
-from news_assets_tests.small_desk import DESK, NOW, TODAY, Newsroom, entry
-
-Run = Callable[..., tuple[int, str, str]]
+from news_assets_tests.commands.conftest import Call
+from news_assets_tests.small_desk import DESK, NOW
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     desk = {
         "desk": "d",
         "timezone": "UTC",
@@ -32,32 +28,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         },
     }
     (tmp_path / "d.yaml").write_text(yaml.safe_dump(desk))
-    for name, value in {"NEWS_HOME": tmp_path, "NEWS_DESKS": tmp_path / "d.yaml", "COLUMNS": 80}.items():
-        monkeypatch.setenv(name, str(value))
-
-    def called(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["news-assets", "failures", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return called
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A lake where `a-1` is fine, `a-2` is not enriched, `b-3` cannot be fetched."""
-    with (
-        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
-        SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
-    ):
-        room = Newsroom(lake, index)
-        room.enricher.refused.add("line2")
-        room.pages.missing.add("https://example.org/3")
-        room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=1)))
-        room.run()
-    return tmp_path
+    monkeypatch.setenv("NEWS_DESKS", str(tmp_path / "d.yaml"))
+    monkeypatch.setenv("COLUMNS", "80")
+    return partial(call, "failures")
 
 
 def stored(home: Path) -> dict[str, Failure]:
@@ -76,7 +49,7 @@ def give_up(home: Path, article_id: str) -> None:
         lake.transact(lambda rows: rows.upsert(articles))
 
 
-def test_list_shows_what_failed_within_eighty_columns(home: Path, run: Run) -> None:
+def test_list_shows_what_failed_within_eighty_columns(home: Path, run: Call) -> None:
     give_up(home, "b-3")
     code, out, err = run("list")
     assert (code, err) == (0, "")
@@ -95,14 +68,14 @@ def test_list_shows_what_failed_within_eighty_columns(home: Path, run: Run) -> N
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_list_keeps_to_its_filters_and_says_how_many_more_there_are(home: Path, run: Run) -> None:
+def test_list_keeps_to_its_filters_and_says_how_many_more_there_are(home: Path, run: Call) -> None:
     assert "b-3" not in run("list", "--stage", "enriched_articles")[1]
     assert "a-2" not in run("list", "--agency", "b", "--desk", "d")[1]
     assert run("list", "--stage", "search_index")[1] == "nothing has failed\n"
     assert "1 more; " in run("list", "--limit", "1")[1]
 
 
-def test_list_as_json_has_every_column(home: Path, run: Run) -> None:
+def test_list_as_json_has_every_column(home: Path, run: Call) -> None:
     lines = [json.loads(line) for line in run("list", "--json")[1].splitlines()]
     assert {(line["article_id"], line["stage"], line["attempts"]) for line in lines} == {
         ("a-2", "enriched_articles", 1),
@@ -111,7 +84,7 @@ def test_list_as_json_has_every_column(home: Path, run: Run) -> None:
     assert set(lines[0]) == set(Failure.__dataclass_fields__)
 
 
-def test_show_says_everything_about_an_article(home: Path, run: Run) -> None:
+def test_show_says_everything_about_an_article(home: Path, run: Call) -> None:
     out = run("show", "b-3")[1]
     for said in (
         "failure of raw_articles",
@@ -137,7 +110,7 @@ def test_show_says_everything_about_an_article(home: Path, run: Run) -> None:
     ],
 )
 def test_an_unknown_name_is_met_with_those_that_exist_and_nothing_is_changed(
-    home: Path, run: Run, arguments: tuple[str, ...], complaint: str
+    home: Path, run: Call, arguments: tuple[str, ...], complaint: str
 ) -> None:
     before = stored(home)
     code, out, err = run(*arguments)
@@ -146,12 +119,12 @@ def test_an_unknown_name_is_met_with_those_that_exist_and_nothing_is_changed(
     assert stored(home) == before
 
 
-def test_bad_usage_is_one_line_and_exit_2(home: Path, run: Run) -> None:
+def test_bad_usage_is_one_line_and_exit_2(home: Path, run: Call) -> None:
     code, _, err = run("list", "--limit", "0")
     assert (code, len(err.splitlines())) == (2, 1)
 
 
-def test_what_was_given_up_is_due_again_and_has_all_its_tries(home: Path, run: Run) -> None:
+def test_what_was_given_up_is_due_again_and_has_all_its_tries(home: Path, run: Call) -> None:
     for article_id in ("a-2", "b-3"):
         give_up(home, article_id)
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
@@ -170,7 +143,7 @@ def test_what_was_given_up_is_due_again_and_has_all_its_tries(home: Path, run: R
     assert "due now" in run("list")[1]
 
 
-def test_retry_with_now_runs_that_stage_alone_and_clears_what_succeeds(home: Path, run: Run) -> None:
+def test_retry_with_now_runs_that_stage_alone_and_clears_what_succeeds(home: Path, run: Call) -> None:
     code, out, err = run("retry", "a-2", "--now")
     assert (code, out, err) == (0, "enriched_articles: 1 of 1 succeeded\n", "")
     assert list(stored(home)) == ["b-3"]
@@ -178,7 +151,7 @@ def test_retry_with_now_runs_that_stage_alone_and_clears_what_succeeds(home: Pat
         assert lake.read(EnrichedArticle, article_id=["a-2"])[0].outcome == "ok"
 
 
-def test_retry_with_now_says_what_still_fails_and_why(home: Path, run: Run) -> None:
+def test_retry_with_now_says_what_still_fails_and_why(home: Path, run: Call) -> None:
     code, out, _ = run("retry", "--stage", "raw_articles", "--now")
     first, second = out.splitlines()
     assert (code, first) == (0, "raw_articles: 0 of 1 succeeded")
@@ -188,5 +161,5 @@ def test_retry_with_now_says_what_still_fails_and_why(home: Path, run: Run) -> N
     assert failure.first_failed_at == NOW < failure.last_failed_at
 
 
-def test_retry_with_nothing_to_retry_says_so(tmp_path: Path, run: Run) -> None:
+def test_retry_with_nothing_to_retry_says_so(tmp_path: Path, run: Call) -> None:
     assert run("retry") == (0, "nothing has failed\n", "")

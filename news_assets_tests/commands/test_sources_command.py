@@ -1,13 +1,12 @@
 """`import` and `export --opml`, called as the command line calls them."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from news_assets.cli import main
 from news_assets.desks.loader import load_desks
+from news_assets_tests.commands.conftest import Call
 
 Run = Callable[..., tuple[int, str, list[str]]]
 
@@ -31,20 +30,15 @@ nonsense
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     (tmp_path / "mine.yaml").write_text(DESK)
     (tmp_path / "list.txt").write_text(LIST)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NEWS_HOME", "home")
     monkeypatch.setenv("NEWS_DESKS", "mine.yaml")
 
-    def called(*arguments: str) -> tuple[int, str, list[str]]:
-        monkeypatch.setattr(sys, "argv", ["news-assets", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        sys.stdout.flush()
-        said = capfd.readouterr()
-        return int(left.value.code or 0), said.out, said.err.splitlines()
+    def called(*words: str) -> tuple[int, str, list[str]]:
+        code, out, err = call(*words)
+        return code, out, err.splitlines()
 
     return called
 

@@ -95,3 +95,15 @@ def test_names_without_a_latin_letter_get_their_key_from_the_host() -> None:
         Offer(line=2, url="https://x.org", name="!"),
     ]
     assert list(choose(offers, None, (), KINDS).agencies) == ["nhk-example", "x-org"]
+
+
+def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
+    offers = [
+        Offer(line=1, url="https://example.org/a", name="Council", pace="civic"),
+        Offer(line=2, url="https://example.org/b", name="Council", pace="weekly"),
+    ]
+    assert choose(offers, None, (), KINDS) == Additions(
+        {"council": {"name": "Council", "sources": [feed("https://example.org/a", pace="civic")]}},
+        {},
+        (Refusal(2, "pace: `weekly` is no pace; write adaptive or civic"),),
+    )

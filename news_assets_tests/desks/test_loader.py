@@ -181,6 +181,33 @@ def test_two_desks_of_one_name_are_a_mistake(tmp_path: Path) -> None:
         load_desks([path, path], KINDS)
 
 
+def test_a_pace_is_said_by_source_agency_or_desk_and_is_adaptive_otherwise(tmp_path: Path) -> None:
+    def paces(text: str) -> list[str]:
+        (desk,) = load_desks([written(tmp_path, text)], KINDS)
+        return [source.pace for agency in desk.agencies for source in agency.sources]
+
+    civic_desk = GOOD.replace("language: pt\nfirst", "language: pt\npace: civic\nfirst")
+    civic_agency = GOOD.replace("    name: Obs", "    pace: civic\n    name: Obs")
+    assert [paces(GOOD), paces(civic_agency), paces(civic_desk)] == [
+        ["adaptive", "adaptive"],
+        ["adaptive", "civic"],
+        ["civic", "civic"],
+    ]
+    assert paces(civic_desk.replace("every_minutes: 15", "pace: adaptive")) == ["civic", "adaptive"]
+
+
+@pytest.mark.parametrize(
+    ("pace", "hint"),
+    [("civil", "did you mean `civic`?"), ("12", "write adaptive or civic"), ("[civic]", "did you mean")],
+)
+def test_an_unknown_pace_is_met_with_those_that_exist(tmp_path: Path, pace: str, hint: str) -> None:
+    text = GOOD.replace("        every_minutes: 15", f"        pace: {pace}")
+    (mistake,) = mistakes(tmp_path, text)
+    assert mistake.startswith(
+        f"desk.yaml:12: agencies.on.sources.0.pace: `{pace}` is no pace; {hint}".replace("[civic]", "['civic']")
+    )
+
+
 def test_an_agency_may_say_what_it_is_and_whose(tmp_path: Path) -> None:
     text = GOOD.replace("first_day: 2026-01-01\n", "first_day: 2026-01-01\noutside: {mcti: Ministério da Ciência}\n")
     text = text.replace("    name: Obs", "    type: Unidade de Pesquisa\n    parent: mcti\n    name: Obs")

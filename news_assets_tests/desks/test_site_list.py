@@ -38,6 +38,11 @@ def test_a_table_is_read_by_the_names_of_its_columns() -> None:
     )
 
 
+def test_a_table_may_say_how_often_a_source_is_asked() -> None:
+    (offer,) = parse_source_file(b"url,pace\nhttps://example.org/council,civic\n").offers
+    assert offer == Offer(line=2, url="https://example.org/council", pace="civic")
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_any_usual_delimiter_is_seen_from_the_header(delimiter: str) -> None:
     text = "name,feed_url\nGazeta,https://example.org/a?b=1\n".replace(",", delimiter)

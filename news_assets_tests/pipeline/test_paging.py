@@ -212,6 +212,20 @@ def test_an_entry_that_moved_to_the_next_page_meanwhile_is_listed_once() -> None
     assert [entry.entry_id for entry in result.listing.entries].count("moving") == 1
 
 
+def test_a_sources_own_address_is_a_page_like_others_and_the_one_asked_first_is_not_asked_twice() -> None:
+    def parse_index(page: Page, source: Source) -> Listing:
+        if page.url == source.url:
+            return replace(parse(page, source), next_urls=())
+        return Listing(entries=(), next_urls=(page.url, source.url))
+
+    site, index = Site(), "https://s.example.org/index"
+    adapter = Adapter(parse=parse_index, first_url=lambda source: index)
+    (result,) = poll_sources([source()], {"s": STATE}, lambda source: adapter, site)
+    assert site.asked == [index, source().url]
+    assert result.listing is not None
+    assert len(result.listing.entries) == PER_PAGE
+
+
 # --- the past --------------------------------------------------------------------------------------------------------
 
 

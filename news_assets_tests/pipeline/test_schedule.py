@@ -1,4 +1,6 @@
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -18,15 +20,21 @@ from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
     MAX_PAUSE_S,
     MIN_INTERVAL_S,
+    STARTS,
+    asked_lately,
+    civic_interval,
+    first_interval,
     next_interval,
     next_poll_at,
     next_try_at,
     outcome_of,
     retry_at,
 )
-from news_assets.records import Outcome
+from news_assets.records import Outcome, Source
+from news_assets_tests.pipeline.asked import NOW, SOURCE, STATE
 
-NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
+CIVIC = replace(SOURCE, pace="civic")
+DAYS = timedelta(days=1)
 URL = "https://example.org/"
 HOUR, DAY = 3600, 86_400
 
@@ -52,16 +60,27 @@ def test_a_source_that_brings_news_is_asked_as_often_as_it_does() -> None:
     assert next_interval(6 * HOUR, 50, 0, quiet_s=2 * HOUR) == 7.5 * HOUR
 
 
-@pytest.mark.parametrize(("every_minutes", "expected_s"), [(15, 900), (1, 300), (100_000, DAY)])
-def test_every_minutes_fixes_the_interval(every_minutes: int, expected_s: float) -> None:
-    assert next_interval(7200, 0, 10, None, every_minutes) == expected_s
+@pytest.mark.parametrize(
+    ("recent_count", "expected_s"), [(0, 7 * DAY), (3, 7 * DAY), (4, DAY), (7, DAY), (8, DAY / 2), (900, DAY / 2)]
+)
+def test_a_civic_source_is_asked_twice_a_day_daily_or_weekly_by_its_entries_of_four_weeks(
+    recent_count: int, expected_s: float
+) -> None:
+    assert civic_interval(recent_count) == expected_s
+
+
+def test_a_source_is_first_asked_at_the_interval_of_its_pace_unless_one_is_stated() -> None:
+    assert [first_interval(one) for one in (SOURCE, CIVIC, replace(CIVIC, every_minutes=15))] == [1800, DAY / 2, 900]
+    assert [first_interval(replace(SOURCE, every_minutes=stated)) for stated in (1, 100_000)] == [300, DAY]
 
 
 def test_server_and_feed_can_ask_for_a_longer_pause_but_not_beyond_a_day() -> None:
-    assert next_poll_at(600, NOW) == NOW + timedelta(seconds=600)
-    assert next_poll_at(600, NOW, max_age_s=900, ttl_s=1200) == NOW + timedelta(seconds=1200)
-    assert next_poll_at(600, NOW, max_age_s=0, ttl_s=None) == NOW + timedelta(seconds=600)
-    assert next_poll_at(600, NOW, max_age_s=31_536_000) == NOW + timedelta(days=1)
+    assert next_poll_at(SOURCE, 600, NOW) == NOW + timedelta(seconds=600)
+    assert next_poll_at(SOURCE, 600, NOW, max_age_s=900, ttl_s=1200) == NOW + timedelta(seconds=1200)
+    assert next_poll_at(SOURCE, 600, NOW, max_age_s=0, ttl_s=None) == NOW + timedelta(seconds=600)
+    assert next_poll_at(SOURCE, 600, NOW, max_age_s=31_536_000) == NOW + timedelta(days=1)
+    assert next_poll_at(CIVIC, DAY / 2, NOW, ttl_s=31_536_000) == NOW + timedelta(days=1)
+    assert next_poll_at(CIVIC, 7 * DAY, NOW, ttl_s=31_536_000) > NOW + timedelta(days=6)
 
 
 @given(_seconds, _counts, _counts, st.none() | _seconds, st.none() | st.integers(1, 10**6), st.none() | _seconds)
@@ -73,15 +92,85 @@ def test_a_source_that_answers_is_asked_within_five_minutes_and_a_day(
     every_minutes: int | None,
     asked_s: float | None,
 ) -> None:
-    next_s = next_interval(interval_s, known_count, new_count, quiet_s, every_minutes)
+    source = replace(SOURCE, every_minutes=every_minutes)
+    next_s = first_interval(source) if every_minutes else next_interval(interval_s, known_count, new_count, quiet_s)
     assert MIN_INTERVAL_S <= next_s <= MAX_INTERVAL_S
-    due_s = (next_poll_at(next_s, NOW, max_age_s=asked_s, ttl_s=asked_s) - NOW).total_seconds()
-    assert next_s <= due_s <= MAX_INTERVAL_S
+    due_s = (next_poll_at(source, next_s, NOW, max_age_s=asked_s, ttl_s=asked_s) - NOW).total_seconds()
+    assert (MIN_INTERVAL_S if every_minutes else next_s) <= due_s <= MAX_INTERVAL_S
 
 
 @given(_seconds, _counts, st.none() | _seconds)
 def test_without_news_the_interval_never_gets_shorter(interval_s: float, known_count: int, quiet_s: float) -> None:
     assert next_interval(interval_s, known_count, 0, quiet_s) >= min(interval_s, MAX_INTERVAL_S)
+
+
+# --- beats -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.text(), st.sampled_from([10, 15, 60, 1440]), st.floats(0, 240), st.floats(-4.9 * 60, 240))
+def test_a_stated_interval_is_kept_to_the_second_though_its_polls_are_a_little_late_or_early(
+    source_id: str, every_minutes: int, late_s: float, next_late_s: float
+) -> None:
+    source, interval = replace(SOURCE, source_id=source_id, every_minutes=every_minutes), every_minutes * 60.0
+    beat = next_poll_at(source, interval, NOW)
+    later = next_poll_at(source, interval, beat + timedelta(seconds=late_s))
+    asked_at = later + timedelta(seconds=next_late_s)
+    assert later == beat + timedelta(seconds=interval)
+    assert next_poll_at(source, interval, asked_at) == min(later + timedelta(seconds=interval), asked_at + DAYS)
+
+
+@given(st.text(), st.lists(st.sampled_from([DAY / 2, DAY, 7 * DAY]), min_size=2, max_size=5))
+def test_a_civic_source_is_asked_after_its_interval_also_where_that_changes(
+    source_id: str, intervals: list[float]
+) -> None:
+    source = replace(CIVIC, source_id=source_id)
+    at = next_poll_at(source, DAY / 2, NOW)
+    assert timedelta(minutes=5) <= at - NOW <= timedelta(hours=12, minutes=5)
+    for interval_s in intervals:
+        late = at + timedelta(seconds=61)
+        assert next_poll_at(source, interval_s, late) == at + timedelta(seconds=interval_s)
+        at = next_poll_at(source, interval_s, late)
+
+
+def _polls_a_minute(sources: Sequence[Source], minutes: int) -> list[list[int]]:
+    """Return how many of the sources are asked in each minute after the fifth, in rounds of so many minutes.
+
+    At first they are asked together; then, as the sensor does, once a minute and a bit, all that are due at one time.
+    """
+    due = {source: next_poll_at(source, first_interval(source), NOW, is_first=True) for source in sources}
+    counts = []
+    for minute in range(3 * minutes + 5):
+        now = NOW + timedelta(seconds=62 * (minute + 1))
+        asked = [source for source in sources if due[source] <= now]
+        due |= {source: next_poll_at(source, first_interval(source), now) for source in asked}
+        counts.append(len(asked))
+    return [counts[start : start + minutes] for start in range(5, len(counts), minutes)]
+
+
+@pytest.mark.parametrize("every_minutes", [10, 15, 30, 60])
+def test_of_160_sources_asked_together_no_minute_gets_more_than_twice_the_share_of_a_start(every_minutes: int) -> None:
+    sources = [replace(SOURCE, source_id=f"govbr/a{n}/feed", every_minutes=every_minutes) for n in range(160)]
+    for counts in _polls_a_minute(sources, every_minutes):
+        assert sum(counts) >= 140
+        assert max(counts) <= 2 * 160 / STARTS
+
+
+def test_160_new_sources_of_an_unknown_rhythm_share_the_second_half_of_their_first_half_hour() -> None:
+    sources = [replace(SOURCE, source_id=f"govbr/a{n}/feed") for n in range(160)]
+    (counts, *_) = _polls_a_minute(sources, 30)
+    assert (sum(counts[:9]), sum(counts), max(counts) <= 20) == (0, 160, True)
+
+
+# --- polls by hand ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ago_s", "is_lately"), [(0, True), (59, True), (60, False), (-5, False)])
+def test_a_source_was_asked_lately_within_the_cooldown(ago_s: int, is_lately: bool) -> None:
+    state = replace(STATE, last_polled_at=NOW - timedelta(seconds=ago_s))
+    lately = {SOURCE.source_id: state.last_polled_at} if is_lately else {}
+    assert asked_lately([SOURCE], [state], NOW, timedelta(minutes=1)) == lately
+    assert asked_lately([SOURCE], [state], NOW, timedelta(0)) == {}
+    assert asked_lately([SOURCE], [replace(state, url=URL)], NOW, timedelta(minutes=1)) == {}
 
 
 # --- failing sources -------------------------------------------------------------------------------------------------

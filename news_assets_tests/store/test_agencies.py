@@ -49,3 +49,11 @@ def test_without_a_desk_the_sources_of_all_desks_are_there(lake: Lake) -> None:
     store(lake, state("govbr/mec/1"), state("g1/mec/1", "g1"))
     assert source_records(lake, NOW)["source_id"].to_list() == ["g1/mec/1", "govbr/mec/1"]
     assert source_records(lake, NOW, "nowhere").is_empty()
+
+
+def test_of_some_agencies_only_their_sources_and_polls_are_there(lake: Lake) -> None:
+    store(lake, state("govbr/mec/1", agency="mec"), state("govbr/anp/1", agency="anp"), state("g1/mec/1", "g1"))
+    store(lake, poll(HOUR, "ok", 9, 3, agency="mec"), poll(HOUR, "ok", 9, 9, agency="anp", source_id="govbr/anp/1"))
+    (found,) = source_records(lake, NOW, "govbr", ["mec"]).iter_rows(named=True)
+    assert (found["source_id"], len(found["polls"]), found["new_ratio"]) == ("govbr/mec/1", 1, 1 / 3)
+    assert source_records(lake, NOW, "govbr", []).is_empty()
