@@ -1,7 +1,13 @@
-"""How much of real, synthetic and hostile feeds is read: shares of documents read exactly, with pinned floors.
+"""How much of real, synthetic and hostile feeds is read: shares of items and of documents, with pinned floors on items.
 
 Run: `python -m news_assets_tests.quality.feeds [-v]`. Reads ../shared/corpus; exits 1 below a floor, 0 where the corpus
-is missing. Titles are compared as one line of text, links only where the reference's is an absolute http(s) address.
+is missing. Titles are compared as one line of text, links only where the reference's is an absolute http(s) address,
+times only where the reference has one. `real` is what two other parsers agree on; `advisory` is what they do not.
+
+Where the reference is known to be wrong. Settled here: FeedBurner's counting redirect for a link (we give the original,
+so such links are left out), and a time in the year 1, which is what software writes for "none". Counted as our
+mistakes: `2020/1/10` read as the 1st of November, a time whose PM is lost, JSON that is read as no feed, and a link
+whose `uri` attribute is an address of another protocol, which feedparser takes for the link.
 """
 
 import json
@@ -9,12 +15,14 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from news_assets.errors import NewsAssetsError
-from news_assets.records import Listing, Page, Source
+from news_assets.errors import SourceError
+from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources import feed
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
@@ -22,20 +30,22 @@ from news_assets.text.html import plain_text
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 FLOORS = {
     "real count": 1.0,
-    "real titles": 0.995,
-    "real links": 0.99,
-    "real times": 0.96,
+    "real titles": 0.999,
+    "real links": 0.999,
+    "real times": 0.99,
     "brazil count": 1.0,
     "brazil titles": 1.0,
     "brazil links": 1.0,
     "brazil times": 1.0,
     "brazil refused": 1.0,
-    "feedparser count": 0.995,
-    "feedparser titles": 0.99,
-    "feedparser links": 0.995,
+    "gofeed count": 0.99,
     "gofeed titles": 0.99,
-    "gofeed links": 0.99,
+    "gofeed links": 0.9,  # 10 of 11
     "gofeed times": 0.99,
+    "feedparser nothing raises": 1.0,
+    "feedparser count": 1.0,
+    "feedparser titles": 0.995,
+    "feedparser links": 0.999,
     "hostile outcome": 1.0,
     "hostile time": 1.0,
 }
@@ -44,31 +54,57 @@ SOURCE = Source(
     language="pt",
 )  # fmt: skip
 
-scores: dict[str, list[bool]] = defaultdict(list)
+
+@dataclass
+class Score:
+    """How much of one thing was right."""
+
+    right: int = 0
+    items: int = 0
+    documents: list[bool] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        return self.right / max(1, self.items)
+
+
+scores: dict[str, Score] = defaultdict(Score)
 
 
 def main() -> int:
     if not CORPUS.is_dir():
         print(f"no corpus at {CORPUS}: nothing measured")
         return 0
-    for measure in (real, brazil, feedparser_cases, gofeed_cases, hostile):
+    for measure in (real, brazil, gofeed_cases, feedparser_cases, feedparser_files, hostile):
         measure()
     below = []
-    for name, floor in FLOORS.items():
-        share = sum(scores[name]) / max(1, len(scores[name]))
-        below += [name] if share < floor else []
-        print(f"{name:20} {sum(scores[name]):5} of {len(scores[name]):5}  {share:6.1%}  floor {floor:.1%}")
+    print(f"{'':26}{'items':>15}{'share':>9}{'floor':>9}   {'documents without a miss':>24}")
+    for name, score in scores.items():
+        floor = FLOORS.get(name)
+        below += [name] if floor is not None and score.share < floor else []
+        print(
+            f"{name:26}{score.right:6} of {score.items:5}{score.share:9.2%}"
+            f"{'' if floor is None else format(floor, '.1%'):>9}"
+            f"{sum(score.documents):18} of {len(score.documents):5}"
+        )
     print("below the floor: " + ", ".join(below) if below else "all at or above their floors")
-    return 1 if below else 0
+    return 1 if below or FLOORS.keys() - scores.keys() else 0
 
 
-def score(name: str, document: str, is_right: bool, detail: object = "") -> None:
-    scores[name].append(is_right)
-    if not is_right and "-v" in sys.argv:
-        print(f"  {name}: {document}: {detail}")
+def note(name: str, document: str, right: int, items: int, detail: object = "") -> None:
+    score = scores[name]
+    score.right, score.items = score.right + right, score.items + items
+    score.documents.append(right == items)
+    if right < items and "-v" in sys.argv:
+        print(f"  {name}: {document}: {items - right} of {items}: {detail}")
+
+
+def note_one(name: str, document: str, is_right: bool, detail: object = "") -> None:
+    note(name, document, int(is_right), 1, detail)
 
 
 def read(path: Path, content_type: str = "") -> Listing | str:
+    """Return the listing, or why it is refused; any other error ends the script."""
     page = Page(
         url=SOURCE.url,
         final_url="https://example.com/",
@@ -79,7 +115,7 @@ def read(path: Path, content_type: str = "") -> Listing | str:
     )
     try:
         return feed.read(page, SOURCE)
-    except NewsAssetsError as error:
+    except SourceError as error:
         return str(error)
 
 
@@ -88,30 +124,37 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def is_web(link: object) -> bool:
-    return isinstance(link, str) and link.startswith(("http://", "https://")) and "feedproxy.google" not in link
+def is_comparable(link: object) -> bool:
+    is_web = isinstance(link, str) and link.strip().startswith(("http://", "https://"))
+    return is_web and "/~r/" not in str(link)  # FeedBurner's redirect
+
+
+def time_of(published: str) -> datetime | None:
+    return None if published.startswith(("1-", "0001-")) else parse_date(published, "UTC")
 
 
 def compare(name: str, document: str, listing: Listing | str, expected: list[dict[str, Any]], count: int) -> None:
-    if isinstance(listing, str):
-        for what in ("count", "titles", "links", "times"):
-            score(f"{name} {what}", document, False, listing)
-        return
-    score(f"{name} count", document, len(listing.entries) == count, f"{len(listing.entries)}, not {count}")
-    pairs = list(zip(listing.entries, expected, strict=False))
-    titles = [(e.title or "", plain_text(x.get("title") or "")) for e, x in pairs]
-    links = [(e.url, x["link"].strip()) for e, x in pairs if is_web(x.get("link"))]
-    times = [(e.published_at, parse_date(x["published"], "UTC")) for e, x in pairs if x.get("published")]
+    """Note each expected item's title, link and time; an item that is not there is a miss in each."""
+    entries: tuple[ListedEntry | None, ...] = () if isinstance(listing, str) else listing.entries
+    missed = abs(len(entries) - count)
+    detail = listing if isinstance(listing, str) else f"{len(entries)}, not {count}"
+    right = max(0, count - missed) if count else int(not entries)
+    note(f"{name} count", document, right, max(1, count), detail)
+    pairs = list(zip_longest(entries[: len(expected)], expected))
+    titles = [(e and (e.title or ""), plain_text(x.get("title") or "")) for e, x in pairs]
+    links = [(e and e.url, x["link"].strip()) for e, x in pairs if is_comparable(x.get("link"))]
+    times = [(e and e.published_at, time_of(x["published"])) for e, x in pairs if x.get("published")]
     for what, values in (("titles", titles), ("links", links), ("times", times)):
-        wrong = next(((got, wanted) for got, wanted in values if got != wanted), None)
-        score(f"{name} {what}", document, wrong is None, wrong)
+        wrong = [(got, wanted) for got, wanted in values if got != wanted]
+        if values:
+            note(f"{name} {what}", document, len(values) - len(wrong), len(values), wrong[:1])
 
 
 def real() -> None:
     folder = CORPUS / "feeds_real" / "dev"
     for row in rows(folder / "reference.jsonl"):
-        if row.get("agree"):
-            compare("real", row["id"], read(folder / row["id"]), row["entries"], row["n_entries"])
+        name = "real" if row.get("agree") else "advisory"
+        compare(name, row["id"], read(folder / row["id"]), row["entries"], row["n_entries"])
 
 
 def brazil() -> None:
@@ -119,34 +162,68 @@ def brazil() -> None:
     for row in rows(folder / "reference.jsonl"):
         listing = read(folder / f"{row['id']}.xml")
         if row["kind"] == "not_a_feed":
-            score("brazil refused", row["id"], isinstance(listing, str), listing)
+            note_one("brazil refused", row["id"], isinstance(listing, str), listing)
         else:
             compare("brazil", row["id"], listing, row["items"], row["n_items"])
+
+
+def gofeed_cases() -> None:
+    """Its parsed models, of each format and the universal one, brought to one form."""
+    folder = CORPUS / "feeds_gofeed" / "dev"
+    for expected_path in sorted(folder.rglob("*.json")):
+        stem = expected_path.stem
+        path = expected_path.with_suffix(".xml")
+        if stem.endswith("_expected"):
+            path = expected_path.with_name(f"{stem.removesuffix('_expected')}.json")
+        if not path.is_file():
+            continue
+        model = json.loads(expected_path.read_text(encoding="utf-8"))
+        items = [gofeed_item(item) for item in model.get("items") or model.get("entries") or ()]
+        listing = read(path)
+        if items or isinstance(listing, Listing):
+            compare("gofeed", expected_path.relative_to(folder).as_posix(), listing, items, len(items))
+
+
+def gofeed_item(item: dict[str, Any]) -> dict[str, Any]:
+    links = [link.get("href") for link in item.get("links") or () if isinstance(link, dict)]
+    times = (item.get(key) for key in ("publishedParsed", "pubDateParsed", "date_published", "updatedParsed"))
+    return {
+        "title": item.get("title"),
+        "link": item.get("link") or item.get("url") or next(filter(None, links), None),
+        "published": next(filter(None, times), None),
+    }
 
 
 def feedparser_cases() -> None:
     """Its own test files; those that are about text/plain titles with markup or about times in HTTP headers differ."""
     folder = CORPUS / "feeds_feedparser" / "dev"
-    headers = {row["id"]: row.get("headers") or {} for row in rows(folder / "expectations.jsonl")}
+    sent = content_types(folder)
     for row in rows(folder / "reference_feedparser.jsonl"):
         path = folder / row["id"]
-        if not row["meets_expect"] or not path.is_file() or not row["entries"]:
-            continue
-        sent = {key.lower(): value for key, value in headers.get(row["id"], {}).items()}
-        listing = read(path, sent.get("content-type", ""))
-        compare("feedparser", row["id"], listing, row["entries"], row["n_entries"])
+        if row["meets_expect"] and path.is_file() and row["entries"]:
+            items = [{"title": entry.get("title"), "link": entry.get("link")} for entry in row["entries"]]
+            compare("feedparser", row["id"], read(path, sent.get(row["id"], "")), items, row["n_entries"])
 
 
-def gofeed_cases() -> None:
-    folder = CORPUS / "feeds_gofeed" / "dev" / "translator"
-    for expected_path in sorted(folder.rglob("*.json")):
-        path = expected_path.with_suffix(".xml")
-        if path.is_file():
-            items = json.loads(expected_path.read_text(encoding="utf-8")).get("items") or []
-            name = expected_path.relative_to(folder).as_posix()
-            listing = read(path)
-            if items or isinstance(listing, Listing):
-                compare("gofeed", name, listing, items, len(items))
+def feedparser_files() -> None:
+    """Every file, with the headers it is served with: a listing or a refusal, and nothing else."""
+    folder = CORPUS / "feeds_feedparser" / "dev"
+    sent = content_types(folder)
+    for path in sorted(folder.rglob("*.*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and "/" in name:
+            try:
+                read(path, sent.get(name, ""))
+            except Exception as error:  # noqa: BLE001 - this is what is counted
+                note_one("feedparser nothing raises", name, False, repr(error))
+            else:
+                note_one("feedparser nothing raises", name, True)
+
+
+def content_types(folder: Path) -> dict[str, str]:
+    headers = {row["id"]: row.get("headers") or {} for row in rows(folder / "expectations.jsonl")}
+    named = {name: {key.lower(): value for key, value in sent.items()} for name, sent in headers.items()}
+    return {name: sent.get("content-type", "") for name, sent in named.items()}
 
 
 def hostile() -> None:
@@ -159,8 +236,8 @@ def hostile() -> None:
         started = time.perf_counter()
         listing = read(path, row["content_type"])
         seconds = time.perf_counter() - started
-        score("hostile time", row["id"], seconds < 5, f"{seconds:.1f} s")
-        score("hostile outcome", row["id"], is_expected(listing, row["expect"]), listing)
+        note_one("hostile time", row["id"], seconds < 5, f"{seconds:.1f} s")
+        note_one("hostile outcome", row["id"], is_expected(listing, row["expect"]), listing)
 
 
 def is_expected(listing: Listing | str, expect: dict[str, Any]) -> bool:
@@ -176,7 +253,7 @@ def is_expected(listing: Listing | str, expect: dict[str, Any]) -> bool:
         and set(expect.get("titles_include", ())) <= set(titles)
         and urls == expect.get("links", urls)
         and set(expect.get("links_include", ())) <= set(urls)
-        and not any(url and not is_web(url) for url in urls)
+        and not any(url and not url.startswith(("http://", "https://")) for url in urls)
     )
 
 
