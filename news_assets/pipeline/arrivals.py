@@ -7,28 +7,34 @@ belong here.
 
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-PAUSE_S = 1.0  # from one heap to the next
-MAX_WAITING = 400  # items: those with a page are some 100 kB each, and parsing brings at most 50 of them in a second
+PAUSE_S = 1.0  # from one heap to the next, at least
+BUSY_SHARE = 0.2  # of the time at most is spent on heaps: where they are dear, fewer and larger ones come
+MAX_WAITING = 40_000_000  # the sizes of what waits, in total: 400 pages of 100 kB
 
 
-def in_heaps(items: Iterator[T], pause_s: float = PAUSE_S, max_waiting: int = MAX_WAITING) -> Iterator[list[T]]:
+def in_heaps(
+    items: Iterator[T], size_of: Callable[[T], int], pause_s: float = PAUSE_S, max_waiting: int = MAX_WAITING
+) -> Iterator[list[T]]:
     """Yield the items in their order, as many together as came since the last time, every `pause_s` or when full.
 
-    They are drawn in a thread of its own, which waits where `max_waiting` are not taken yet. What `items` raises is
-    raised here behind the last item before it. Leaving early closes a generator behind the item it is at.
+    Who takes long with a heap waits longer for the next (BUSY_SHARE). The items are drawn in a thread of its own, which
+    waits where those not taken yet have a size of `max_waiting` together. What `items` raises is raised here behind the
+    last item before it. Leaving early closes a generator behind the item it is at.
     """
-    arrivals: _Arrivals[T] = _Arrivals(max_waiting)
+    arrivals = _Arrivals(size_of, max_waiting)
     threading.Thread(target=arrivals.draw, args=(items,), name="arrivals", daemon=True).start()
     try:
-        handed_on = -pause_s
-        while heap := arrivals.take(handed_on + pause_s):
+        not_before = 0.0
+        while heap := arrivals.take(not_before):
             handed_on = time.monotonic()
             yield heap
+            took_s = time.monotonic() - handed_on
+            not_before = handed_on + max(pause_s, took_s / BUSY_SHARE)
     finally:
         arrivals.leave()
     if arrivals.error is not None:
@@ -38,10 +44,11 @@ def in_heaps(items: Iterator[T], pause_s: float = PAUSE_S, max_waiting: int = MA
 class _Arrivals(Generic[T]):
     """What has been drawn and not been taken."""
 
-    def __init__(self, max_waiting: int) -> None:
+    def __init__(self, size_of: Callable[[T], int], max_waiting: int) -> None:
         self.error: BaseException | None = None
         self._waiting: list[T] = []
-        self._max_waiting = max_waiting
+        self._size = 0
+        self._size_of, self._max_waiting = size_of, max_waiting
         self._is_over = False
         self._changed = threading.Condition()
 
@@ -60,8 +67,9 @@ class _Arrivals(Generic[T]):
 
     def _put(self, item: T) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over or len(self._waiting) < self._max_waiting)
+            self._changed.wait_for(lambda: self._is_over or self._size < self._max_waiting)
             self._waiting.append(item)
+            self._size += self._size_of(item)
             self._changed.notify_all()
             return not self._is_over
 
@@ -70,10 +78,10 @@ class _Arrivals(Generic[T]):
         with self._changed:
             self._changed.wait_for(lambda: self._is_over or self._waiting)
             self._changed.wait_for(
-                lambda: self._is_over or len(self._waiting) >= self._max_waiting,
+                lambda: self._is_over or self._size >= self._max_waiting,
                 timeout=max(0.0, not_before - time.monotonic()),
             )
-            taken, self._waiting = self._waiting, []
+            taken, self._waiting, self._size = self._waiting, [], 0
             self._changed.notify_all()
             return taken
 

@@ -165,13 +165,18 @@ def stored_together(polls: Iterator[Polled]) -> Iterator[list[Polled]]:
     Polls without one go along with the next. A run that is killed loses them, and they are asked again.
     """
     group: list[Polled] = []
-    for heap in in_heaps(polls):
+    for heap in in_heaps(polls, _kept_bytes):
         group += heap
         if len(group) >= QUIET_TOGETHER or any(polled.listing is not None for polled in heap):
             yield group
             group = []
     if group:
         yield group
+
+
+def _kept_bytes(polled: Polled) -> int:
+    """Return about how much memory a poll takes that waits to be stored."""
+    return 1000 + (2 * len(polled.page.body) if polled.page else 0)
 
 
 def store_polls(rows: Rows, group: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
