@@ -80,7 +80,8 @@ def list_days(
 ) -> Iterator[Polled]:
     """Yield what the sources that can list their past have of these days; nothing is remembered of such a poll.
 
-    Where a listing has to be walked back from today, what lies between is listed too.
+    Where a listing has to be walked back from today, what lies between is listed too. An entry without a date is left
+    out: it would be filed under today.
     """
     starts: dict[str, Source] = {}
     requests = []
@@ -90,13 +91,30 @@ def list_days(
             starts[str(len(starts))] = source
 
     def polled(source: Source, answer: Page | FetchError) -> Polled:
-        return replace(_polled(source, None, answer, adapter_of(source).parse), is_of_past=True)
+        return replace(_polled(source, None, answer, dated_of(source).parse), is_of_past=True)
+
+    def dated_of(source: Source) -> Adapter:
+        adapter = adapter_of(source)
+        return replace(adapter, parse=_of_stated_days(adapter.parse))
 
     def walk(source: Source, page: Page, listing: Listing) -> Walk:
         return Walk(source, page, listing, nothing_known, first, MAX_PAST_PAGES)
 
     polls = (polled(starts[request.key], answer) for request, answer in fetcher.fetch_all(requests))
-    yield from _with_next_pages(polls, walk, adapter_of, fetcher)
+    yield from _with_next_pages(polls, walk, dated_of, fetcher)
+
+
+def _of_stated_days(parse: Parse) -> Parse:
+    """Return a reader of the same documents that takes only entries whose day is stated."""
+
+    def parse_dated(page: Page, source: Source) -> Listing:
+        listing = parse(page, source)
+        dated = tuple(entry for entry in listing.entries if entry.published_at is not None)
+        if listing.entries and not dated:
+            raise SourceError(f"none of {len(listing.entries)} entries has a date that tells its day")
+        return replace(listing, entries=dated)
+
+    return parse_dated
 
 
 def lists_past(source: Source, adapter_of: AdapterOf) -> bool:

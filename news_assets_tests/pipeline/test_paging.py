@@ -261,6 +261,21 @@ def test_a_listing_that_is_walked_back_stops_behind_the_first_day_asked_for() ->
     assert found.listing is not None
 
 
+def test_of_days_gone_by_only_entries_are_taken_that_state_their_day() -> None:
+    def parse_some(page: Page, source: Source) -> Listing:
+        listing, number = parse(page, source), int(page.url.rpartition("=")[2]) if "=" in page.url else 0
+        undated = [replace(entry, published_at=None) for entry in listing.entries]
+        return replace(listing, entries=(*listing.entries[:2], *undated[2:]) if number < 2 else tuple(undated))
+
+    adapter, site, day = replace(WALKED, parse=parse_some), Site(), NOW.date() - timedelta(days=9)
+    (found,) = list_days([source()], day, day, lambda one: adapter, site)
+    assert found.listing is not None
+    assert [entry.entry_id for entry in found.listing.entries] == ["0-0", "0-1", "1-0", "1-1"]
+    assert found.listing.problems == (
+        "stopped at https://s.example.org/?page=2: none of 5 entries has a date that tells its day",
+    )
+
+
 def test_days_gone_by_are_stored_and_the_sources_state_is_left_alone(tmp_path: Path) -> None:
     agency = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=(source(),))
     desk = Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(agency,))
