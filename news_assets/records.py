@@ -110,7 +110,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedEntry:
-    """One item of a listing, as the source states it."""
+    """One item of a listing, as the source states it. `day` is named by its address, and files it."""
 
     entry_id: str
     url: str
@@ -122,6 +122,7 @@ class ListedEntry:
     image_url: str | None = None
     published_at: datetime | None = None
     updated_at: datetime | None = None
+    day: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,7 +118,7 @@ def _new_row(
 ) -> FeedEntry:
     address_hash = url_hash(entry.url)
     known = settled.get(address_hash)
-    day = known.day if known else _filing_day(entry.published_at, source, now)
+    day = known.day if known else _filing_day(entry.published_at, source, now, entry.day)
     return FeedEntry(
         entry_id=entry_id,
         source_id=source.source_id,
@@ -188,10 +188,12 @@ def _moved_along(moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]) ->
     }
 
 
-def _filing_day(published_at: datetime | None, source: Source, now: datetime) -> date:
-    """Give the day of publication where the agency is; today where none is stated or it is still to come."""
+def _filing_day(published_at: datetime | None, source: Source, now: datetime, named: date | None = None) -> date:
+    """Give the day of publication where the agency is; today where none is stated or named, or it is still to come."""
     today = day_of(now, source.timezone)
-    if published_at is None or _is_future(published_at, now):
+    if published_at is None:
+        return min(named or today, today)
+    if _is_future(published_at, now):
         return today
     return min(day_of(published_at, source.timezone), today)
 

@@ -15,6 +15,7 @@ from news_assets.pipeline.schedule import outcome_of
 from news_assets.ports import Fetcher, PageRequest
 from news_assets.records import Listing, Outcome, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
+from news_assets.text.dates import day_in_address
 
 AdapterOf = Callable[[Source], Adapter]
 
@@ -80,8 +81,8 @@ def list_days(
 ) -> Iterator[Polled]:
     """Yield what the sources that can list their past have of these days; nothing is remembered of such a poll.
 
-    Where a listing has to be walked back from today, what lies between is listed too. An entry without a date is left
-    out: it would be filed under today.
+    Where a listing has to be walked back from today, what lies between is listed too. An entry whose day
+    neither a date nor its address tells is left out: it would be filed under today.
     """
     starts: dict[str, Source] = {}
     requests = []
@@ -105,16 +106,17 @@ def list_days(
 
 
 def _of_stated_days(parse: Parse) -> Parse:
-    """Return a reader of the same documents that takes only entries whose day is stated."""
+    """Return a reader of the same documents that takes only entries of which something tells the day."""
 
-    def parse_dated(page: Page, source: Source) -> Listing:
+    def parse_of_days(page: Page, source: Source) -> Listing:
         listing = parse(page, source)
-        dated = tuple(entry for entry in listing.entries if entry.published_at is not None)
-        if listing.entries and not dated:
-            raise SourceError(f"none of {len(listing.entries)} entries has a date that tells its day")
-        return replace(listing, entries=dated)
+        named = (replace(entry, day=day_in_address(entry.url)) for entry in listing.entries)
+        kept = tuple(entry for entry in named if entry.published_at or entry.day)
+        if listing.entries and not kept:
+            raise SourceError(f"of {len(listing.entries)} entries neither a date nor the address tells the day")
+        return replace(listing, entries=kept)
 
-    return parse_dated
+    return parse_of_days
 
 
 def lists_past(source: Source, adapter_of: AdapterOf) -> bool:

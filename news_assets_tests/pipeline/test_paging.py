@@ -235,6 +235,8 @@ def dated(page: Page, source: Source) -> Listing:
     return Listing(entries=(ListedEntry(entry_id=str(day), url=f"{source.url}{day}", published_at=at),))
 
 
+AGENCY = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=(source(),))
+DESK = Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(AGENCY,))
 SEARCH = Adapter(parse=dated, day_url=lambda source, day: f"{source.url}?day={day}")
 WALKED = Adapter(parse=parse, day_url=lambda source, day: source.url)
 
@@ -272,17 +274,26 @@ def test_of_days_gone_by_only_entries_are_taken_that_state_their_day() -> None:
     assert found.listing is not None
     assert [entry.entry_id for entry in found.listing.entries] == ["0-0", "0-1", "1-0", "1-1"]
     assert found.listing.problems == (
-        "stopped at https://s.example.org/?page=2: none of 5 entries has a date that tells its day",
+        "stopped at https://s.example.org/?page=2: of 5 entries neither a date nor the address tells the day",
     )
 
 
+def test_an_undated_entry_of_days_gone_by_is_filed_by_the_day_in_its_address(tmp_path: Path) -> None:
+    def parse_map(page: Page, source: Source) -> Listing:
+        urls = (f"{source.url}2026/05/04/nota", f"{source.url}nota")
+        return Listing(entries=tuple(ListedEntry(entry_id=url, url=url) for url in urls))
+
+    adapter, day = replace(WALKED, parse=parse_map), date(2026, 5, 4)
+    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as lake:
+        list(poll_agencies(lake, DESK, {"mec"}, Site(), lambda one: adapter, NOW, "t", past=(day, day)))
+        assert [(row.day, row.published_at) for row in lake.read(FeedEntry)] == [(day, None)]
+
+
 def test_days_gone_by_are_stored_and_the_sources_state_is_left_alone(tmp_path: Path) -> None:
-    agency = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=(source(),))
-    desk = Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(agency,))
     day = NOW.date() - timedelta(days=200)
     with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as lake:
         lake.transact(lambda rows: rows.upsert([STATE]))
-        polls = list(poll_agencies(lake, desk, {"mec"}, Site(), lambda one: SEARCH, NOW, "t", past=(day, day)))
+        polls = list(poll_agencies(lake, DESK, {"mec"}, Site(), lambda one: SEARCH, NOW, "t", past=(day, day)))
         assert [poll.new_count for poll in polls] == [1]
         assert [row.day for row in lake.read(FeedEntry)] == [day]
         assert lake.read(SourceState) == [STATE]
