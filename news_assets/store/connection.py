@@ -98,6 +98,7 @@ def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyCo
     try:
         for name in address.extensions:
             _load(connection, name)
+        connection.execute("SET enable_progress_bar = false")  # `python -c` is taken for a person at a prompt
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         connection.execute("SET GLOBAL parquet_metadata_cache = true")  # DuckLake's files never change

@@ -29,7 +29,7 @@ agencies:
       - kind: plone_listing
         url: {site}/mec/noticias
 """
-RECENT = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=3)
+RECENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=3, minutes=10)  # tests may run half an hour later
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_home_page_gives_the_block_and_its_reasons(run: Run, site: Site) -> No
     assert err == [
         f"{site.url}  Diário da Serra",
         f"  + feed  {site.url}/feed/  (link rel=alternate)",
-        "          4 entries, newest 3 h 0 min old, 100% dated, 100% titled, 0% with full text, language pt",
+        "          4 entries, newest 3 days old, 100% dated, 100% titled, 0% with full text, language pt",
         f"  - -     {site.url}  (the address itself)",
         '          refused: no listing: an HTML page of no known kind, titled "Diário da Serra"',
         "  2 requests",
@@ -140,7 +140,7 @@ def test_several_addresses_are_asked_by_one_process_and_none_stops_the_others(ru
     lines = [json.loads(line) for line in out.splitlines()]
     assert (code, err) == (0, [])
     assert [one.get("refusals", one.get("error")) for one in lines] == [
-        ["newest entry 30 days old, more than 7"],
+        ["newest entry 33 days old, more than 7"],
         "no web address",
         [],
     ]

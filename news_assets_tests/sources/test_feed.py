@@ -331,10 +331,10 @@ def test_no_file_is_read_and_no_entity_grows() -> None:
     ids=["attributes", "depth", "open tags", "markup in text", "ampersands"],
 )
 def test_an_attack_on_the_parser_takes_bounded_time(attack: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(SourceError):
         feed.parse(page(attack), SOURCE)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @given(st.binary(max_size=300), st.integers(0, len(FULL_RSS)))

@@ -244,10 +244,10 @@ def test_nothing_is_an_error(body: str) -> None:
     ids=["nested items", "nested boxes", "many items", "long title", "long number"],
 )
 def test_an_attack_on_the_parser_takes_bounded_time(attack: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(SourceError):
         listing(attack)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 SAMPLE = html(tile("a", "Um") + PHOTO_LIST + DIV_ITEMS + '<a href="?b_start:int=30">2</a>', attributes=PLONE).encode()

@@ -173,9 +173,9 @@ def test_blocks_that_nest_without_end_take_bounded_time() -> None:
     for _ in range(300):
         node = {"type": "p", "children": [node]}
         block = {"@type": "gridBlock", "blocks": {"1": block}, "blocks_layout": {"items": ["1"] * 9}}
-    started = time.perf_counter()
+    started = time.process_time()
     content_of(blocks={"1": slate(node), "2": block})
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_items_that_are_no_objects_and_items_without_an_address_are_told_and_their_neighbours_stay() -> None:

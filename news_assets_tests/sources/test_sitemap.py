@@ -323,10 +323,10 @@ def test_what_is_empty_broken_or_an_attack_is_an_error(body: bytes | str, reason
     ids=["open tags", "depth", "attributes", "mistakes", "robots", "members"],
 )
 def test_an_attack_on_the_parser_takes_bounded_time(attack: bytes | str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(SourceError):
         listing(attack)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @given(st.sampled_from(sorted(SAMPLES)), st.binary(max_size=200), st.integers(0, 2000))

@@ -43,9 +43,9 @@ def test_no_text_makes_either_raise_or_leave_a_script(markup: str) -> None:
 
 
 def test_deep_nesting_takes_bounded_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     plain_text("<div>" * 200_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_base_that_is_no_address_leaves_relative_links_as_they_are() -> None:
