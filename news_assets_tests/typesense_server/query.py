@@ -1,0 +1,64 @@
+"""The keyword part of a search's parameters: the text taken apart, the fields to look in, how loosely."""
+
+import re
+from dataclasses import dataclass, field
+
+from news_assets_tests.typesense_server.tokens import Analysis
+
+MAX_TYPO_CHARS = 60  # no word is longer, and what is near it is many texts of its length
+_PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryField:
+    """A field to look in. `weight` is 15 for the heaviest, 14 for the next."""
+
+    name: str
+    weight: int
+    is_prefix: bool = True
+    num_typos: int = 2
+
+    def accepts(self, cost: int) -> bool:
+        """Tell whether a word of this cost (two for a typo, one for an unfinished word) counts in this field."""
+        return cost // 2 <= self.num_typos and (cost % 2 == 0 or self.is_prefix)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How much may be wrong or missing."""
+
+    min_len_1typo: int = 4
+    min_len_2typo: int = 7
+    typo_tokens_threshold: int = 1
+    drop_tokens_threshold: int = 1
+    drop_tokens_mode: str = "right_to_left"
+
+    def typos_of(self, token: str) -> int:
+        """Return how many typos a token of this length may have."""
+        if len(token) > MAX_TYPO_CHARS:
+            return 0
+        return (len(token) >= self.min_len_1typo) + (len(token) >= self.min_len_2typo)
+
+
+@dataclass(slots=True)
+class ParsedQuery:
+    """Words, phrases in quotation marks, and both with a minus before them."""
+
+    tokens: list[str] = field(default_factory=list)
+    phrases: list[tuple[str, ...]] = field(default_factory=list)
+    excluded_tokens: list[str] = field(default_factory=list)
+    excluded_phrases: list[tuple[str, ...]] = field(default_factory=list)
+
+
+def parse(text: str, analysis: Analysis) -> ParsedQuery:
+    """Return the query's parts."""
+    query = ParsedQuery()
+    for minus, phrase, word in _PART.findall(text):
+        if phrase:
+            tokens = tuple(analysis.tokens(phrase))
+            (query.excluded_phrases if minus else query.phrases).extend([tokens] if tokens else [])
+        elif word.startswith("-") and len(word) > 1:
+            query.excluded_tokens.extend(analysis.tokens(word[1:]))
+        else:
+            query.tokens.extend(analysis.tokens(word))
+    return query

@@ -1,0 +1,192 @@
+"""One search: its parameters (texts, as they come in a query string) to the server's answer."""
+
+from typing import Any
+
+from news_assets_tests.typesense_server import sorting, vector_query
+from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.documents import names_of
+from news_assets_tests.typesense_server.errors import ApiError
+from news_assets_tests.typesense_server.facets import check_groups, facet_counts
+from news_assets_tests.typesense_server.filters import passing
+from news_assets_tests.typesense_server.matching import Search
+from news_assets_tests.typesense_server.page import Page, answer
+from news_assets_tests.typesense_server.query import Options, QueryField, parse
+from news_assets_tests.typesense_server.sorting import Hit
+
+Params = dict[str, str]
+NUMBERS = (
+    "page", "per_page", "limit", "offset", "limit_hits", "group_limit", "max_facet_values", "drop_tokens_threshold",
+    "typo_tokens_threshold", "min_len_1typo", "min_len_2typo", "snippet_threshold", "highlight_affix_num_tokens",
+    "facet_sample_percent",
+)  # fmt: skip
+
+
+def search(collection: Collection, params: Params) -> dict[str, Any]:
+    """Return the answer to one search.
+
+    Raises:
+        ApiError: 400, 404 or 422, as the server words it.
+    """
+    _check_numbers(params)
+    page = Page.of(params)
+    if params.get("facet_query"):
+        page.size = 0  # a search among facet values shows no hits
+    fields = _query_fields(collection, params)
+    allowed = passing(collection, params.get("filter_by", ""))
+    asked = _vector_query(collection, params)
+    grouped_by = check_groups(collection, params)
+    sorts = sorting.parse(collection, params.get("sort_by", ""))
+    if params.get("q") == "*":
+        hits, found = _wildcard(collection, params, asked, allowed, page)
+    else:
+        hits, found = _by_words(collection, params, fields, asked, allowed, page)
+    hits = sorting.ordered(collection, hits, sorts)
+    counts = facet_counts(collection, params, [hit.number for hit in hits])
+    return answer(collection, params, page, hits, found, counts, grouped_by)
+
+
+def _check_numbers(params: Params) -> None:
+    for name in NUMBERS:
+        if name in params and not params[name].isdecimal():
+            raise ApiError(400, f"Parameter `{name}` must be an unsigned integer.")
+
+
+def _query_fields(collection: Collection, params: Params) -> list[QueryField]:
+    names = names_of(params.get("query_by", ""))
+    if params.get("q") == "*":
+        return []
+    if not names:
+        raise ApiError(400, "No search fields specified for the query.")
+    for name in names:
+        _check_query_field(collection, name)
+    if "infix" in params and set(names_of(params["infix"])) != {"off"}:
+        raise ApiError(
+            400,
+            f"Could not find `{names[0]}` in the infix index. Make sure to enable infix search by specifying "
+            "`infix: true` in the schema.",
+        )
+    prefixes = _per_field(params, "prefix", "true", names)
+    typos = [_whole(text, "num_typos") for text in _per_field(params, "num_typos", "2", names)]
+    weights = _weights(params, names)
+    return [
+        QueryField(name=name, weight=weights[at], is_prefix=prefixes[at] == "true", num_typos=typos[at])
+        for at, name in enumerate(names)
+    ]
+
+
+def _check_query_field(collection: Collection, name: str) -> None:
+    field = collection.fields.get(name)
+    if field is None:
+        raise ApiError(404, f"Could not find a field named `{name}` in the schema.")
+    if field.num_dim:
+        raise ApiError(
+            400,
+            f"Vector field `{name}` is not an auto-embedding field, do not use `query_by` with it, use `vector_query` "
+            "instead.",
+        )
+    if not field.is_text or not field.index:
+        raise ApiError(400, f"Field `{name}` should be a string or a string array.")
+
+
+def _per_field(params: Params, name: str, default: str, fields: list[str]) -> list[str]:
+    values = names_of(params.get(name, default)) or [default]
+    return values if len(values) == len(fields) else values[:1] * len(fields)
+
+
+def _weights(params: Params, names: list[str]) -> list[int]:
+    """Of the heaviest field 15, of the next 14; equally heavy ones have the same."""
+    given = [_whole(weight, "query_by_weights") for weight in names_of(params.get("query_by_weights", ""))]
+    if given and len(given) != len(names):
+        raise ApiError(400, "Number of weights in `query_by_weights` does not match number of `query_by` fields.")
+    if not given:
+        given = list(range(len(names), 0, -1))
+    steps = sorted(set(given), reverse=True)
+    return [max(15 - steps.index(weight), 0) for weight in given]
+
+
+def _whole(text: str, parameter: str) -> int:
+    if not text.isdecimal():
+        raise ApiError(400, f"Parameter `{parameter}` is malformed.")
+    return int(text)
+
+
+def _vector_query(collection: Collection, params: Params) -> vector_query.VectorQuery | None:
+    text = params.get("vector_query", "")
+    asked = vector_query.parse(collection, text) if text else None
+    if asked is None or asked.vector:
+        if asked is not None and params.get("q") == "*":
+            vector_query.check_length(collection, asked)
+        return asked
+    if params.get("q") != "*":
+        raise ApiError(400, "Vector query could not find any embedded fields.")
+    return asked
+
+
+def _wildcard(
+    collection: Collection,
+    params: Params,
+    asked: vector_query.VectorQuery | None,
+    allowed: set[int],
+    page: Page,
+) -> tuple[list[Hit], int]:
+    if asked is None or not asked.vector:
+        if asked is not None and asked.k:
+            page.size = min(page.size, asked.k)
+        return [Hit(number) for number in allowed], len(allowed)
+    near, found = vector_query.nearest(collection, asked, _filtered(params, allowed), page.last)
+    return [Hit(number, distance=distance) for number, distance in near.items()], found
+
+
+def _filtered(params: Params, allowed: set[int]) -> set[int] | None:
+    return allowed if params.get("filter_by", "").strip() else None
+
+
+def _by_words(
+    collection: Collection,
+    params: Params,
+    fields: list[QueryField],
+    asked: vector_query.VectorQuery | None,
+    allowed: set[int],
+    page: Page,
+) -> tuple[list[Hit], int]:
+    query = parse(params.get("q", ""), collection.fields[fields[0].name].analysis)
+    matches = Search(collection, fields, _options(params), allowed).run(query)
+    asked_words = tuple((token, token) for token in query.tokens)  # marked wherever they stand, though dropped
+    asked_count = len(query.tokens) or 1
+    hits = {
+        number: Hit(number, match.score, match.score, words=(*match.words, *asked_words), tokens_asked=asked_count)
+        for number, match in matches.items()
+    }
+    if asked is None:
+        return list(hits.values()), len(hits)
+    near, _ = vector_query.nearest(collection, asked, _filtered(params, allowed), page.last)
+    if params.get("rerank_hybrid_matches") == "true":
+        every, _ = vector_query.nearest(collection, asked, set(hits) | set(near), len(collection.documents))
+        near = {number: distance for number, distance in every.items() if number in hits or number in near}
+    fused = _fused(hits, near, asked.alpha, asked_count)
+    return fused, len(fused)
+
+
+def _options(params: Params) -> Options:
+    names = ("min_len_1typo", "min_len_2typo", "typo_tokens_threshold", "drop_tokens_threshold")
+    given = {name: int(params[name]) for name in names if name in params}
+    return Options(drop_tokens_mode=params.get("drop_tokens_mode", "right_to_left"), **given)
+
+
+def _fused(hits: dict[int, Hit], near: dict[int, float], alpha: float, tokens_asked: int) -> list[Hit]:
+    """The hits of both searches: (1 - alpha) / rank among the texts + alpha / rank among the vectors.
+
+    Equal text scores have the same rank.
+    """
+    scores = sorted({hit.rank for hit in hits.values()}, reverse=True)
+    text_rank = {number: scores.index(hit.rank) + 1 for number, hit in hits.items()}
+    vector_rank = {number: rank for rank, number in enumerate(near, 1)}
+    fused = []
+    for number in hits | near:
+        hit = hits.get(number) or Hit(number, text_score=0, tokens_asked=tokens_asked)
+        hit.distance = near.get(number)
+        hit.fusion = (1 - alpha) / text_rank[number] if number in text_rank else 0.0
+        hit.fusion += alpha / vector_rank[number] if number in vector_rank else 0.0
+        hit.rank = hit.fusion
+        fused.append(hit)
+    return fused

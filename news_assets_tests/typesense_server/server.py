@@ -1,0 +1,234 @@
+"""The running server: HTTP on a free port of this machine in a thread, its faults, and the log of its requests."""
+
+import contextlib
+import json
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from news_assets_tests.typesense_server.checked import Description
+from news_assets_tests.typesense_server.errors import FORBIDDEN, ApiError, NoAnswerError
+from news_assets_tests.typesense_server.faults import Faults, Request
+from news_assets_tests.typesense_server.keys import Keys, with_sealed
+from news_assets_tests.typesense_server.multi_search import searches_of
+from news_assets_tests.typesense_server.routes import Call, Route, route_of
+from news_assets_tests.typesense_server.store import Store
+
+SILENT_S = 60.0  # longer than any client waits
+KEY_HEADER = "x-typesense-api-key"
+_JSON, _TEXT = "application/json; charset=utf-8", "text/plain; charset=utf-8"
+
+
+class TestServer(ThreadingHTTPServer):
+    """A Typesense that keeps everything in memory. One request at a time touches what it keeps."""
+
+    __test__ = False  # no class of tests
+    daemon_threads = True
+    block_on_close = False  # a client may still hold its connection open
+
+    def __init__(self, admin_key: str, description: Description | None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.admin_key = admin_key
+        self.store = Store(Keys(admin_key))
+        self.faults = Faults()
+        self.requests: list[Request] = []
+        self.violations: list[str] = []
+        self.description = description
+        self.lock = threading.Lock()
+        self.is_stopping = threading.Event()
+        self._connections: set[socket.socket] = set()
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        self.is_stopping.clear()
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Cut every connection and take no more; what is kept stays."""
+        self.is_stopping.set()
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """Refuse connections for a while, and come back at the same address with all that was kept."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.socket = socket.socket(self.address_family, self.socket_type)
+            self.server_bind()
+            self.server_activate()
+            self.start()
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember the connection, so that stopping can end it."""
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget the connection."""
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away; all else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body leave together: two small writes would wait for an acknowledgement, 40 ms
+    disable_nagle_algorithm = True
+    server: TestServer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing: requests are kept in `TestServer.requests`."""
+
+    def _serve(self) -> None:
+        body = self._body()
+        server = self.server
+        if server.faults.takes_connection():
+            self._log(body, 0)
+            self.close_connection = True
+            return
+        server.faults.wait()
+        try:
+            status, text, kind = self._answer(body)
+        except NoAnswerError:
+            self._log(body, 0)
+            server.is_stopping.wait(SILENT_S)
+            self.close_connection = True
+            return
+        self._log(body, status)
+        self._send(status, text, kind)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        chunks = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(chunks)
+
+    def _log(self, body: bytes, status: int) -> None:
+        split = urlsplit(self.path)
+        query = _query(split.query)
+        action = query.get("action", "create") if self.command == "POST" and "/documents" in split.path else ""
+        self.server.requests.append(Request(self.command, split.path, query, len(body), status, action))
+
+    def _answer(self, body: bytes) -> tuple[int, str, str]:
+        try:
+            with self.server.lock:
+                status, answer = self._routed(body)
+        except ApiError as error:
+            is_whole = error.message.startswith("{")
+            return error.status, error.message if is_whole else _dumped({"message": error.message}), _JSON
+        return (status, answer, _TEXT) if isinstance(answer, str) else (status, _dumped(answer), _JSON)
+
+    def _routed(self, body: bytes) -> tuple[int, Any]:
+        split = urlsplit("/" + self.path.lstrip("/"))
+        segments = [unquote(segment) for segment in split.path.split("/") if segment]
+        query = _query(split.query)
+        found = route_of(self.command, segments)
+        if self.server.description is not None:
+            self.server.violations += self.server.description.violations(self.command, segments, query, body)
+        if found is None:
+            raise ApiError(404, "Not Found")
+        route, names = found
+        self.server.faults.check(self.command, segments[0], route.is_write)
+        call = Call(self.server.store, self.server.faults, names, query, body, len(split.query))
+        self._authorize(route, call)
+        return route.status, route.run(call)
+
+    def _authorize(self, route: Route, call: Call) -> None:
+        """Let the key's parameters into the call, or refuse it."""
+        value = self.headers.get(KEY_HEADER, call.query.pop(KEY_HEADER, ""))
+        keys = call.store.keys
+        if not route.action or value == keys.admin:
+            return
+        action = f"documents:{call.query['action']}" if _names_action(route, call) else route.action
+        allowed = [keys.params_allowed(value, action, name) for name in _collections_of(route, call)]
+        if not value or not allowed or None in allowed:
+            raise ApiError(401, FORBIDDEN)
+        call.sealed = allowed[0] or {}
+        if route.action == "documents:search" and call.names:
+            call.query = with_sealed(call.query, call.sealed)
+
+    def _send(self, status: int, text: str, kind: str) -> None:
+        payload = b"" if self.command == "HEAD" else text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+
+def _dumped(answer: Any) -> str:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
+def _query(text: str) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+
+
+def _names_action(route: Route, call: Call) -> bool:
+    return route.action == "documents:create" and "action" in call.query
+
+
+def _collections_of(route: Route, call: Call) -> list[str]:
+    """The names a key must reach: that of the path, or of every search."""
+    if route.action == "documents:search" and not call.names:
+        try:
+            searches = searches_of(call.json())
+        except ApiError:
+            return []
+        given = [one if isinstance(one, dict) else {} for one in searches]
+        return [str(call.query.get("collection", one.get("collection", ""))) for one in given]
+    is_of_collection = route.action.partition(":")[0] in ("documents", "collections")
+    return [call.names[0] if is_of_collection and call.names else ""]
+
+
+@contextmanager
+def running(
+    admin_key: str = "admin-key", description: Description | None = None, *, is_strict: bool = False
+) -> Iterator[TestServer]:
+    """Run a server; every request is checked against the description where there is one.
+
+    Args:
+        admin_key: The key that may do everything.
+        description: The OpenAPI description; by default the one beside the repository, if it is there.
+        is_strict: Whether it is an error in the end that a request was not described.
+
+    Raises:
+        AssertionError: With `is_strict`, for `violations` that are not empty.
+    """
+    server = TestServer(admin_key, description or Description.beside_the_repository())
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+    if is_strict:
+        assert not server.violations, "\n".join(server.violations)
