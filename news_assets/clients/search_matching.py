@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from news_assets.clients.search_duplicates import Bools
 from news_assets.clients.search_hits import Listed
 from news_assets.clients.search_postings import PostingsReader
 from news_assets.clients.search_query import ParsedQuery, parse_query, phrase_pattern
 from news_assets.clients.search_ranking import (
     ENOUGH_MATCHES,
     Group,
+    LengthFactor,
     Ranked,
     best,
     fused,
@@ -25,7 +27,7 @@ from news_assets.clients.search_ranking import (
     with_some_words,
 )
 from news_assets.clients.search_snippet import Marker
-from news_assets.clients.search_table import Bools, DocumentTable
+from news_assets.clients.search_table import DocumentTable
 from news_assets.clients.search_terms import Int64s, query_terms
 from news_assets.clients.search_typos import corrections
 from news_assets.clients.search_vectors import VectorMatrix
@@ -47,20 +49,17 @@ class Matcher:
     table: DocumentTable
     postings: PostingsReader
     vectors: VectorMatrix
-    _factor: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    _factor: LengthFactor = field(default_factory=lambda: length_factor(np.zeros(1, np.uint16), 1.0))
     _vectors_are_fresh: bool = False
 
     def refresh(self) -> None:
         """Catch up with what was written; the table has done so already."""
-        self.postings.refresh()
+        self.postings.refresh(self.table.size)
         self._vectors_are_fresh = False
-        if self.table.columns:
-            self._factor = length_factor(self.table.columns["length"], self.table.is_alive[: self.table.size])
+        self._factor = length_factor(self.table.columns["length"], self.table.average_length())
 
     def listed(self, query: SearchQuery) -> Listed:
         """Return which documents the query lists, how many there are, and their facets."""
-        if not self.table.columns:
-            return Listed((), 0, self.table.facets(_NOTHING.ns), _NO_MARKS)
         mask = self.table.matching(query)
         wanted = max(CANDIDATES, 2 * (query.offset + query.limit))
         matched, marker = _NOTHING, _NO_MARKS
@@ -82,7 +81,7 @@ class Matcher:
         languages = tuple([query.language] if query.language else self.table.languages())
         parsed = parse_query(query.text, languages)
         for word in parsed.excluded:
-            mask[self._group(query_terms(word, languages)).postings.ns] = False
+            mask[self._group(query_terms(word, languages)).postings.ns_within(mask)] = False
         if not parsed.words:
             ns = np.flatnonzero(mask) if not query.text.strip() or parsed.excluded else _NOTHING.ns
             return Ranked(ns, np.zeros(len(ns))), _NO_MARKS
@@ -105,10 +104,10 @@ class Matcher:
         for word in parsed.words:
             forms = [word]
             group = self._group(query_terms(word, languages))
-            if not len(group.postings.ns):
+            if not group.postings.count:
                 forms = self._corrected(word, languages)
                 group = self._group(tuple({term for form in forms for term in query_terms(form, languages)}))
-            if len(group.postings.ns):
+            if group.postings.count:
                 words += forms
                 groups.append(group)
         idle = frozenset[str]().union(*map(stopwords, languages))
@@ -157,11 +156,12 @@ class Matcher:
         """Return the page of the ranking, one document for each group of duplicates."""
         is_match = np.zeros(self.table.size, np.bool_)
         is_match[matched] = True
+        leaders, originals = self.table.duplicates.leader, self.table.duplicates.original
         page: dict[int, tuple[int, float]] = {}
         for n, score in ranking:
-            leader = int(self.table.leader[n])
+            leader = int(leaders[n])
             if leader not in page:
-                original = int(self.table.original[leader])
+                original = int(originals[leader])
                 page[leader] = (original if is_match[original] else n, score)
             if len(page) == query.offset + query.limit:
                 break

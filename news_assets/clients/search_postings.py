@@ -1,131 +1,139 @@
-"""Which documents have a term: written in parts, read as arrays.
+"""Which documents have a term, as it is read: sorted numbers with weights, or a weight for every number.
 
-Packed terms of documents enter; sorted document numbers with weights leave. Which terms are asked for, and what a
-weight is worth, is decided elsewhere.
+Terms enter; `Postings` leave. Which terms are asked for, and what a weight is worth, is decided elsewhere; how postings
+are written stands in `search_parts.py`.
 
-The newest documents' terms lie in `fresh`, one row each. At `FOLD_AT` of them they become a part: one row per term, in
-the order of terms, so that writing is appending. A reader keeps the fresh terms in memory and fetches the parts' rows
-of a term as it needs them.
+A reader keeps the fresh documents' terms in memory, fetches the parts' rows of a term when it is first asked for, and
+adds to what it keeps what came since.
 """
 
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search_terms import PACKED_TERM, Int64s
+from news_assets.clients.search_duplicates import Bools
+from news_assets.clients.search_parts import ENTRY, POSTING, Entries, entries
+from news_assets.clients.search_terms import Int64s
 
-FOLD_AT = 2_000  # documents; folding them takes 0.1 s, comparing a term with theirs .1 ms
-MAX_PART_SPAN = 0xFFFF  # numbers in a part are stored as 16-bit distances from its first
-CACHE_BYTES = 96 * 2**20
-
-_POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
-_ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
+CACHE_BYTES = 128 * 2**20
+DENSE_FROM = 8  # documents; a term that one in so many has takes less room, and is combined faster, as a column
 
 Uint8s = npt.NDArray[np.uint8]
-Entries = npt.NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True)
-class TermPostings:
-    """Documents that have a term, ascending, with the term's weight in each."""
+class ListedPostings:
+    """A term of few documents: their numbers, ascending, with the term's weight in each."""
 
     ns: Int64s
     weights: Uint8s
 
+    @property
+    def count(self) -> int:
+        """How many documents there are."""
+        return len(self.ns)
 
-NO_POSTINGS = TermPostings(np.empty(0, np.int64), np.empty(0, np.uint8))
+    @property
+    def nbytes(self) -> int:
+        """How much memory this takes."""
+        return self.ns.nbytes + self.weights.nbytes
 
+    def weights_at(self, ns: Int64s, size: int) -> Uint8s:
+        """Return the term's weight in each of these documents, ascending numbers below `size`; 0 where it is not."""
+        if not len(self.ns):
+            return np.zeros(len(ns), np.uint8)
+        if len(ns) * 16 < len(self.ns):
+            at = np.minimum(np.searchsorted(self.ns, ns), len(self.ns) - 1)
+            found: Uint8s = np.where(self.ns[at] == ns, self.weights[at], np.uint8(0))
+            return found
+        return self.column(size).take(ns)
 
-# --- writing ---------------------------------------------------------------------------------------------------------
+    def column(self, size: int) -> Uint8s:
+        """Return the term's weight in every document."""
+        column = np.zeros(size, np.uint8)
+        column[self.ns] = self.weights
+        return column
 
+    def ns_within(self, mask: Bools) -> Int64s:
+        """Return which of the documents pass the mask."""
+        return self.ns.take(np.flatnonzero(mask.take(self.ns)))
 
-def fold_fresh(connection: sqlite3.Connection) -> bool:
-    """Make a part of the fresh documents once there are enough of them; return whether it did."""
-    (count,) = connection.execute("SELECT count(*) FROM fresh").fetchone()
-    if count < FOLD_AT:
-        return False
-    rows = connection.execute("SELECT n, terms FROM fresh ORDER BY n").fetchall()
-    start = 0
-    while start < len(rows):
-        first_n = rows[start][0]
-        stop = next((i for i in range(start, len(rows)) if rows[i][0] - first_n > MAX_PART_SPAN), len(rows))
-        _write_part(connection, _entries(rows[start:stop]), first_n, rows[stop - 1][0], stop - start)
-        start = stop
-    connection.execute("DELETE FROM fresh")
-    _purge_one_part(connection)
-    return True
-
-
-def _entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
-    packed = [np.frombuffer(terms, PACKED_TERM) for _, terms in rows]
-    entries = np.empty(sum(map(len, packed)), _ENTRY)
-    if packed:
-        together = np.concatenate(packed)
-        entries["term"], entries["weight"] = together["term"], together["weight"]
-        entries["n"] = np.repeat([n for n, _ in rows], [len(terms) for terms in packed])
-    return entries
-
-
-def _write_part(connection: sqlite3.Connection, entries: Entries, first_n: int, last_n: int, count: int) -> None:
-    part = connection.execute(
-        "INSERT INTO parts (first_n, last_n, document_count) VALUES (?, ?, ?)", (first_n, last_n, count)
-    ).lastrowid
-    ordered = entries[np.argsort(entries["term"], kind="stable")]
-    postings = np.empty(len(ordered), _POSTING)
-    postings["offset"], postings["weight"] = ordered["n"] - first_n, ordered["weight"]
-    starts = np.flatnonzero(np.diff(ordered["term"], prepend=-1))
-    ends = np.append(starts[1:], len(ordered)) * _POSTING.itemsize
-    data = postings.tobytes()
-    connection.executemany(
-        "INSERT INTO postings VALUES (?, ?, ?)",
-        (
-            (part, term, data[start:end])
-            for term, start, end in zip(
-                ordered["term"][starts].tolist(), (starts * _POSTING.itemsize).tolist(), ends.tolist(), strict=True
-            )
-        ),
-    )
+    def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
+        """Return the postings with those of newer documents."""
+        return ListedPostings(np.concatenate([self.ns, ns]), np.concatenate([self.weights, weights]))
 
 
-def _purge_one_part(connection: sqlite3.Connection) -> None:
-    """Rewrite the part with the most deleted documents without them, if they are more than half of it."""
-    row = connection.execute(
-        "SELECT part, first_n, last_n, document_count - deleted_count FROM parts "
-        "WHERE deleted_count * 2 > document_count ORDER BY deleted_count DESC LIMIT 1"
-    ).fetchone()
-    if row is None:
-        return
-    part, first_n, last_n, count = row
-    rows = connection.execute("SELECT term, postings FROM postings WHERE part = ?", (part,)).fetchall()
-    alive = [n for (n,) in connection.execute("SELECT n FROM documents WHERE n BETWEEN ? AND ?", (first_n, last_n))]
-    connection.execute("DELETE FROM postings WHERE part = ?", (part,))
-    connection.execute("DELETE FROM parts WHERE part = ?", (part,))
-    if count:
-        entries = _entries_of_part(rows, first_n)
-        _write_part(connection, entries[np.isin(entries["n"], alive)], first_n, last_n, count)
+@dataclass(frozen=True, slots=True)
+class ColumnPostings:
+    """A term of many documents: its weight by document number. The column may be longer or shorter than asked for."""
+
+    weights: Uint8s
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory this takes."""
+        return self.weights.nbytes
+
+    def weights_at(self, ns: Int64s, size: int) -> Uint8s:
+        """Return the term's weight in each of these documents, ascending numbers below `size`; 0 where it is not."""
+        return self.column(size).take(ns)
+
+    def column(self, size: int) -> Uint8s:
+        """Return the term's weight in every document."""
+        return self.weights[:size] if len(self.weights) >= size else _lengthened(self.weights, size)
+
+    def ns_within(self, mask: Bools) -> Int64s:
+        """Return which of the documents pass the mask."""
+        return np.flatnonzero(mask & (self.column(len(mask)) > 0))
+
+    def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
+        """Return the postings with those of newer documents, whose weights go into the same column where they fit."""
+        column = self.weights
+        if ns[-1] >= len(column):
+            column = _lengthened(column, int(ns[-1]) * 9 // 8 + 1)
+        column[ns] = weights
+        return ColumnPostings(column, self.count + len(ns))
 
 
-def _entries_of_part(rows: Sequence[tuple[int, bytes]], first_n: int) -> Entries:
-    postings = np.frombuffer(b"".join(data for _, data in rows), _POSTING)
-    entries = np.empty(len(postings), _ENTRY)
-    entries["term"] = np.repeat([term for term, _ in rows], [len(data) // _POSTING.itemsize for _, data in rows])
-    entries["n"], entries["weight"] = postings["offset"].astype(np.uint32) + first_n, postings["weight"]
-    return entries
+Postings = ListedPostings | ColumnPostings
 
 
-def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
-    """Forget documents that are still fresh; of those in parts, count that they are gone."""
-    fresh = {n for n in ns if connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount}
-    connection.executemany(
-        "UPDATE parts SET deleted_count = deleted_count + 1 WHERE ? BETWEEN first_n AND last_n",
-        [(n,) for n in ns if n not in fresh],
-    )
+def _lengthened(column: Uint8s, size: int) -> Uint8s:
+    return np.concatenate([column, np.zeros(size - len(column), np.uint8)])
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------
+def postings_of(ns: Int64s, weights: Uint8s, size: int) -> Postings:
+    """Return postings in the form that suits how many they are among `size` documents."""
+    listed = ListedPostings(ns, weights)
+    return ColumnPostings(listed.column(size), len(ns)) if len(ns) * DENSE_FROM > size else listed
+
+
+def either(forms: list[Postings], size: int) -> Postings:
+    """Return the documents that have any of several terms, each with the weight of the one it has most of."""
+    if len(forms) == 1:
+        return forms[0]
+    weights = np.zeros(size, np.uint8)
+    for form in forms:
+        if isinstance(form, ListedPostings):
+            weights[form.ns] = np.maximum(weights[form.ns], form.weights)
+        else:
+            np.maximum(weights, form.column(size), out=weights)
+    count = int(np.count_nonzero(weights))
+    if count * DENSE_FROM > size:
+        return ColumnPostings(weights, count)
+    ns = np.flatnonzero(weights)
+    return ListedPostings(ns, weights[ns])
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A term's postings, and how many of the fresh entries are in them."""
+
+    postings: Postings
+    fresh_seen: int = 0
 
 
 @dataclass(slots=True)
@@ -133,68 +141,70 @@ class PostingsReader:
     """Looks terms up. `refresh` catches up with what was written; between two refreshes answers stay the same."""
 
     connection: sqlite3.Connection
+    size: int = 1  # one more than the highest document number
     _parts: tuple[tuple[int, int], ...] = ()
     _last_n: int = 0
-    _fresh_terms: Int64s = field(default_factory=lambda: NO_POSTINGS.ns)
-    _fresh: TermPostings = NO_POSTINGS
-    _of_parts: dict[int, TermPostings] = field(default_factory=dict)
-    _cached: dict[int, TermPostings] = field(default_factory=dict)
-    _cached_bytes: int = 0
+    _fresh: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
+    _fresh_terms: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # of the same, side by side
+    _fresh_count: int = 0
+    _kept: dict[int, _Kept] = field(default_factory=dict)  # the one asked for last stands last
+    _kept_bytes: int = 0
 
-    def refresh(self) -> None:
+    def refresh(self, size: int) -> None:
         """Read new parts and fresh documents."""
-        self._cached.clear()
+        self.size = size
         parts = tuple(self.connection.execute("SELECT part, first_n FROM parts ORDER BY first_n"))
         if parts != self._parts:
-            self._parts, self._last_n = parts, 0
-            self._fresh_terms, self._fresh = NO_POSTINGS.ns, NO_POSTINGS
-            self._of_parts.clear()
-            self._cached_bytes = 0
+            self._parts, self._last_n, self._fresh_count = parts, 0, 0
+            self._kept.clear()
+            self._kept_bytes = 0
         rows = self.connection.execute("SELECT n, terms FROM fresh WHERE n > ? ORDER BY n", (self._last_n,)).fetchall()
         if rows:
             self._last_n = rows[-1][0]
-            new = _entries(rows)
-            self._fresh_terms = np.concatenate([self._fresh_terms, new["term"]])
-            self._fresh = _joined(self._fresh, TermPostings(new["n"].astype(np.int64), new["weight"]))
+            self._add_fresh(entries(rows))
 
-    def term(self, term: int) -> TermPostings:
+    def _add_fresh(self, new: Entries) -> None:
+        count = self._fresh_count + len(new)
+        if count > len(self._fresh):
+            grown = np.empty(2 * count, ENTRY)
+            grown[: self._fresh_count] = self._fresh[: self._fresh_count]
+            self._fresh, self._fresh_terms = grown, np.ascontiguousarray(grown["term"])
+        self._fresh[self._fresh_count : count] = new
+        self._fresh_terms[self._fresh_count : count] = new["term"]
+        self._fresh_count = count
+
+    def term(self, term: int) -> Postings:
         """Return the postings of one term; deleted documents may be among them."""
-        found = self._cached.get(term)
-        if found is None:
-            found = self._cached[term] = self._read(term)
-        return found
+        kept = self._kept.pop(term, None)
+        if kept is None:
+            kept = _Kept(self._read_parts(term))
+        else:
+            self._kept_bytes -= kept.postings.nbytes
+        self._catch_up(term, kept)
+        self._keep(term, kept)
+        return kept.postings
 
-    def _read(self, term: int) -> TermPostings:
-        stored = self._of_parts.get(term)
-        if stored is None:
-            stored = self._keep(term, self._read_parts(term))
-        at = np.flatnonzero(self._fresh_terms == term)
-        if not len(at):
-            return stored
-        return _joined(stored, TermPostings(self._fresh.ns[at], self._fresh.weights[at]))
+    def _catch_up(self, term: int, kept: _Kept) -> None:
+        at = kept.fresh_seen + np.flatnonzero(self._fresh_terms[kept.fresh_seen : self._fresh_count] == term)
+        kept.fresh_seen = self._fresh_count
+        if len(at):
+            new = self._fresh[at]
+            kept.postings = kept.postings.joined(new["n"].astype(np.int64), new["weight"])
 
-    def _read_parts(self, term: int) -> TermPostings:
+    def _read_parts(self, term: int) -> Postings:
         rows = self.connection.execute(
             "SELECT parts.first_n, postings FROM parts CROSS JOIN postings USING (part) WHERE term = ? "
             "ORDER BY parts.first_n",
             (term,),
         ).fetchall()
-        if not rows:
-            return NO_POSTINGS
-        postings = np.frombuffer(b"".join(data for _, data in rows), _POSTING)
-        firsts = np.repeat([first for first, _ in rows], [len(data) // _POSTING.itemsize for _, data in rows])
-        return TermPostings(firsts + postings["offset"], np.ascontiguousarray(postings["weight"]))
+        postings = np.frombuffer(b"".join(data for _, data in rows), POSTING)
+        counts = [len(data) // POSTING.itemsize for _, data in rows]
+        firsts = np.repeat(np.array([first for first, _ in rows], np.int64), counts)
+        return postings_of(firsts + postings["offset"], np.ascontiguousarray(postings["weight"]), self.size)
 
-    def _keep(self, term: int, postings: TermPostings) -> TermPostings:
-        size = postings.ns.nbytes + postings.weights.nbytes + 300
-        if self._cached_bytes + size > CACHE_BYTES:
-            self._of_parts.clear()
-            self._cached.clear()
-            self._cached_bytes = 0
-        self._cached_bytes += size
-        self._of_parts[term] = postings
-        return postings
-
-
-def _joined(first: TermPostings, second: TermPostings) -> TermPostings:
-    return TermPostings(np.concatenate([first.ns, second.ns]), np.concatenate([first.weights, second.weights]))
+    def _keep(self, term: int, kept: _Kept) -> None:
+        self._kept[term] = kept
+        self._kept_bytes += kept.postings.nbytes
+        while self._kept_bytes > CACHE_BYTES and len(self._kept) > 1:
+            oldest = self._kept.pop(next(iter(self._kept)))
+            self._kept_bytes -= oldest.postings.nbytes

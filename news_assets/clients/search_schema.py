@@ -126,7 +126,7 @@ def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
     if version != SCHEMA_VERSION:
         raise IndexingError(
             f"{path}: search index of version {version}, this program reads {SCHEMA_VERSION}; "
-            "delete the file and index again"
+            "`news-assets rebuild search` makes it again"
         )
 
 
@@ -140,7 +140,7 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         raise IndexingError(
             f"{path}: the search index is damaged or no search index ({error}); "
-            "delete or move the file and index again, nothing else is lost"
+            "delete or move the file, then `news-assets rebuild search`; nothing else is lost"
         ) from error
     except OSError as error:
         raise IndexingError(f"{path}: the search index cannot be opened: {error.strerror or error}") from error

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -57,15 +58,14 @@ def _words(text: str) -> list[str]:
 
 
 def _packed(counted: Counter[str], language: str | None) -> bytes:
-    weights: dict[int, int] = {}
-    for word, count in counted.items():
-        term = term_of(word, language)
-        weights[term] = weights.get(term, 0) + count
-    terms = np.fromiter(weights.keys(), np.int64, len(weights))
+    terms = np.fromiter(map(term_of, counted, repeat(language)), np.int64, len(counted))
+    counts = np.fromiter(counted.values(), np.int64, len(counted))
     order = np.argsort(terms)
-    packed = np.empty(len(weights), PACKED_TERM)
-    packed["term"] = terms[order]
-    packed["weight"] = np.minimum(np.fromiter(weights.values(), np.int64, len(weights)), 255)[order]
+    terms = terms[order]
+    starts = np.flatnonzero(np.diff(terms, prepend=-1))  # words with one stem are one term
+    packed = np.empty(len(starts), PACKED_TERM)
+    packed["term"] = terms[starts]
+    packed["weight"] = np.minimum(np.add.reduceat(counts[order], starts), 255) if len(starts) else 0
     return packed.tobytes()
 
 

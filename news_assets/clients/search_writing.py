@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from news_assets.clients.search_postings import delete_postings, fold_fresh
+from news_assets.clients.search_parts import delete_postings, fold_fresh
 from news_assets.clients.search_schema import FACTS, read_state, retried, writing
 from news_assets.clients.search_table import PATH_SEPARATOR, month_number
 from news_assets.clients.search_terms import DocumentTerms, correctable_forms, document_terms, key_of

@@ -42,10 +42,21 @@ class SqliteSearchIndex:
         self._connection = connection
         self._dim = dim
         self._lock = threading.RLock()
+        self._begin_anew(None)
+
+    def _begin_anew(self, generation: int | None) -> None:
+        """Remember nothing: a rebuild took the place of what was there, and gave every number anew."""
+        self._generation = generation
         self._seen_writes = -1
-        self._writer = DocumentWriter(connection)
-        self._table = DocumentTable(connection)
-        self._matcher = Matcher(connection, self._table, PostingsReader(connection), VectorMatrix(connection))
+        self._writer = DocumentWriter(self._connection)
+        self._table = DocumentTable(self._connection)
+        postings, vectors = PostingsReader(self._connection), VectorMatrix(self._connection)
+        self._matcher = Matcher(self._connection, self._table, postings, vectors)
+
+    def _notice_rebuild(self) -> None:
+        generation = read_state(self._connection, "generation")
+        if generation != self._generation:
+            self._begin_anew(generation)
 
     @classmethod
     def open(cls, path: Path, dim: int | None = None) -> Self:
@@ -84,6 +95,7 @@ class SqliteSearchIndex:
         Refused, whole: an empty id, and a vector that is not finite or of another length than the index's.
         """
         with self._lock, translated(self.path):
+            self._notice_rebuild()
             return self._writer.upsert(documents, self._dim)
 
     def delete(self, article_ids: Sequence[str]) -> None:
@@ -114,6 +126,7 @@ class SqliteSearchIndex:
         return SearchAnswer(hits=hits, found=listed.found, facets=listed.facets, took_ms=took_ms)
 
     def _refresh(self) -> None:
+        self._notice_rebuild()
         writes = read_state(self._connection, "writes") or 0
         if writes != self._seen_writes:
             self._seen_writes = -1  # an error half-way is caught up with next time
@@ -159,5 +172,5 @@ class SqliteSearchIndex:
 def _wrong_dim(path: Path, whose: str, dim: int, stored: int) -> IndexingError:
     return IndexingError(
         f"{path}: {whose} has {dim} dimensions, the index has {stored}; "
-        "use the model the index was made with, or delete the file and index again"
+        "use the model the index was made with, or `news-assets rebuild search`"
     )

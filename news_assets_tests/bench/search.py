@@ -1,16 +1,21 @@
-"""Speed, size and memory of the search index with 100,000 documents of 2 kB; `--documents 10000` for a quick look.
+"""Speed, size and memory of the search index with 100,000 documents of 2 kB; `--documents 1000000` takes 20 minutes.
 
 Words follow Zipf's law over 50,000 made-up Portuguese and English words; vectors are random, 384-d, of length 1. The
-reference for the vector search is the bare matrix product of the same size, measured in the same run.
+reference for the vector search is the bare product with a matrix of 100,000 vectors, measured in the same run; that for
+searches while another process writes is the same search without it. `--keep FOLDER` builds once and measures again.
 """
 
 import argparse
 import itertools
-import resource
-import statistics
+import math
+import multiprocessing
+import multiprocessing.synchronize
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -92,46 +97,73 @@ def documents(count: int, words: dict[str, list[str]], first: int = 0) -> Iterat
         )
 
 
-def queries(words: dict[str, list[str]], count: int) -> list[str]:
-    """One to three words; a third of them among the 100 most common, a third among the next 2,000, a third any."""
-    bounds = (100, 2_000, 30_000)
-    return [
-        " ".join(words["pt"][rng.integers(bounds[rng.integers(3)])] for _ in range(rng.integers(1, 4)))
-        for _ in range(count)
-    ]
+def topical(words: list[str], count: int) -> list[str]:
+    """One to three words of middle frequency: of the first 200 to 5,000 by rank."""
+    asking = np.random.default_rng(7)
+    return [" ".join(words[n] for n in asking.integers(200, 5_000, asking.integers(1, 4))) for _ in range(count)]
 
 
-def measured(call: Callable[[int], object], count: int) -> tuple[float, float, float]:
-    times = []
+def common_pairs(words: list[str], count: int) -> list[str]:
+    """Two of the 20 most common words: most documents have both."""
+    asking = np.random.default_rng(8)
+    return [" ".join(words[n] for n in asking.choice(20, 2, replace=False)) for _ in range(count)]
+
+
+READER_PAUSE_S = 0.02  # between two searches while another process writes: asked back to back, few would meet a write
+PERCENTILES = (0.5, 0.95, 1.0)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of a call, by the clock and of the processor: others may be using the machine."""
+
+    wall: list[float]
+    cpu: list[float]
+
+
+def measured(call: Callable[[int], object], count: int, pause_s: float = 0.0) -> Times:
+    wall, cpu = [], []
     for i in range(count):
-        started = time.perf_counter()
+        time.sleep(pause_s)
+        started, started_cpu = time.perf_counter(), time.thread_time()
         call(i)
-        times.append((time.perf_counter() - started) * 1000)
-    times.sort()
-    return statistics.median(times), times[int(0.95 * (count - 1))], times[-1]
+        cpu.append((time.thread_time() - started_cpu) * 1000)
+        wall.append((time.perf_counter() - started) * 1000)
+    return Times(sorted(wall), sorted(cpu))
 
 
-def show(name: str, times: tuple[float, float, float]) -> None:
-    print(f"{name:44} p50 {times[0]:8.2f} ms   p95 {times[1]:8.2f} ms   max {times[2]:8.2f} ms")
+def show(name: str, times: Times, quiet: Times | None = None) -> None:
+    at = [math.ceil(share * len(times.wall)) - 1 for share in PERCENTILES]
+    wall, cpu = ([sorted_ms[i] for i in at] for sorted_ms in (times.wall, times.cpu))
+    ratio = f"   p95 {wall[1] / quiet.wall[at[1]]:.1f}x wall, {cpu[1] / quiet.cpu[at[1]]:.1f}x cpu" if quiet else ""
+    print(
+        f"{name:46} p50 {wall[0]:8.2f}   p95 {wall[1]:8.2f}   max {wall[2]:8.2f} ms"
+        f"   cpu p50 {cpu[0]:8.2f}   p95 {cpu[1]:8.2f} ms{ratio}",
+        flush=True,
+    )
+
+
+def show_memory(moment: str) -> None:
+    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+    mb = {fields[0]: int(fields[1]) // 1024 for fields in lines if fields[-1] == "kB"}
+    print(
+        f"memory {moment}: {mb['VmRSS:']} MB, of which {mb['RssAnon:']} MB own and {mb['RssFile:']} MB of files; "
+        f"peak {mb['VmHWM:']} MB; load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
 
 
 def build(path: Path, count: int, words: dict[str, list[str]]) -> None:
-    spent, index = 0.0, SqliteSearchIndex.open(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    spent = spent_cpu = 0.0
     source = documents(count, words)
-    while batch := list(itertools.islice(source, 1000)):
-        started = time.perf_counter()
-        index.upsert(batch)
-        spent += time.perf_counter() - started
-    size = sum(file.stat().st_size for file in path.parent.iterdir())
-    print(f"{count} documents, built in {spent:.1f} s ({count / spent:.0f}/s), {size / 2**20:.0f} MB")
-    index.close()
-
-
-def rss_mb() -> float:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return int(next(line for line in status.read_text().splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+    with SqliteSearchIndex.open(path) as index:
+        while batch := list(itertools.islice(source, 1000)):
+            started, started_cpu = time.perf_counter(), time.thread_time()
+            index.upsert(batch)
+            spent_cpu += time.thread_time() - started_cpu
+            spent += time.perf_counter() - started
+    print(f"{count} documents, built in {spent:.1f} s ({count / spent:.0f}/s), {spent_cpu:.1f} s of the processor")
 
 
 def main() -> None:
@@ -145,54 +177,98 @@ def main() -> None:
         path = (asked.keep or Path(folder)) / "search.sqlite"
         if not path.exists():
             build(path, asked.documents, words)
-        measure(path, asked.documents, asked.queries, words)
+        print(f"{sum(file.stat().st_size for file in path.parent.glob(path.name + '*')) / 2**20:.0f} MB on disk")
+        show_memory("before")
+        with SqliteSearchIndex.open(path) as index:
+            measure_words(index, asked.queries, words["pt"])
+            measure_vectors(index, asked.queries, words["pt"])
+            measure_upserts(index, words)
+            measure_while_writing(index, path, asked.queries, words)
 
 
-def measure(path: Path, count: int, query_count: int, words: dict[str, list[str]]) -> None:
-    texts = queries(words, query_count)
-    vectors = [tuple(row) for row in rng.standard_normal((query_count, DIM)).tolist()]
-    before = rss_mb()
+def ask(index: SqliteSearchIndex, texts: list[str], **given: object) -> Callable[[int], object]:
+    return lambda i: index.search(SearchQuery(text=texts[i], **({"mode": "keyword"} | given)))
+
+
+def measure_words(index: SqliteSearchIndex, count: int, words: list[str]) -> None:
+    texts, pairs = topical(words, count), common_pairs(words, count)
+    days = {"from_day": FIRST_DAY + timedelta(days=200), "to_day": FIRST_DAY + timedelta(days=229)}
+    show("first keyword search (reads the facts)", measured(ask(index, ["x"]), 1))
+    show("keyword, topical, each word for the first time", measured(ask(index, texts), count))
+    show("keyword, topical", measured(ask(index, texts), count))
+    show("keyword, two common words", measured(ask(index, pairs), count))
+    show("keyword, topical, an agency's 30 days", measured(ask(index, texts, agency="agency-7", **days), count))
+    show("keyword, topical, an agency", measured(ask(index, texts, agency="agency-7"), count))
+    show("keyword, one typing mistake", measured(ask(index, ["x" + text for text in texts]), count // 4))
+    show("the newest, no words", measured(ask(index, [""] * count), count // 4))
+    show_memory("after keyword searches")
+
+
+def measure_vectors(index: SqliteSearchIndex, count: int, words: list[str]) -> None:
+    texts, vectors = topical(words, count), asked_vectors(count)
+    show("first vector search (reads the vectors)", measured(hybrid(index, texts, vectors, mode="vector"), 1))
+    show_memory("after the first vector search")
+    show("vector", measured(hybrid(index, texts, vectors, mode="vector"), count))
+    show("hybrid, topical", measured(hybrid(index, texts, vectors), count))
+    show("hybrid, topical, an agency", measured(hybrid(index, texts, vectors, agency="agency-7"), count))
+    show_memory("after hybrid searches")
+    matrix = rng.standard_normal((100_000, DIM), dtype=np.float32)
+    query = rng.standard_normal(DIM, dtype=np.float32)
+    show("reference: product with 100,000 vectors alone", measured(lambda i: matrix @ query, 60))
+
+
+def asked_vectors(count: int) -> list[tuple[float, ...]]:
+    return [tuple(row) for row in np.random.default_rng(9).standard_normal((count, DIM)).tolist()]
+
+
+def hybrid(
+    index: SqliteSearchIndex, texts: list[str], vectors: list[tuple[float, ...]], **given: object
+) -> Callable[[int], object]:
+    return lambda i: index.search(SearchQuery(text=texts[i], vector=vectors[i], **given))
+
+
+def measure_upserts(index: SqliteSearchIndex, words: dict[str, list[str]]) -> None:
+    batches = [list(documents(20, words, first=new_number() + 20 * i)) for i in range(100)]
+    show("upsert of 20", measured(lambda i: index.upsert(batches[i]), len(batches)))
+    show("the same 20 again", measured(lambda i: index.upsert(batches[i]), len(batches)))
+
+
+def new_number() -> int:
+    return 10_000_000 + time.time_ns() // 1_000_000 % 10**9 * 1000
+
+
+def measure_while_writing(index: SqliteSearchIndex, path: Path, count: int, words: dict[str, list[str]]) -> None:
+    texts, vectors = topical(words["pt"], count), asked_vectors(count)
+    kinds = {"keyword, topical": ask(index, texts), "hybrid, topical": hybrid(index, texts, vectors)}
+    quiet = {name: measured(call, count, READER_PAUSE_S) for name, call in kinds.items()}
+    with writing_20_each_second(path, words):
+        for name, call in kinds.items():
+            show(f"{name}, quiet", quiet[name])
+            show(f"{name}, while 20 are upserted a second", measured(call, count, READER_PAUSE_S), quiet[name])
+
+
+@contextmanager
+def writing_20_each_second(path: Path, words: dict[str, list[str]]) -> Iterator[None]:
+    spawned = multiprocessing.get_context("spawn")
+    is_writing = spawned.Event()
+    process = spawned.Process(target=write_steadily, args=(path, words, is_writing), daemon=True)
+    process.start()
+    is_writing.wait(60)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.join()
+
+
+def write_steadily(path: Path, words: dict[str, list[str]], is_writing: "multiprocessing.synchronize.Event") -> None:
+    first = new_number()
     with SqliteSearchIndex.open(path) as index:
-        show(
-            "first keyword search (reads the facts)",
-            measured(lambda i: index.search(SearchQuery(text="x", mode="keyword")), 1),
-        )
-        for turn in ("cold", "again"):
-            keyword = measured(lambda i: index.search(SearchQuery(text=texts[i], mode="keyword")), query_count)
-            show(f"keyword, 1-3 words, facets, {turn}", keyword)
-        common = " ".join(words["pt"][:2])
-        show(
-            "keyword, the two most common words",
-            measured(lambda i: index.search(SearchQuery(text=common, mode="keyword")), 30),
-        )
-        show("the newest, no words", measured(lambda i: index.search(SearchQuery(text="")), 30))
-        show(
-            "keyword, one typing mistake",
-            measured(lambda i: index.search(SearchQuery(text="x" + texts[i], mode="keyword")), 50),
-        )
-        print(f"memory: {rss_mb() - before:.0f} MB more than before")
-        show(
-            "first vector search (reads the vectors)",
-            measured(lambda i: index.search(SearchQuery(text="", mode="vector", vector=vectors[i])), 1),
-        )
-        show(
-            "vector",
-            measured(lambda i: index.search(SearchQuery(text="", mode="vector", vector=vectors[i])), query_count),
-        )
-        show("hybrid", measured(lambda i: index.search(SearchQuery(text=texts[i], vector=vectors[i])), query_count))
-        show(
-            "hybrid, one agency",
-            measured(
-                lambda i: index.search(SearchQuery(text=texts[i], vector=vectors[i], agency="agency-7")), query_count
-            ),
-        )
-        matrix = rng.standard_normal((count, DIM), dtype=np.float32)
-        query = rng.standard_normal(DIM, dtype=np.float32)
-        show("reference: matrix product alone", measured(lambda i: matrix @ query, 60))
-        print(f"memory: {rss_mb() - before:.0f} MB more than before, {rss_mb():.0f} MB in all")
-        batches = [list(documents(20, words, first=10_000_000 + time.time_ns() % 10**9 + 20 * i)) for i in range(60)]
-        show("upsert of 20", measured(lambda i: index.upsert(batches[i]), len(batches)))
-        show("the same 20 again", measured(lambda i: index.upsert(batches[i]), len(batches)))
+        for turn in itertools.count():
+            started = time.monotonic()
+            index.upsert(list(documents(20, words, first=first + 20 * turn)))
+            is_writing.set()
+            time.sleep(max(0.0, 1 - (time.monotonic() - started)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from news_assets.clients import search_postings, search_vectors
+from news_assets.clients import search_parts, search_vectors
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
@@ -75,7 +75,7 @@ def test_threads_take_turns(tmp_path: Path) -> None:
 def test_folded_rewritten_and_deleted_documents_are_found_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_postings, "FOLD_AT", 7)
+    monkeypatch.setattr(search_parts, "FOLD_AT", 7)
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index, SqliteSearchIndex.open(path) as reader:
         for turn in range(6):
@@ -88,11 +88,13 @@ def test_folded_rewritten_and_deleted_documents_are_found_as_before(
         assert keyword(reader, "turno0") == keyword(reader, "turno5", limit=0) == []
 
 
-@pytest.mark.parametrize("block_rows", [8_192, 64])
+@pytest.mark.parametrize(("block_rows", "kept_bytes"), [(8_192, 2**20), (64, 2**20), (64, 0), (64, 350 * 24 * 2)])
 def test_the_vector_search_is_exact_also_with_filters_and_after_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int, kept_bytes: int
 ) -> None:
     monkeypatch.setattr(search_vectors, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(search_vectors, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(search_vectors, "_READ_BELOW", 50)
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((600, 24))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
