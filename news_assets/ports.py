@@ -6,7 +6,7 @@ An implementation lives in `clients/` or `store/` and inherits nothing; tests us
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from news_assets.errors import FetchError
 from news_assets.records import AgencyDays, Embedded, Enrichment, Page, Validators
@@ -112,32 +112,49 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SearchColumn:
+    """What a field of `SearchDocument` means, and what an index that keeps columns does with it.
+
+    `is_facet`: its values are counted and filtered by. `is_sorted`: hits are ordered by it. `is_stored_only`: it is
+    shown or compared, but nothing is found by it.
+    """
+
+    meaning: str
+    is_facet: bool = False
+    is_sorted: bool = False
+    is_stored_only: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchDocument:
-    """What the search index stores of one article. `day` is the agency's own, not UTC; `trace_id` is not stored."""
+    """What the search index stores of one article; a field that is no `SearchColumn` is not stored.
 
-    article_id: str
-    desk: str
-    agency: str
-    agency_name: str
-    day: date
-    url: str
-    title: str
-    text: str
-    summary: str | None = None
-    section: str | None = None
-    tags: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = ()
-    language: str | None = None
-    theme_code: str | None = None
-    theme_path: tuple[str, ...] = ()
-    theme_labels: tuple[str, ...] = ()
-    image_url: str | None = None
-    published_ts: int = 0
-    text_hash: str | None = None
-    duplicate_of: str | None = None
-    vector: tuple[float, ...] | None = None
-    document_hash: str = ""
+    `trace_id` goes with the document to its receipt.
+    """
+
+    article_id: Annotated[str, SearchColumn("the article's id, and the document's")]
+    desk: Annotated[str, SearchColumn("key of the desk", is_facet=True)]
+    agency: Annotated[str, SearchColumn("key of the agency", is_facet=True)]
+    agency_name: Annotated[str, SearchColumn("name of the agency", is_stored_only=True)]
+    day: Annotated[date, SearchColumn("day of publication in the agency's own time zone", is_sorted=True)]
+    url: Annotated[str, SearchColumn("address of the article", is_stored_only=True)]
+    title: Annotated[str, SearchColumn("headline")]
+    text: Annotated[str, SearchColumn("text without Markdown")]
+    summary: Annotated[str | None, SearchColumn("one or two sentences", is_stored_only=True)] = None
+    section: Annotated[str | None, SearchColumn("the site's section", is_stored_only=True)] = None
+    tags: Annotated[tuple[str, ...], SearchColumn("the site's tags", is_stored_only=True)] = ()
+    keywords: Annotated[tuple[str, ...], SearchColumn("key terms, most telling first", is_stored_only=True)] = ()
+    language: Annotated[str | None, SearchColumn("BCP 47 code", is_facet=True)] = None
+    theme_code: Annotated[str | None, SearchColumn("code of the most specific theme", is_stored_only=True)] = None
+    theme_path: Annotated[tuple[str, ...], SearchColumn("codes of the theme from level 1 down", is_facet=True)] = ()
+    theme_labels: Annotated[tuple[str, ...], SearchColumn("labels from level 1 down", is_stored_only=True)] = ()
+    image_url: Annotated[str | None, SearchColumn("main image", is_stored_only=True)] = None
+    published_ts: Annotated[int, SearchColumn("time of publication, seconds since 1970 UTC", is_sorted=True)] = 0
+    text_hash: Annotated[str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)] = None
+    duplicate_of: Annotated[str | None, SearchColumn("article_id of the earlier article with the same text")] = None
+    vector: Annotated[tuple[float, ...] | None, SearchColumn("embedding of title and text")] = None
+    document_hash: Annotated[str, SearchColumn("state of what it was made from", is_stored_only=True)] = ""
     trace_id: str = ""
 
 

@@ -1,6 +1,14 @@
-"""What every search backend has to do. A backend joins by one line in `SEARCH_BACKENDS`."""
+"""What every search backend has to do. A backend joins by one line in `SEARCH_BACKENDS`.
 
+A real Typesense joins where NEWS_TEST_TYPESENSE_URL (`typesense://host:port`) and NEWS_TEST_TYPESENSE_API_KEY name one;
+each test uses an alias of its own there and drops what it made.
+"""
+
+import os
+import re
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -10,14 +18,44 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.typesense_collection import collections
+from news_assets.clients.typesense_rebuild import drop, is_of_alias
+from news_assets.clients.typesense_search import TypesenseSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 from news_assets_tests.stored import hashes
+from news_assets_tests.typesense_server import running
 
-SEARCH_BACKENDS: dict[str, Callable[[Path], SearchIndex]] = {
-    "sqlite": lambda folder: SqliteSearchIndex.open(folder / "search.sqlite"),
-}
+DESCRIBED_FOR_ONE_SEARCH = "'split_join_tokens'"  # and by the official client for several
+REAL_SERVER = os.environ.get("NEWS_TEST_TYPESENSE_URL")
+
+
+@contextmanager
+def on_test_server() -> Iterator[SearchIndex]:
+    with running() as server:
+        address = server.url.replace("http://", "typesense://")
+        with TypesenseSearchIndex.open(address, server.admin_key) as index:
+            yield index
+        assert [said for said in server.violations if DESCRIBED_FOR_ONE_SEARCH not in said] == []
+
+
+@contextmanager
+def on_real_server() -> Iterator[SearchIndex]:
+    alias = f"contract_{uuid.uuid4().hex}"
+    address = re.sub(r"^http", "typesense+http", str(REAL_SERVER)).replace("typesense+http:", "typesense:")
+    with TypesenseSearchIndex.open(f"{address}/{alias}", os.environ["NEWS_TEST_TYPESENSE_API_KEY"]) as index:
+        yield index
+        for name in collections(index.connection):
+            if is_of_alias(name, alias):
+                drop(index.connection, name)
+        index.connection.call("delete", f"/aliases/{alias}")
+
+
+SEARCH_BACKENDS: dict[str, Callable[[Path], AbstractContextManager[SearchIndex]]] = {
+    "sqlite": lambda folder: closing(SqliteSearchIndex.open(folder / "search.sqlite")),
+    "typesense": lambda _: on_test_server(),
+} | ({"real": lambda _: on_real_server()} if REAL_SERVER else {})
 
 
 def document(number: int, title: str = "", text: str = "texto", **changes: object) -> SearchDocument:
@@ -39,10 +77,8 @@ def document(number: int, title: str = "", text: str = "texto", **changes: objec
 
 @pytest.fixture(params=SEARCH_BACKENDS)
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SearchIndex]:
-    opened = SEARCH_BACKENDS[request.param](tmp_path)
-    yield opened
-    if isinstance(opened, SqliteSearchIndex):
-        opened.close()
+    with SEARCH_BACKENDS[request.param](tmp_path) as opened:
+        yield opened
 
 
 def ids(answer: SearchAnswer) -> list[str]:

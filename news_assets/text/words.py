@@ -70,6 +70,8 @@ _UNSPACED = (
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: written without spaces, each sign a word
 )
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_marks()}])*")
+_BEYOND_LATIN = re.compile("[^\x00-\u02ff]")
+_LATIN_WORD = re.compile(f"[{re.escape(''.join(filter(str.isalnum, map(chr, range(0x300)))))}]+")
 _LATIN_OR_GREEK_MARK = re.compile("(?<=[A-Za-z\u0370-\u03ff\u0300-\u036f])[\u0300-\u036f]")
 _UNDECOMPOSED = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "Æ": "AE", "Ø": "O"}
@@ -78,7 +80,10 @@ _UNDECOMPOSED = str.maketrans(
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, lower-cased, NFC; digits are words, hyphens and apostrophes part them."""
-    return _WORD.findall(unicodedata.normalize("NFC", text.lower()))
+    lowered = text.lower()
+    if not _BEYOND_LATIN.search(lowered):
+        return _LATIN_WORD.findall(lowered)  # the same words in half the time
+    return _WORD.findall(unicodedata.normalize("NFC", lowered))
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:
@@ -113,6 +118,17 @@ def stem(word: str, language: str | None) -> str:
     if name is None:
         return folded
     return fold(_stemmer(name).stemWord(_with_ending(folded, name))) or folded
+
+
+@lru_cache(maxsize=300_000)
+def shared_stem(word: str, languages: tuple[str, ...]) -> str:
+    """Return what the stemmers of all these languages, one after the other, make of a lower-cased word.
+
+    One stem for documents and queries of any of them, where an index cannot look for a word in several forms.
+    """
+    for language in languages:
+        word = stem(word, language)
+    return word if languages else fold(word)
 
 
 def _with_ending(folded: str, name: str) -> str:

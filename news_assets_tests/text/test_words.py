@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.text.words import fold, stem, stems, stopwords, word_spans, words
+from news_assets.text.words import fold, shared_stem, stem, stems, stopwords, word_spans, words
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,16 @@ def test_stems_are_one_for_each_word_and_the_same_for_folded_words(text: str, la
 def test_spans_are_the_words_where_they_stand(text: str) -> None:
     text = unicodedata.normalize("NFC", text)
     assert all(text[start:end].lower() == word for word, start, end in word_spans(text))
+
+
+@given(st.text(st.characters(max_codepoint=0x3FF), max_size=40))
+def test_words_of_plain_latin_text_are_those_of_any_text(text: str) -> None:
+    beyond = "\u3042"  # lets the text be read as one of any script
+    assert words(text) == words(f"{text} {beyond}")[:-1]
+
+
+def test_a_shared_stem_is_the_same_in_every_language_of_the_index() -> None:
+    languages = ("pt", "en")
+    assert {shared_stem(word, languages) for word in ("vacina", "vacinas", "vacinação")} == {"vacin"}
+    assert shared_stem("vaccines", languages) == shared_stem("vaccine", languages)
+    assert shared_stem("ação", ()) == "acao"
