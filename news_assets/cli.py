@@ -15,10 +15,11 @@ from news_assets.commands import agencies as agencies_command
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, search, sources, story, texts
+from news_assets.commands import lake, rebuild, search, search_key, sources, story, texts
 from news_assets.commands import try_source as try_source_command
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.candidates import MAX_AGE_DAYS
+from news_assets.search import Filters
 from news_assets.store.gaps import GAP_DAYS
 
 # The class of every complaint about a command line; typer names only this child of it in public.
@@ -67,10 +68,38 @@ def search_articles(
     as_json: Json = False,
 ) -> None:
     """Search the index."""
-    filters = search.Filters(
-        desk, agency, theme, language, from_day.date() if from_day else None, to_day.date() if to_day else None
-    )
+    first, last = from_day.date() if from_day else None, to_day.date() if to_day else None
+    filters = Filters(desk=desk, agency=agency, theme=theme, language=language, from_day=first, to_day=last)
     search.run(query, filters, mode, limit, as_json=as_json)
+
+
+rebuilds = typer.Typer(no_args_is_help=True, help="What can be made anew from the lake.")
+app.add_typer(rebuilds, name="rebuild")
+
+
+@rebuilds.callback()
+def _rebuilds() -> None:
+    """Keep `search` a word of its own: typer takes the only command of a group for the group."""
+
+
+@rebuilds.command("search")
+def rebuild_search(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be done, and do nothing")] = False,
+) -> None:
+    """Build the whole search index anew from the lake, beside the one in use; interrupted, it goes on where it was."""
+    rebuild.rebuild_search(dry_run=dry_run)
+
+
+@app.command("search-key")
+def make_search_key(
+    desk: Annotated[str | None, typer.Option(help="the only desk whose documents it shows")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=search_key.MAX_DAYS, help="days from now it is valid")] = None,
+    expires: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last day it is valid, UTC")] = None,
+    description: Annotated[str, typer.Option(help="what it is for, as the server lists it")] = "news-assets search-key",
+    as_json: Json = False,
+) -> None:
+    """Print a key that may search a Typesense server and nothing else, until it expires."""
+    search_key.make_key(desk, days, expires.date() if expires else None, description, as_json=as_json)
 
 
 @app.command()

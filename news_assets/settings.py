@@ -9,11 +9,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets.errors import SettingsError
 
+_TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode]
@@ -30,7 +31,10 @@ class Settings(BaseSettings):
     )
     catalog: str = Field("", description="path of a SQLite file, or postgresql://user:password@host:port/database")
     data: str = Field("", description="folder, or s3://bucket/prefix")
-    search: Literal["sqlite"] = Field("sqlite", description="sqlite")
+    search: str = Field("sqlite", description="sqlite, typesense://host:port or typesense+https://host:port")
+    typesense_api_key: SecretStr = Field(
+        SecretStr(""), description="API key of the Typesense server that NEWS_SEARCH names"
+    )
     embedding_model: str = Field(
         "all-MiniLM-L6-v2", description="name or folder of a sentence-transformers model", min_length=1
     )
@@ -58,7 +62,8 @@ class Settings(BaseSettings):
         try:
             return cls()
         except ValidationError as error:
-            raise SettingsError("\n".join(_explain(cls, line) for line in error.errors())) from error
+            # Without the cause, whose text would hold every value that was read, the API key among them.
+            raise SettingsError("\n".join(_explain(cls, line) for line in error.errors())) from None
 
     @property
     def models_dir(self) -> Path:
@@ -69,6 +74,11 @@ class Settings(BaseSettings):
     def search_path(self) -> Path:
         """File of the embedded search index."""
         return self.home / "search.sqlite"
+
+    @property
+    def search_place(self) -> tuple[str, Path, str]:
+        """Which search index, the file of the embedded one, and the server's API key."""
+        return self.search, self.search_path, self.typesense_api_key.get_secret_value()
 
     @property
     def reports_dir(self) -> Path:
@@ -117,6 +127,20 @@ class Settings(BaseSettings):
             raise ValueError("unknown kind of catalog")
         return value
 
+    @field_validator("search")
+    @classmethod
+    def _known_search(cls, value: str) -> str:
+        match = _TYPESENSE.fullmatch(value)
+        if value != "sqlite" and (match is None or int(match[3] or 1) not in range(1, 65536)):
+            raise ValueError("no such search index" if "@" not in value else "a key does not belong into the address")
+        return value
+
+    @model_validator(mode="after")
+    def _has_key(self) -> Self:
+        if self.search != "sqlite" and not self.typesense_api_key.get_secret_value().strip():
+            raise ValueError(f"NEWS_TYPESENSE_API_KEY is empty; NEWS_SEARCH={self.search} needs the server's API key")
+        return self
+
     @model_validator(mode="after")
     def _resolve_paths(self) -> Self:
         home = self.home.expanduser().resolve()
@@ -136,8 +160,10 @@ def _is_block(text: str) -> bool:
 
 def _explain(settings: type[Settings], line: object) -> str:
     assert isinstance(line, dict)
-    name = str(line["loc"][0])
     message = str(line["msg"]).removeprefix("Value error, ")
+    if not line["loc"]:
+        return message
+    name = str(line["loc"][0])
     takes = settings.model_fields[name].description
     return f"NEWS_{name.upper()}={line['input']!r}: {message}; it takes: {takes}"
 

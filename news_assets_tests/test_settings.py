@@ -1,3 +1,4 @@
+import traceback
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,9 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("NEWS_HOST_DELAY_S", "soon", "0 to 3600 seconds"),
         ("NEWS_HOST_DELAY_S", "-1", "0 to 3600 seconds"),
-        ("NEWS_SEARCH", "elastic", "sqlite"),
+        ("NEWS_SEARCH", "elastic", "sqlite, typesense://host:port or typesense+https://host:port"),
+        ("NEWS_SEARCH", "typesense://host:70000", "typesense://host:port"),
+        ("NEWS_SEARCH", "typesense://user:word@host:8108", "typesense://host:port"),
         ("NEWS_CATALOG", "mysql://host/db", "postgresql://"),
         ("NEWS_DESKS", ",", "built-in desks by name"),
         ("NEWS_ALLOW_PRIVATE_HOSTS", "10.0.0.0/99", "CIDR blocks"),
@@ -60,3 +63,33 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(SettingsError) as caught:
         Settings.read()
     assert [line.partition("=")[0] for line in str(caught.value).splitlines()] == ["NEWS_SEARCH", "NEWS_HOST_DELAY_S"]
+
+
+KEY = "no-one-may-see-this"
+
+
+def test_a_typesense_server_and_its_key_are_two_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_SEARCH", "typesense+https://search.example.org/gov")
+    monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", KEY)
+    settings = Settings.read()
+    assert settings.search_place == ("typesense+https://search.example.org/gov", settings.home / "search.sqlite", KEY)
+    assert KEY not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("key", ["", "  "])
+def test_typesense_without_a_key_is_one_line(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("NEWS_SEARCH", "typesense://localhost:8108")
+    monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", key)
+    with pytest.raises(SettingsError) as caught:
+        Settings.read()
+    expected = "NEWS_TYPESENSE_API_KEY is empty; NEWS_SEARCH=typesense://localhost:8108 needs the server's API key"
+    assert str(caught.value) == expected
+
+
+def test_no_error_of_any_setting_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", KEY)
+    for name, value in (("NEWS_SEARCH", "elastic"), ("NEWS_DESKS", ","), ("NEWS_HOST_DELAY_S", "soon")):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(SettingsError) as caught:
+            Settings.read()
+        assert KEY not in "".join(traceback.format_exception(caught.value))

@@ -19,6 +19,7 @@ from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
+from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
 from news_assets.sources.kinds import KINDS
 from news_assets.store.overview import stage_counts
@@ -56,7 +57,7 @@ def run() -> None:
         _materialise(_STAGES, f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
     console.rule(f"One search: news-assets search '{_QUESTION}'")
-    search.show(search.ask(_QUESTION, search.Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUESTION)
+    search.show(search.ask(_QUESTION, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUESTION)
     console.print(
         f"\nDone in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000\n"
     )

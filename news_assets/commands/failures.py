@@ -242,9 +242,9 @@ def _embedder(settings: Settings) -> Any:
 
 
 def _index(settings: Settings) -> Any:
-    from news_assets.clients.sqlite_search import SqliteSearchIndex
+    from news_assets.clients.search_backends import open_index
 
-    return SqliteSearchIndex.open(settings.search_path)
+    return open_index(*settings.search_place)
 
 
 def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:

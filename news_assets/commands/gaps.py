@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.search_backends import late_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
@@ -18,6 +19,7 @@ from news_assets.sources.kinds import KINDS
 from news_assets.store.gaps import SENTENCES, desk_gaps
 
 _SHOWN_ROWS = 20
+_MARKS = {True: "[red]no [/red]", False: "[green]yes[/green]"}
 
 
 def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
@@ -25,7 +27,7 @@ def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
     check_names(desk_key, None)
     settings = Settings.read()
     desks = [desk for desk in load_desks(settings.desks, KINDS) if desk_key in (None, desk.key)]
-    with open_lake() as lake, SqliteSearchIndex.open(settings.search_path) as index:
+    with open_lake() as lake, late_index(*settings.search_place) as index:
         for desk in desks:
             found = desk_gaps(lake, index, desk, datetime.now(UTC), days, grace=timedelta())
             if as_json:
@@ -36,6 +38,8 @@ def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
 
 def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
     for name, findings in found.items():
+        if findings.unknown:
+            write_line({"desk": desk.key, "check": name, "error": findings.unknown})
         for row in findings.rows:
             write_line({"desk": desk.key, "check": name} | dict(zip(findings.header, row, strict=True)))
 
@@ -43,9 +47,11 @@ def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
 def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
     console = Console()
     for name, findings in found.items():
-        mark = "[red]no [/red]" if findings.rows else "[green]yes[/green]"
+        mark = "[yellow]?  [/yellow]" if findings.unknown else _MARKS[bool(findings.rows)]
         sentence = f"{desk.key}: {SENTENCES[name][1]} [dim]{findings.checked} looked at[/dim]"
         console.print(f"{mark} {sentence}", soft_wrap=True)
+        if findings.unknown:
+            console.print(f"    {escape(findings.unknown)}", soft_wrap=True)
         if findings.rows:
             console.print(_table(findings))
 

@@ -2,8 +2,7 @@
 
 import html
 import re
-from dataclasses import asdict, dataclass
-from datetime import date
+from dataclasses import asdict
 from enum import StrEnum
 
 from rich import box
@@ -11,11 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
-from news_assets.ports import SearchAnswer, SearchQuery
-from news_assets.settings import Settings
+from news_assets.search import Filters, SearchAnswer, open_index
 
 _FACET_VALUES = 6
 
@@ -26,18 +23,6 @@ class Mode(StrEnum):
     KEYWORD = "keyword"
     VECTOR = "vector"
     HYBRID = "hybrid"
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What hits have to fulfil."""
-
-    desk: str | None = None
-    agency: str | None = None
-    theme: str | None = None
-    language: str | None = None
-    from_day: date | None = None
-    to_day: date | None = None
 
 
 def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -> None:
@@ -52,16 +37,8 @@ def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -
 
 def ask(text: str, filters: Filters, mode: Mode, limit: int) -> SearchAnswer:
     """Return the answer of the index that the settings name."""
-    settings = Settings.read()
-    vector = None
-    if mode is not Mode.KEYWORD and text.strip():
-        from news_assets.clients.embedder import OnnxEmbedder
-
-        embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
-        vector = embedder.embed_query(text).vector
-    query = SearchQuery(text=text, mode=mode.value, vector=vector, limit=limit, **asdict(filters))
-    with SqliteSearchIndex.open(settings.search_path) as index:
-        return index.search(query)
+    with open_index() as index:
+        return index.search(text, filters, mode=mode.value, limit=limit)
 
 
 def _summary(answer: SearchAnswer) -> dict[str, object]:

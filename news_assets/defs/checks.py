@@ -78,7 +78,9 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
         gaps = desk_gaps(lake, search, desk, now)
         for name, findings in gaps.items():
             key = _sentences(desk)[name][0]
-            if dg.AssetCheckKey(key, name) in context.selected_asset_check_keys:
+            if findings.unknown:
+                context.log.warning(f"{name} is skipped: {findings.unknown}")
+            elif dg.AssetCheckKey(key, name) in context.selected_asset_check_keys:
                 yield _result(findings, _shown_beside(name, lake, desk, gaps, now), check_name=name, asset_key=key)
 
     return checks

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from news_assets.clients.embedder import OnnxEmbedder
 from news_assets.clients.http import HttpFetcher
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.search_backends import SQLITE, LateIndex, OpenIndex, open_index
 from news_assets.errors import LakeError
 from news_assets.pipeline.enrich import LocalEnricher
 from news_assets.settings import Settings
@@ -123,16 +123,21 @@ def _kept_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
     return OnnxEmbedder.open(model, Path(models_dir), threads)
 
 
-class SearchResource(dg.ConfigurableResource[SqliteSearchIndex]):
-    """The search index."""
+class SearchResource(dg.ConfigurableResource[LateIndex]):
+    """The search index. The server's API key is no part of it, as the UI shows what is: it is read when it is used."""
 
+    search: str = Field(description="sqlite, or the address of a Typesense server")
     path: str = Field(description="file of the embedded index")
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[SqliteSearchIndex]:
-        """Yield the open index."""
-        with SqliteSearchIndex.open(Path(self.path)) as index:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[LateIndex]:
+        """Yield the index, which is opened when it is first asked."""
+        with LateIndex(self.search.partition(":")[0], self._open) as index:
             yield index
+
+    def _open(self) -> OpenIndex:
+        api_key = "" if self.search == SQLITE else Settings.read().typesense_api_key.get_secret_value()
+        return open_index(self.search, Path(self.path), api_key)
 
 
 class ReportsResource(dg.ConfigurableResource[Path]):
@@ -160,6 +165,6 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "embedder": EmbedderResource(
             model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads
         ),
-        "search": SearchResource(path=str(settings.search_path)),
+        "search": SearchResource(search=settings.search, path=str(settings.search_path)),
         "reports": ReportsResource(folder=str(settings.reports_dir)),
     }

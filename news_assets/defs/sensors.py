@@ -21,6 +21,7 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.going import RANGE_END, RANGE_START, going_over, is_polling, unfinished_runs
 from news_assets.defs.partitions import last_day
 from news_assets.defs.watch import TICK_S, Cursor, moments
+from news_assets.errors import IndexingError
 from news_assets.pipeline.requests import Decision, Request, decide, given_up_rows, wanted_cells
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import SearchIndex
@@ -135,7 +136,10 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
             return _not_pending(documents_lost(lake, search, desk, now, first_day), lake, desk, now, first_day)
 
         cursor = replace(Cursor.read(context.cursor), snapshot=lake.snapshot())
-        requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, utc_now())
+        try:
+            requests, cursor, reason = _look(context.instance, lake, desks, find, cursor, utc_now())
+        except IndexingError as error:  # what it does not show is not lost: nothing is asked for until it answers
+            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.written())
 
     return sensor

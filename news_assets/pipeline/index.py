@@ -94,8 +94,12 @@ def _document(
 def without_markdown(text: str) -> str:
     """Return the text as it is read: without marks of headings, lists, quotes, tables, links and emphasis."""
     text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    text = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), _RULE.sub("", text))
-    text = _EMPHASIS.sub(r"\2", _LINE_MARK.sub("", text))
+    text = _RULE.sub("", text)
+    if "|" in text:
+        text = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), text)
+    text = _LINE_MARK.sub("", text)
+    if any(mark in text for mark in "*_`~"):  # most texts have none; to look for a pair takes 2/3 of all this
+        text = _EMPHASIS.sub(r"\2", text)
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 

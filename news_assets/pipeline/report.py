@@ -126,7 +126,11 @@ def build_report(
         tables=_tables(counts, by_desk),
         newest=counts.newest,
         gaps=tuple(_gap(name, findings) for name, findings in found if findings.rows),
-        in_order=tuple(f"{name} ({findings.checked:,} checked)" for name, findings in found if not findings.rows),
+        in_order=tuple(
+            f"{name} ({findings.unknown or f'{findings.checked:,} checked'})"
+            for name, findings in found
+            if not findings.rows
+        ),
     )
 
 

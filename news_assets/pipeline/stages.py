@@ -7,6 +7,7 @@ stage can be repeated at any time: what is already as it should be is not writte
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
+from news_assets.errors import IndexingError
 from news_assets.pipeline.derived import store_derived, versions_of
 from news_assets.pipeline.embed import check_model, embed_articles
 from news_assets.pipeline.enrich import enrich_articles
@@ -137,13 +138,25 @@ def check_embeddings(
 ) -> None:
     """Refuse a model that the desk's vectors or the index disagree with; or drop the vectors of other models.
 
+    An index that is away has no say: it refuses what does not fit when it is sent.
+
     Raises:
         EmbedError: Names model, table and index, and what to do.
+        IndexingError: The index cannot be used, and waiting does not help.
     """
     if replace_model:
         others = set(_stored_models(lake, desk)) - {embedder.model}
         lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
-    check_model(embedder, _stored_models(lake, desk), index.vector_dim())
+    check_model(embedder, _stored_models(lake, desk), _dim_of(index))
+
+
+def _dim_of(index: SearchIndex) -> int | None:
+    try:
+        return index.vector_dim()
+    except IndexingError as error:
+        if not error.is_transient:
+            raise
+        return None
 
 
 def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:

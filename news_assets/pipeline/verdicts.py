@@ -15,11 +15,12 @@ _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """How many rows were looked at, and those that are wrong."""
+    """How many rows were looked at, and those that are wrong; or why it cannot be told."""
 
     checked: int
     header: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
+    unknown: str = ""
 
 
 def repeated_keys(frame: "pl.DataFrame", key: Sequence[str]) -> Findings:

@@ -10,6 +10,7 @@ all 600: reading the states of everything is most of it. What is asked at every 
 Every frame has the columns of `COLUMNS`.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -111,14 +112,17 @@ def _stage(name: str, made: str, is_outdated: str, version: str) -> str:
     }}"""
 
 
-# The state that the document should be in, as in `pipeline/versions.py`; `{key}` is what the tables are joined by.
-_DIFFERING = f"""
-    SELECT {{picked}}, sha256(concat_ws(chr(10), '{DOCUMENT_VERSION}', a.content_hash,
+# The state that the document should be in, as in `pipeline/versions.py`.
+_STATE = f"""sha256(concat_ws(chr(10), '{DOCUMENT_VERSION}', a.content_hash,
         CASE WHEN e.outcome = 'ok' THEN e.input_hash ELSE '' END,
         CASE WHEN e.outcome = 'ok' THEN coalesce(e.reused_from, '') ELSE '' END,
         CASE WHEN v.outcome = 'ok' THEN v.model ELSE '' END,
         CASE WHEN v.outcome = 'ok' THEN v.input_hash ELSE '' END,
-        coalesce(named.name, a.agency))) AS state
+        coalesce(named.name, a.agency)))"""
+
+# `{key}` is what the tables are joined by.
+_DIFFERING = f"""
+    SELECT {{picked}}, {_STATE} AS state
     FROM a FULL JOIN e USING ({{key}}) FULL JOIN v USING ({{key}}) FULL JOIN d USING ({{key}})
     LEFT JOIN named ON named.agency = a.agency
     WHERE a.{{key}} IS NULL OR e.outcome IS DISTINCT FROM 'ok' OR v.outcome IS DISTINCT FROM 'ok'
@@ -136,6 +140,13 @@ _ALL_DIFFERING = f"""
 # One id a line: 43,000 as a list parameter take 18 s of processor time.
 _IDS = "unnest(string_split($article_ids, chr(10)))"
 _GIVEN = f"SELECT DISTINCT hash({_IDS}) AS key"
+
+_EXPECTED = f"""
+    WITH {_joined("article_id, agency, day, trace_id", "")}
+    SELECT a.article_id, a.agency, a.day, {_STATE} AS document_hash,
+        v.outcome IS NOT DISTINCT FROM 'ok' AS has_vector, a.trace_id
+    FROM a LEFT JOIN e USING (article_id) LEFT JOIN v USING (article_id) LEFT JOIN named ON named.agency = a.agency
+"""
 
 
 def _stages_behind(keys: str) -> str:
@@ -175,13 +186,21 @@ def articles_behind(lake: Lake, desk: Desk, now: datetime, first_day: date | Non
 
 
 def _params(desk: Desk, now: datetime, first_day: date) -> dict[str, object]:
-    return {
-        "desk": desk.key,
-        "now": now,
-        "first_day": first_day,
-        "agencies": [agency.key for agency in desk.agencies],
-        "names": [agency.name for agency in desk.agencies],
-    }
+    names = {agency.key: agency.name for agency in desk.agencies}
+    return _named(desk.key, names, first_day) | {"now": now}
+
+
+def _named(desk: str, agency_names: Mapping[str, str], first_day: date) -> dict[str, object]:
+    return {"desk": desk, "first_day": first_day, "agencies": list(agency_names), "names": list(agency_names.values())}
+
+
+def documents_expected(lake: Lake, desk: str, agency_names: Mapping[str, str]) -> "pl.DataFrame":
+    """Return what the index should have of a desk, as the lake is now.
+
+    Columns: article_id, agency, day, document_hash, has_vector, trace_id. All days and agencies, also those that the
+    desk no longer has; a desk without a file is given no names.
+    """
+    return lake.query(_EXPECTED, _named(desk, agency_names, date.min))
 
 
 def documents_lost(

@@ -6,9 +6,10 @@ first five of them. What to do about a finding is not decided here.
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from news_assets.errors import IndexingError
 from news_assets.pipeline.verdicts import Findings
 from news_assets.ports import SearchIndex
 from news_assets.records import Desk
@@ -62,14 +63,21 @@ def desk_gaps(
         name: _findings(work.filter(pl.col("stage") == stage), entries if stage == "raw_articles" else articles)
         for stage, name in _BY_STAGE.items()
     }
-    lost = documents_lost(lake, index, desk, now, first_day)
     found = {
         **unfinished,
-        "index_equals_lake": _findings(lost, articles),
+        "index_equals_lake": _lost(lake, index, desk, now, first_day, articles),
         "agencies_are_heard": silent_agencies(lake, desk, now),
         "sources_answer": failing_sources(lake, desk, now),
     }
     return {name: found[name] for name in SENTENCES}
+
+
+def _lost(lake: Lake, index: SearchIndex, desk: Desk, now: datetime, first_day: date, articles: int) -> Findings:
+    """Return what index and lake do not share; an index that is away or starting says nothing about what it has."""
+    try:
+        return _findings(documents_lost(lake, index, desk, now, first_day), articles)
+    except IndexingError as error:
+        return Findings(0, _HEADER, (), unknown=str(error))
 
 
 def _findings(work: "pl.DataFrame", checked: int) -> Findings:

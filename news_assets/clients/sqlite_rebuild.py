@@ -1,0 +1,129 @@
+"""A new search file beside the one in use, until it takes its place.
+
+Documents enter; at the swap the new file's pages replace the old ones' within one transaction of the file in use. So
+other processes may have it open all the while: who reads keeps to what he began with, who writes waits, and whoever
+was killed half-way has changed nothing. (A file moved over the old one would leave them at a file that is gone, and
+beside the new one a write-ahead log that is not its own.)
+
+An interrupted rebuild leaves its file, and the next one goes on with it.
+"""
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from news_assets.clients.search_parity import parity_problems
+from news_assets.clients.search_schema import APPLICATION_ID, BUSY_TIMEOUT_S, translated
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.ports import SearchDocument
+from news_assets.records import AgencyDays
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SWAP_WAIT_S = 120.0  # for those who write into the file in use
+_PARTS = ("", "-wal", "-shm")
+
+
+class SqliteRebuild:
+    """A search file that is being filled. `is_resumed`: an interrupted one goes on."""
+
+    def __init__(self, path: Path, index: SqliteSearchIndex, *, is_resumed: bool) -> None:
+        self.path = path
+        self.is_resumed = is_resumed
+        self._index = index
+
+    @classmethod
+    def begin(cls, path: Path, dim: int | None) -> Self:
+        """Return a new file to fill beside this one, or an unfinished one that can hold vectors of this length.
+
+        Raises:
+            IndexingError: The folder cannot be written.
+        """
+        beside = path.with_name(f"{path.name}.rebuild")
+        is_resumed = beside.exists()
+        try:
+            index = SqliteSearchIndex.open(beside, dim)
+            if is_resumed and dim is None and index.vector_dim() is not None:
+                index.close()
+                raise IndexingError("it has vectors, and the lake none")
+        except IndexingError:
+            if not is_resumed:
+                raise
+            is_resumed = False  # of another version, another vector length, or damaged: only worth a new beginning
+            _remove(beside)
+            index = SqliteSearchIndex.open(beside, dim)
+        return cls(path, index, is_resumed=is_resumed)
+
+    def close(self) -> None:
+        """Close the file, which stays for the next time."""
+        self._index.close()
+
+    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
+        """Store documents; return {article_id: reason} for those that were refused."""
+        return self._index.upsert(documents)
+
+    def delete(self, article_ids: Sequence[str]) -> None:
+        """Remove documents; an unknown id is no error."""
+        self._index.delete(article_ids)
+
+    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of what a desk has in the new file."""
+        return self._index.stored(desk, keys, first_day)
+
+    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+        """Let the new file take the place of the one in use, if it has what is expected, by desk.
+
+        Raises:
+            IndexingError: Something is missing, left over or in another state, or the file in use could not be
+                written; it is as it was then.
+        """
+        problems = parity_problems(expected, self.stored, self._index.count())
+        if problems:
+            raise IndexingError(f"{self._index.path}: not complete: {'; '.join(problems)}; {self.path} is as it was")
+        self.close()
+        with translated(self.path):
+            _copy_over(self._index.path, self.path)
+            _remove(self._index.path)
+
+
+def _copy_over(source: Path, target: Path) -> None:
+    with (
+        closing(sqlite3.connect(source, isolation_level=None)) as new,
+        closing(sqlite3.connect(target, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as used,
+    ):
+        _check_owner(used, target)
+        new.execute("INSERT OR REPLACE INTO state VALUES ('generation', ?)", (secrets.randbits(62),))
+        used.execute("PRAGMA journal_mode = WAL")
+        used.execute("PRAGMA synchronous = NORMAL")
+        new.backup(used, progress=_until(target, time.monotonic() + SWAP_WAIT_S), sleep=0.05)
+        used.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse another program's file; one of an earlier version of ours is what a rebuild is for."""
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    is_empty = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+    if owner != APPLICATION_ID and not is_empty:
+        raise IndexingError(f"{path}: not a search index of news_assets; move the file away or choose another path")
+
+
+def _until(path: Path, ends: float) -> Callable[[int, int, int], None]:
+    def check(status: int, remaining: int, total: int) -> None:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() >= ends:
+            error = IndexingError(f"{path}: another process keeps the search index locked; run the rebuild again")
+            error.is_transient = True
+            raise error
+
+    return check
+
+
+def _remove(path: Path) -> None:
+    for part in _PARTS:
+        path.with_name(path.name + part).unlink(missing_ok=True)

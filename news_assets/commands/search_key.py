@@ -1,0 +1,42 @@
+"""The command `search-key`: a key to give away, which may search one desk or all, until it expires.
+
+It is printed once; the key that it is made with (NEWS_TYPESENSE_API_KEY) never is.
+"""
+
+from contextlib import closing
+from datetime import UTC, date, datetime, time, timedelta
+
+from rich.console import Console
+
+from news_assets.clients.search_backends import unopened_typesense
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.lake import check_names
+from news_assets.errors import NewsAssetsError
+from news_assets.settings import Settings
+
+USUAL_DAYS = 30
+MAX_DAYS = 3650
+
+
+def make_key(desk: str | None, days: int | None, expires: date | None, description: str, *, as_json: bool) -> None:
+    """Make the key on the server and print it. Raises NewsAssetsError where it would be of no use."""
+    settings = Settings.read()
+    expires_at = _expiry(datetime.now(UTC), days, expires)
+    with closing(unopened_typesense(*settings.search_place)) as index:
+        check_names(desk, None)
+        key = index.search_key(desk, expires_at, description)
+    if as_json:
+        write_line({"key": key, "desk": desk, "expires_at": expires_at, "description": description})
+    else:
+        Console().print(key, markup=False, highlight=False, soft_wrap=True)
+
+
+def _expiry(now: datetime, days: int | None, expires: date | None) -> datetime:
+    """Return when it ends: after so many days, or after this day."""
+    if days is not None and expires is not None:
+        raise NewsAssetsError("give --days or --expires, not both")
+    if expires is None:
+        return now + timedelta(days=days or USUAL_DAYS)
+    if expires < now.date():
+        raise NewsAssetsError(f"--expires {expires} is over")
+    return datetime.combine(expires + timedelta(days=1), time(), UTC)

@@ -1,0 +1,246 @@
+"""`rebuild search` over both backends: from the lake alone, interrupted, refused, and while others read and write."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from news_assets.clients.search_backends import OpenRebuild, rebuilding
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.pipeline.rebuild import read_documents
+from news_assets.ports import SearchIndex, SearchQuery
+from news_assets.records import IndexedDocument
+from news_assets.settings import Settings
+from news_assets.store.behind import documents_lost
+from news_assets.store.lake import Lake
+from news_assets_tests.commands.conftest import Call
+from news_assets_tests.search_places import ADMIN_KEY, BACKENDS, Place, named
+from news_assets_tests.small_desk import DESK, NOW, TODAY, Newsroom, entry
+from news_assets_tests.stored import hashes
+
+
+@pytest.fixture(params=BACKENDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+        yield made
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
+        yield opened
+
+
+@pytest.fixture
+def room(place: Place, lake: Lake) -> Iterator[Newsroom]:
+    """Three articles, all stages done."""
+    with place.open() as index:
+        made = Newsroom(lake, index)
+        made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=400)))
+        made.run()
+        yield made
+
+
+def begun() -> AbstractContextManager[OpenRebuild]:
+    return rebuilding(*Settings.read().search_place, 2, "1", NOW)
+
+
+def found(index: SearchIndex, text: str) -> list[str]:
+    return sorted(hit.article_id for hit in index.search(SearchQuery(text=text, mode="keyword")).hits)
+
+
+def lost(room: Newsroom, index: SearchIndex) -> list[str]:
+    return documents_lost(room.lake, index, DESK, room.now)["article_id"].to_list()
+
+
+def test_an_index_that_lost_everything_is_made_again_from_the_lake(room: Newsroom, place: Place, call: Call) -> None:
+    before = hashes(room.index, "d")
+    room.index.delete(list(before))
+    code, out, err = call("rebuild", "search")
+    assert (code, err) == (0, "")
+    assert out.startswith("3 documents in the new index after ")
+    with place.open() as index:
+        assert (hashes(index, "d"), lost(room, index), found(index, "line2")) == (before, [], ["a-2"])
+    assert (hashes(room.index, "d"), found(room.index, "line2")) == (before, ["a-2"])
+
+
+def test_orphans_go_stale_documents_are_replaced_and_receipts_agree(room: Newsroom, call: Call) -> None:
+    (one,) = read_documents(room.lake, ["a-1"], {})
+    room.index.upsert([replace(one, article_id="a-9"), replace(one, document_hash="stale")])
+    room.lake.transact(lambda rows: rows.delete(IndexedDocument, article_id=["a-1"]))
+    code, out, _ = call("rebuild", "search")
+    assert (code, out.partition("; ")[2]) == (0, "1 receipts were made\n")
+    receipts = {row.article_id: row.document_hash for row in room.lake.read(IndexedDocument)}
+    assert hashes(room.index, "d") == receipts
+    assert sorted(receipts) == ["a-1", "a-2", "b-3"]
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(room: Newsroom, place: Place, call: Call) -> None:
+    (one,) = read_documents(room.lake, ["a-1"], {})
+    room.index.upsert([replace(one, article_id="a-9"), replace(one, document_hash="stale")])
+    room.index.delete(["b-3"])
+    before = hashes(room.index, "d")
+    code, out, _ = call("rebuild", "search", "--dry-run")
+    first, second, *fields = out.splitlines()
+    assert (code, first) == (0, f"{place.search}: 3 documents would be sent from the lake, vectors of 1, 2 dimensions")
+    assert second == "desk d: 3 documents; the index in use lacks 1, 1 are outdated, 1 extra"
+    assert fields == (["its fields are as this program writes them"] if place.server else [])
+    assert hashes(room.index, "d") == before
+
+
+def test_an_interrupted_rebuild_goes_on_where_it_was(room: Newsroom, place: Place, call: Call) -> None:
+    first, _, third = sorted(
+        read_documents(room.lake, ["a-1", "a-2", "b-3"], {"a": "Câmara a", "b": "Câmara b"}), key=lambda d: d.article_id
+    )
+    with begun() as rebuild:
+        rebuild.upsert([first, replace(third, article_id="b-9"), replace(third, document_hash="stale")])
+    code, out, _ = call("rebuild", "search")
+    assert (code, out.splitlines()[0]) == (0, "an interrupted rebuild goes on")
+    assert (sorted(hashes(room.index, "d")), lost(room, room.index)) == (["a-1", "a-2", "b-3"], [])
+
+
+def test_a_rebuild_that_lacks_something_never_takes_the_place_of_the_index_in_use(room: Newsroom) -> None:
+    before = hashes(room.index, "d")
+    with begun() as rebuild:
+        rebuild.upsert(read_documents(room.lake, ["a-1"], {}))
+        with pytest.raises(IndexingError, match="2 missing"):
+            rebuild.swap({"d": before})
+    assert hashes(room.index, "d") == before
+
+
+def test_a_refused_document_is_named_and_its_neighbours_are_there(room: Newsroom, call: Call) -> None:
+    def spoil(rows: object) -> None:
+        rows.cursor.execute("UPDATE article_embeddings SET vector = [0, 0] WHERE article_id = 'a-2'")  # type: ignore[attr-defined]
+
+    room.lake.transact(spoil)
+    room.index.delete(["a-1", "a-2", "b-3"])
+    code, out, _ = call("rebuild", "search")
+    assert (code, sorted(hashes(room.index, "d"))) == (0, ["a-1", "b-3"])
+    assert out.splitlines()[1].startswith("refused: a-2: the vector is")
+    (receipt,) = room.lake.read(IndexedDocument, article_id=["a-2"])
+    assert (receipt.outcome, receipt.has_vector) == ("failed", False)
+
+
+def test_vectors_of_several_models_are_refused_in_one_line(room: Newsroom, call: Call) -> None:
+    def other(rows: object) -> None:
+        rows.cursor.execute("UPDATE article_embeddings SET model = '2' WHERE article_id = 'a-2'")  # type: ignore[attr-defined]
+
+    room.lake.transact(other)
+    code, _, err = call("rebuild", "search")
+    assert (code, len(err.splitlines())) == (1, 1)
+    assert "vectors of several models: 1 (2 dimensions), 2 (2 dimensions)" in err
+
+
+def test_a_second_rebuild_of_the_same_home_is_refused(room: Newsroom, place: Place, call: Call) -> None:
+    from filelock import FileLock
+
+    with FileLock(place.home / "rebuild.lock"):
+        code, _, err = call("rebuild", "search")
+    assert (code, err.startswith("news-assets: another rebuild is going on in ")) == (1, True)
+
+
+def test_changing_the_setting_and_rebuilding_is_all_it_takes(
+    tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    with named("sqlite", tmp_path, monkeypatch.setenv) as place, place.open() as index:
+        room = Newsroom(lake, index)
+        room.list(entry(1), entry(2))
+        room.run()
+        before = hashes(index, "d")
+    with named("typesense", tmp_path, monkeypatch.setenv) as place:
+        code, out, err = call("rebuild", "search")
+        assert (code, err, out.partition("; ")[2]) == (0, "", "0 receipts were made\n")
+        with place.open() as index:
+            assert (hashes(index, "d"), lost(room, index)) == (before, [])
+        code, out, _ = call("search", "line2", "--mode", "keyword", "--json")
+        assert (code, out.count('"a-2"')) == (0, 1)
+
+
+def test_a_server_that_is_away_is_one_line_without_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    with named("typesense", tmp_path, monkeypatch.setenv) as place:
+        assert place.server is not None
+        with place.server.down():
+            code, out, err = call("rebuild", "search")
+    assert (code, out, len(err.splitlines()), ADMIN_KEY in err) == (1, "", 1, False)
+
+
+# --- the embedded index, used while it is swapped ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with named("sqlite", tmp_path, monkeypatch.setenv) as place:
+        yield place
+
+
+def test_who_has_the_file_open_reads_and_writes_on_through_rebuilds(file: Place, lake: Lake, call: Call) -> None:
+    with file.open() as reader, file.open() as writer:
+        room = Newsroom(lake, writer)
+        room.list(entry(1), entry(2))
+        room.run()
+        seen: list[int] = []
+        stops = threading.Event()
+
+        def read() -> None:
+            while not stops.is_set():
+                seen.append(len(reader.search(SearchQuery(text="bus", mode="keyword")).hits))
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        for number, word in ((3, "Harbour"), (4, "Festivity"), (5, "Glacier")):
+            assert call("rebuild", "search")[0] == 0
+            room.pages.words = f"{word} news of the day. "
+            room.list(entry(number, "b"))
+            room.run()
+        stops.set()
+        thread.join()
+        assert set(seen) <= {2, 3, 4, 5}
+        assert found(reader, "bus") == ["a-1", "a-2", "b-3", "b-4", "b-5"]
+        assert (lost(room, reader), found(reader, "festvity")) == ([], ["b-4"])
+
+
+def test_what_is_written_between_the_last_look_and_the_swap_is_there_afterwards(
+    file: Place, lake: Lake, call: Call
+) -> None:
+    with file.open() as index:
+        room = Newsroom(lake, index)
+        room.list(entry(1))
+        room.run()
+        with begun() as rebuild:
+            rebuild.upsert(read_documents(lake, ["a-1"], {"a": "Câmara a"}))
+            expected = hashes(index, "d")
+            room.list(entry(2))
+            room.run()
+            rebuild.swap({"d": expected})
+        assert found(index, "bus") == ["a-1"]
+        assert call("rebuild", "search")[0] == 0
+        assert (found(index, "bus"), lost(room, index)) == (["a-1", "a-2"], [])
+
+
+def test_a_leftover_that_cannot_be_used_is_begun_again(file: Place, lake: Lake, call: Call) -> None:
+    with file.open() as index:
+        room = Newsroom(lake, index)
+        room.list(entry(1))
+        room.run()
+    (file.home / "search.sqlite.rebuild").write_bytes(b"no database " * 1000)
+    assert call("rebuild", "search")[0] == 0
+    with SqliteSearchIndex.open(file.home / "search.sqlite") as index:
+        assert sorted(hashes(index, "d")) == ["a-1"]
+    assert list(file.home.glob("search.sqlite.rebuild*")) == []
+
+
+def test_another_programs_file_is_left_alone(file: Place, lake: Lake, call: Call) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(file.home / "search.sqlite")) as other, other:
+        other.execute("CREATE TABLE mine (x)")
+    code, _, err = call("rebuild", "search")
+    assert (code, len(err.splitlines()), "not a search index of news_assets" in err) == (1, 1, True)

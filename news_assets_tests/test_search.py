@@ -1,0 +1,130 @@
+"""Searching as a library: the documented example, each mode, and what it costs to import."""
+
+import doctest
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from news_assets import search
+from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.ports import SearchDocument
+from news_assets.records import Embedded
+from news_assets_tests.search_places import BACKENDS, Place, named
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def document(article_id: str, agency: str, day: date, title: str, text: str) -> SearchDocument:
+    return SearchDocument(
+        article_id=article_id,
+        desk="sample",
+        agency=agency,
+        agency_name=agency,
+        day=day,
+        url=f"https://example.org/{article_id}",
+        title=title,
+        text=text,
+        language="pt",
+        vector=(1.0, 0.0) if agency == "prefeitura" else (0.0, 1.0),
+        document_hash=article_id,
+    )
+
+
+DOCUMENTS = (
+    document(
+        "p-1",
+        "prefeitura",
+        date(2026, 1, 5),
+        "Vila Serena leva vacinação contra a gripe às escolas",
+        "A campanha começa na segunda-feira em doze escolas da rede municipal.",
+    ),
+    document("p-2", "prefeitura", date(2026, 1, 6), "Feira da agricultura familiar", "Produtores na praça central."),
+    document("g-1", "gazeta", date(2026, 1, 7), "Vacinação nas escolas começa", "A gazeta esteve em uma escola."),
+)
+
+
+@pytest.fixture(params=BACKENDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+        with made.open() as index:
+            assert index.upsert(DOCUMENTS) == {}
+        yield made
+
+
+def test_the_example_of_the_module_runs(place: Place) -> None:
+    assert doctest.testmod(search) == doctest.TestResults(failed=0, attempted=4)
+
+
+def test_the_example_of_the_readme_is_that_of_the_module() -> None:
+    example = doctest.DocTestParser().get_examples(search.__doc__ or "")
+    lines = [line for one in example for line in one.source.splitlines()]
+    readme = README.read_text(encoding="utf-8")
+    if "from news_assets import search" not in readme:
+        pytest.skip("the README has no example yet")
+    assert [line for line in lines if line.strip() and line.strip() not in readme] == []
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (search.Filters(), ["g-1", "p-1"]),
+        (search.Filters(agency="gazeta"), ["g-1"]),
+        (search.Filters(desk="other"), []),
+        (search.Filters(language="en"), []),
+        (search.Filters(from_day=date(2026, 1, 6)), ["g-1"]),
+        (search.Filters(to_day=date(2026, 1, 5), desk="sample"), ["p-1"]),
+    ],
+)
+def test_hits_fulfil_every_filter(place: Place, filters: search.Filters, expected: list[str]) -> None:
+    with search.open_index() as index:
+        answer = index.search("vacinacao escola", filters, mode="keyword")
+    assert sorted(hit.article_id for hit in answer.hits) == expected
+
+
+class Embedder:
+    """Points every query at the prefeitura's documents."""
+
+    model, dim, opened = "made", 2, 0
+
+    def embed_query(self, query: str) -> Embedded:
+        return Embedded((1.0, 0.0), 1, is_cut=False)
+
+    def embed(self, texts: object) -> list[Embedded]:
+        return []
+
+
+def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: Path) -> None:
+    loaded: list[Embedder] = []
+
+    def load() -> Embedder:
+        loaded.append(Embedder())
+        return loaded[-1]
+
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as sqlite:
+        sqlite.upsert(DOCUMENTS)
+        index = search.Index(sqlite, load, sqlite.close)
+        index.search("feira", mode="keyword")
+        index.search("", mode="hybrid")
+        assert loaded == []
+        near = index.search("quermesse", mode="vector", limit=1)
+        index.search("feira", mode="hybrid")
+        assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
+
+
+def test_an_index_that_cannot_be_opened_is_one_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with named("sqlite", tmp_path, monkeypatch.setenv) as place:
+        (place.home / "search.sqlite").write_bytes(b"no database " * 1000)
+        with pytest.raises(IndexingError, match="rebuild search"):
+            search.open_index()
+
+
+def test_importing_it_imports_neither_dagster_nor_anything_heavy() -> None:
+    heavy = ("dagster", "duckdb", "numpy", "onnxruntime", "polars", "pydantic", "torch", "typesense")
+    code = f"import sys; from news_assets import search; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
