@@ -48,6 +48,7 @@ class Graph:
         jobs = build_desk_jobs(desk)
         self.sensors = build_sensors((desk,), jobs, tick_s=0)
         self._cursors: dict[str, str | None] = {}
+        self.reasons: list[str] = []  # why the sensors asked for nothing at last
 
     def poll(self, agencies: Collection[str] | None = None) -> dg.ExecuteInProcessResult:
         """Materialise `feed_entries` of these agencies, or of all."""
@@ -95,6 +96,7 @@ class Graph:
                 self.obey(result)
             asked += requests
             if not requests:
+                self.reasons = [str(result.skip_reason) for result in results]
                 return asked
         raise AssertionError(f"the sensors still ask after {most_rounds} rounds: {asked[-3:]}")
 

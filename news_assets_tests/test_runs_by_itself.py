@@ -153,7 +153,7 @@ def test_a_lost_document_that_was_given_up_is_mended_once_a_person_makes_it_due(
         assert full.settle() == []
         lake.transact(lambda rows: make_due(rows, datetime.now(UTC)))
         full.skip_pauses()
-        assert full.settle()
+        assert full.settle(), full.reasons
         assert receipt.article_id in hashes(index, "sample")
 
 
