@@ -1,6 +1,6 @@
 """A desk of two agencies whose pages, enricher and embedder are in memory: every stage really run, in milliseconds."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
@@ -11,6 +11,7 @@ from news_assets.ports import PageRequest, SearchIndex
 from news_assets.records import Agency, AgencyDays, Desk, Embedded, Enrichment, FeedEntry, Page
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
+from news_assets_tests.made_fetcher import MadeFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
@@ -49,26 +50,19 @@ def entry(number: int, agency: str = "a", day: date = TODAY, **changes: Any) -> 
 
 
 @dataclass
-class Pages:
+class Pages(MadeFetcher):
     """A fetcher that has a page for every address but those that are `missing`."""
 
     missing: set[str] = field(default_factory=set)
     words: str = "Night and day. "
 
-    def fetch(self, request: PageRequest) -> Page:
+    def answer(self, request: PageRequest) -> Page | FetchError:
         if request.url in self.missing:
-            raise FetchError(request.url, "not found (404)", status=404)
+            return FetchError(request.url, "not found (404)", status=404)
         number = request.url.rpartition("/")[2]
         text = f"<p>{_STORY.format(number=number)}</p><p>{self.words * 20}</p>" * 2
         body = f"<html><head><title>Bus</title></head><body><article>{text}</article></body></html>"
         return Page(url=request.url, final_url=request.url, status=200, body=body.encode(), fetched_at=NOW)
-
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        for request in requests:
-            try:
-                yield request, self.fetch(request)
-            except FetchError as error:
-                yield request, error
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """`feed_entries` run by hand: what it passes over, what it asks of the past, and what it shows of the sources."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from news_assets.ports import PageRequest
 from news_assets.records import Agency, Desk, FeedEntry, Page, Poll, Source, SourceState
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
+from news_assets_tests.made_fetcher import MadeFetcher
 from news_assets_tests.store.examples import sparse
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # backfill policies, as in definitions.py
@@ -49,23 +50,17 @@ def desk(**kinds: str) -> Desk:
 
 
 @dataclass
-class Web:
+class Web(MadeFetcher):
     """A fetcher with one body for everything, or none."""
 
     body: bytes | None = FEED
     asked: list[str] = field(default_factory=list)
 
-    def fetch(self, request: PageRequest) -> Page:
-        raise NotImplementedError
-
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        for request in requests:
-            self.asked.append(request.url)
-            if self.body is None:
-                yield request, FetchError(request.url, "no answer in time")
-                continue
-            page = Page(url=request.url, final_url=request.url, status=200, body=self.body, fetched_at=NOW)
-            yield request, page
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        self.asked.append(request.url)
+        if self.body is None:
+            return FetchError(request.url, "no answer in time")
+        return Page(url=request.url, final_url=request.url, status=200, body=self.body, fetched_at=NOW)
 
 
 @dataclass

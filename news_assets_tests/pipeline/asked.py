@@ -1,6 +1,5 @@
 """A source, what is remembered of it, and a fetcher with an answer for each source: what tests of polls begin with."""
 
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from news_assets.errors import FetchError, SourceError
@@ -9,6 +8,7 @@ from news_assets.pipeline.poll import AdapterOf, Polled, poll_sources
 from news_assets.ports import PageRequest
 from news_assets.records import ListedEntry, Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
+from news_assets_tests.made_fetcher import MadeFetcher
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
 SOURCE = Source(
@@ -40,20 +40,16 @@ STATE = SourceState(
 )
 
 
-class Answers:
+class Answers(MadeFetcher):
     """A fetcher that has one answer for each address."""
 
     def __init__(self, **by_key: Page | FetchError) -> None:
         self.by_key = by_key
         self.asked: list[PageRequest] = []
 
-    def fetch(self, request: PageRequest) -> Page:
-        raise NotImplementedError
-
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        for request in requests:
-            self.asked.append(request)
-            yield request, self.by_key[request.key.replace("-", "_")]
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        self.asked.append(request)
+        return self.by_key[request.key.replace("-", "_")]
 
 
 def page(body: bytes = BODY, status: int = 200, **changes: object) -> Page:

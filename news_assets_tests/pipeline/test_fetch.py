@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
+from news_assets_tests.made_fetcher import MadeFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
@@ -58,26 +59,19 @@ def entry(number: int = 1, agency: str = "a", day: date = TODAY) -> FeedEntry:
     )
 
 
-class SavedPages:
+class SavedPages(MadeFetcher):
     """A fetcher whose pages are in memory; what it does not have is not found."""
 
     def __init__(self, pages: dict[str, str]) -> None:
         self.pages = pages
         self.asked: list[str] = []
 
-    def fetch(self, request: PageRequest) -> Page:
+    def answer(self, request: PageRequest) -> Page | FetchError:
         self.asked.append(request.url)
         if request.url not in self.pages:
-            raise FetchError(request.url, "not found (404)", status=404)
+            return FetchError(request.url, "not found (404)", status=404)
         body = f"<html><head><title>Night buses</title></head><body><article>{self.pages[request.url]}</article></body>"
         return Page(url=request.url, final_url=request.url, status=200, body=body.encode(), fetched_at=NOW)
-
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        for request in requests:
-            try:
-                yield request, self.fetch(request)
-            except FetchError as error:
-                yield request, error
 
 
 @pytest.fixture

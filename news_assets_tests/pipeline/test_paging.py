@@ -1,6 +1,6 @@
 """Listings of several pages: which are asked, in which order, and where it stops."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from news_assets.records import (
 from news_assets.sources.adapter import Adapter
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
+from news_assets_tests.made_fetcher import MadeFetcher
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PER_PAGE = 5
@@ -78,35 +79,26 @@ def adapter_of(source: Source) -> Adapter:
     return Adapter(parse=parse)
 
 
-class Site:
+class Site(MadeFetcher):
     """A fetcher over pages that go on for ever; some answer with something else."""
 
     def __init__(self, **instead: bytes | FetchError) -> None:
         self.instead = {name.replace("_", "="): answer for name, answer in instead.items()}
         self.asked: list[str] = []
 
-    def fetch(self, request: PageRequest) -> Page:
-        raise NotImplementedError
-
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        for request in requests:
-            self.asked.append(request.url)
-            answer = self.instead.get(request.url.rpartition("?")[2] if "?" in request.url else "first", b"page")
-            if isinstance(answer, FetchError):
-                yield request, answer
-                continue
-            values = Validators('"e"')
-            yield (
-                request,
-                Page(
-                    url=request.url,
-                    final_url=request.url,
-                    status=200,
-                    body=answer,
-                    validators=values,
-                    fetched_at=NOW,
-                ),
-            )
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        self.asked.append(request.url)
+        answer = self.instead.get(request.url.rpartition("?")[2] if "?" in request.url else "first", b"page")
+        if isinstance(answer, FetchError):
+            return answer
+        return Page(
+            url=request.url,
+            final_url=request.url,
+            status=200,
+            body=answer,
+            validators=Validators('"e"'),
+            fetched_at=NOW,
+        )
 
 
 def knows(*pages: int) -> object:
