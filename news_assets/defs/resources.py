@@ -28,7 +28,7 @@ from news_assets.taxonomy.loader import load_taxonomy
 _COOLDOWN_DELAYS = 60  # a minute at the usual pause between two requests, none where none is kept: one's own site
 
 _lock = threading.Lock()
-_kept: dict[str, Lake] = {}
+_kept: dict[str, tuple[Lake, int]] = {}  # the open lake, and the commit it was last seen at
 
 
 class LakeResource(dg.ConfigurableResource[Lake]):
@@ -44,20 +44,28 @@ class LakeResource(dg.ConfigurableResource[Lake]):
 
 
 def _kept_lake(catalog: str, data: str) -> Lake:
-    """Return the lake that this process has open, or open it: another address or a lost connection is a new lake."""
+    """Return the lake that this process has open, or open it.
+
+    Another address or a lost connection is a new lake, and so is one that went back to an earlier commit, because a
+    copy of it was put back: DuckLake remembers statistics by the numbers of commits, and with another history under
+    the same numbers it left out the condition `next_try_at > now`, which had been true of every row before.
+    """
     with _lock:
-        kept = _kept.get("lake")
-        if kept is None or kept.address != Address(catalog, data) or not _answers(kept):
-            kept = _kept["lake"] = Lake.open(catalog, data)
-        return kept
+        lake, seen = _kept.get("lake", (None, 0))
+        commit = _last_commit(lake) if lake and lake.address == Address(catalog, data) else None
+        if lake is None or commit is None or commit < seen:
+            lake = Lake.open(catalog, data)
+            commit = lake.snapshot()
+        _kept["lake"] = lake, commit
+        return lake
 
 
-def _answers(lake: Lake) -> bool:
+def _last_commit(lake: Lake) -> int | None:
+    """Return the number of the lake's last commit; None where it does not answer."""
     try:
-        lake.snapshot()
+        return lake.snapshot()
     except LakeError:
-        return False
-    return True
+        return None
 
 
 class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
