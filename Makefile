@@ -23,7 +23,7 @@ demo: $(VENV)/.installed  ## run the graph over the sample site and show a searc
 	$(BIN)/news-assets demo
 
 test: $(VENV)/.installed  ## run the tests
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample site beside it
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \

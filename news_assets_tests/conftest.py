@@ -17,7 +17,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no reason to fail
 hypothesis.settings.load_profile("untimed")
 
+
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that have slow tests: one that comes last keeps a single worker busy."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture
