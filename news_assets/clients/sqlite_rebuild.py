@@ -99,11 +99,21 @@ def _copy_over(source: Path, target: Path) -> None:
         closing(sqlite3.connect(target, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as used,
     ):
         _check_owner(used, target)
+        _take_page_size(new, used)
         new.execute("INSERT OR REPLACE INTO state VALUES ('generation', ?)", (secrets.randbits(62),))
         used.execute("PRAGMA journal_mode = WAL")
         used.execute("PRAGMA synchronous = NORMAL")
         new.backup(used, progress=_until(target, time.monotonic() + SWAP_WAIT_S), sleep=0.05)
         used.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _take_page_size(new: sqlite3.Connection, used: sqlite3.Connection) -> None:
+    """Give the new file's pages the size of those they replace: SQLite changes none in a file with a log beside it."""
+    (wanted,) = used.execute("PRAGMA page_size").fetchone()
+    if new.execute("PRAGMA page_size").fetchone() != (wanted,):
+        new.execute("PRAGMA journal_mode = DELETE")
+        new.execute(f"PRAGMA page_size = {wanted}")
+        new.execute("VACUUM")
 
 
 def _check_owner(connection: sqlite3.Connection, path: Path) -> None:

@@ -1,8 +1,9 @@
 """`rebuild search` over both backends: from the lake alone, interrupted, refused, and while others read and write."""
 
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -236,10 +237,20 @@ def test_a_leftover_that_cannot_be_used_is_begun_again(file: Place, lake: Lake, 
     assert list(file.home.glob("search.sqlite.rebuild*")) == []
 
 
-def test_another_programs_file_is_left_alone(file: Place, lake: Lake, call: Call) -> None:
-    import sqlite3
-    from contextlib import closing
+def test_a_file_with_pages_of_another_size_is_replaced_while_it_is_open(file: Place, lake: Lake, call: Call) -> None:
+    with closing(sqlite3.connect(file.home / "search.sqlite")) as older:
+        older.execute("PRAGMA page_size = 4096")
+        older.execute("VACUUM")
+    with file.open() as index:
+        room = Newsroom(lake, index)
+        room.list(entry(1))
+        room.run()
+        index.delete(["a-1"])
+        assert call("rebuild", "search")[0] == 0
+        assert found(index, "bus") == ["a-1"]
 
+
+def test_another_programs_file_is_left_alone(file: Place, lake: Lake, call: Call) -> None:
     with closing(sqlite3.connect(file.home / "search.sqlite")) as other, other:
         other.execute("CREATE TABLE mine (x)")
     code, _, err = call("rebuild", "search")
