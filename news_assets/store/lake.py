@@ -115,13 +115,13 @@ class Lake:
 
         Only one frame is in memory at a time; a day with more rows comes as one frame all the same.
         """
-        with self._snapshot() as snapshot, in_transaction(snapshot.cursor):
+        with self._snapshot() as snapshot:
             yield from snapshot.stream(record, keys, batch_rows, isin)
 
     @contextmanager
     def _snapshot(self) -> Iterator[Snapshot]:
         try:
-            with self._cursor() as cursor:
+            with self._cursor() as cursor, in_transaction(cursor):
                 yield Snapshot(cursor)
         except duckdb.Error as error:
             raise lake_error(self.address, "the lake could not be read", error) from error

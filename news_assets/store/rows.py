@@ -71,15 +71,20 @@ def _storable(text: str) -> str:
 
 def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:
     """Yield a record for each row of a frame that has every column of the table."""
-    layout = columns(table)
-    for row in frame.select([column.name for column in layout]).iter_rows():
-        yield record(**{column.name: _value(column, value) for column, value in zip(layout, row, strict=True)})
+    names = [column.name for column in columns(table)]
+    for row in zip(*(_listed(column, frame[column.name]) for column in columns(table)), strict=True):
+        yield record(**dict(zip(names, row, strict=True)))
 
 
-def _value(column: Column, value: Any) -> Any:
-    if value is None:
-        return None if column.is_nullable else _EMPTY.get(column.sql_type)
-    return tuple(value) if isinstance(value, list) else value
+def _listed(column: Column, series: "polars.Series") -> list[Any]:
+    """Return a column's values; what has to have one and has none gets an empty one."""
+    values = series.to_list()
+    if column.sql_type in ("VARCHAR[]", "FLOAT[]"):
+        values = [None if value is None else tuple(value) for value in values]
+    if column.is_nullable or not series.null_count():
+        return values
+    empty = _EMPTY.get(column.sql_type)
+    return [empty if value is None else value for value in values]
 
 
 class ArrowStream:

@@ -4,9 +4,11 @@ In: record types, agency-days, values by column, rows. Out: records and frames. 
 again is decided in `lake.py`; DuckDB's errors pass through to there.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from itertools import count as count_from
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     import polars
 
 R = TypeVar("R")
+
+_PARAMETER = re.compile(r"\$(\w+)|\?")
 
 
 class Snapshot:
@@ -61,7 +65,7 @@ class Snapshot:
         selection = select(table, keys, isin)
         if selection.is_empty:
             return _no_rows(table, columns)
-        if columns is None and keys is None and selection.frames:
+        if columns is None and keys is None and selection.frames and table.partition_column not in isin:
             self._narrow(selection)
         return self._rows(selection, columns)
 
@@ -120,16 +124,31 @@ class Snapshot:
                 self.cursor.unregister(name)
 
     def query(self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()) -> "polars.DataFrame":
-        """Return the answer to one SELECT over the tables; `?` or `$name` in it stand for the parameters."""
+        """Return the answer to one SELECT over the tables.
+
+        `?`, `$1` or `$name` in it stand for the parameters, and nowhere for themselves.
+        """
         import polars as pl
 
-        given = dict(params) if isinstance(params, Mapping) else list(params)
-        return pl.DataFrame(self.cursor.sql(sql, params=given))
+        named = dict(params) if isinstance(params, Mapping) else {str(n): one for n, one in enumerate(params, 1)}
+        if any(value is None or value == [] for value in named.values()):  # only a parameter takes its type from around
+            return pl.DataFrame(self.cursor.sql(sql, params=named if isinstance(params, Mapping) else list(params)))
+        # Given parameters, `cursor.sql` hands over what it ran before: 5,000 vectors of 384 took 1.1 s. A statement
+        # without any is read as it runs, .08 s; so the values go there as variables of the session.
+        for name, value in named.items():
+            self.cursor.execute(f"SET VARIABLE given_{name} = ?", [value])
+        return pl.DataFrame(self.cursor.sql(_with_variables(sql) if named else sql))
 
     def snapshot(self) -> int:
         """Return the number of the latest commit; it moves with every change of any table."""
         row = self.cursor.execute(f"FROM {LAKE}.current_snapshot()").fetchone()
         return int(row[0]) if row else 0
+
+
+def _with_variables(sql: str) -> str:
+    """Return the statement with variables in place of its parameters."""
+    numbers = count_from(1)
+    return _PARAMETER.sub(lambda found: f"getvariable('given_{found[1] or next(numbers)}')", sql)
 
 
 def _no_rows(table: Table, names: Sequence[str] | None) -> "polars.DataFrame":

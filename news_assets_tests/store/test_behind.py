@@ -1,16 +1,13 @@
 """What is pending and what is behind, on both catalogs, by what rows say and not by what ran."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.pipeline.index import build_documents
 from news_assets.pipeline.schedule import MAX_ATTEMPTS
 from news_assets.pipeline.versions import document_hash
@@ -26,6 +23,7 @@ from news_assets.records import (
 from news_assets.store.behind import COLUMNS, articles_behind, documents_lost, entries_pending
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
+from news_assets_tests.fakes import FakeSearchIndex
 from news_assets_tests.small_desk import AGENCIES, DESK, NOW, TODAY, Newsroom, entry
 from news_assets_tests.store.examples import full
 
@@ -40,12 +38,11 @@ Said = list[tuple[str, str, str]]
 
 
 @pytest.fixture
-def room(lake: Lake, tmp_path: Path) -> Iterator[Newsroom]:
-    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
-        made = Newsroom(lake, index)
-        made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
-        made.run()
-        yield made
+def room(lake: Lake) -> Newsroom:
+    made = Newsroom(lake, FakeSearchIndex())
+    made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
+    made.run()
+    return made
 
 
 def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
@@ -221,8 +218,7 @@ def test_a_failed_row_is_held_back_until_it_is_due_and_for_ever_once_it_was_give
 
 
 def test_a_refused_document_is_held_back_until_it_is_due(room: Newsroom) -> None:
-    room.embedder.dim = 3
-    room.embedder.embed_query = lambda query: Embedded((1.0, 0.0, 0.0), 1, is_cut=False)  # type: ignore[method-assign]
+    room.embedder.embed_query = lambda query: Embedded((0.0, 0.0), 1, is_cut=False)  # type: ignore[method-assign]
     room.list(entry(4))
     room.run()
     (failure,) = room.lake.read(Failure)

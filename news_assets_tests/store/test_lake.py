@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +199,17 @@ def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
     assert numbers(url_hash=["3", "3"], duplicate_of=[None]) == [8, 18, 28, 38]
     assert numbers(url_hash=[]) == []
     assert numbers(url_hash=["nothing", "at all"]) == []
+
+
+def test_of_other_months_no_file_is_opened(lake: Lake) -> None:
+    past = DAY - timedelta(days=90)
+    upsert(lake, [article(n, day=DAY if n < MANY else past) for n in range(2 * MANY)])
+    (file,) = Path(lake.address.data).glob(f"**/raw_articles/**/month={past.month}/*.parquet")
+    file.unlink()
+    keys = AgencyDays("govbr", frozenset({("mec", DAY)}))
+    assert len(lake.read(RawArticle, keys)) == MANY
+    assert len(lake.read(RawArticle, day=[DAY], article_id=[article(n).article_id for n in range(9)])) == 9
+    assert lake.query("SELECT url FROM raw_articles WHERE day >= $day", {"day": DAY}).height == MANY
 
 
 def test_some_columns_come_in_the_order_asked_for(lake: Lake) -> None:
