@@ -15,7 +15,7 @@ from news_assets.commands import agencies as agencies_command
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, rebuild, search, search_key, sources, story, texts
+from news_assets.commands import lake, rebuild, search, search_fields, search_key, sources, story, texts
 from news_assets.commands import try_source as try_source_command
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.candidates import MAX_AGE_DAYS
@@ -100,6 +100,14 @@ def make_search_key(
 ) -> None:
     """Print a key that may search a Typesense server and nothing else, until it expires."""
     search_key.make_key(desk, days, expires.date() if expires else None, description, as_json=as_json)
+
+
+@app.command("search-fields")
+def add_search_fields(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")] = False,
+) -> None:
+    """Add the fields that a search server's index lacks since it was made by an older version."""
+    search_fields.add_fields(dry_run=dry_run)
 
 
 @app.command()

@@ -34,16 +34,25 @@ def sample_desk(site: SampleSite) -> Desk:
 
 
 class Graph:
-    """One desk's graph over a lake and an index below `home`."""
+    """One desk's graph over a lake and an index below `home`; `resources` replace those of the settings."""
 
-    def __init__(self, desk: Desk, home: Path, models_dir: Path, instance: dg.DagsterInstance, **settings: str) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        home: Path,
+        models_dir: Path,
+        instance: dg.DagsterInstance,
+        resources: dict[str, object] | None = None,
+        **settings: str,
+    ) -> None:
         (home / "models").parent.mkdir(parents=True, exist_ok=True)
         if not (home / "models").exists():
             (home / "models").symlink_to(models_dir, target_is_directory=True)
         self.desk = desk
         values = {"home": home, "host_delay_s": 0, "allow_private_hosts": "127.0.0.0/8", **settings}
         self.settings = Settings.model_validate(values)
-        self.definitions = build_definitions(self.settings, (desk,))
+        self.resources = build_resources(self.settings) | (resources or {})
+        self.definitions = build_definitions(self.settings, (desk,), self.resources)
         self.instance = instance
         jobs = build_desk_jobs(desk)
         self.sensors = build_sensors((desk,), jobs, tick_s=0)
@@ -73,9 +82,7 @@ class Graph:
     def tick(self, name: str) -> dg.SensorResult:
         """Return what a sensor asks for now; the next tick goes on from its cursor."""
         sensor = next(sensor for sensor in self.sensors if sensor.name == name)
-        context = dg.build_sensor_context(
-            self.instance, cursor=self._cursors.get(name), resources=build_resources(self.settings)
-        )
+        context = dg.build_sensor_context(self.instance, cursor=self._cursors.get(name), resources=self.resources)
         with context:
             result = sensor(context)
         assert isinstance(result, dg.SensorResult)

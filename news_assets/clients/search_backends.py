@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from news_assets.errors import IndexingError
+from news_assets.pipeline.index import KnowsModel
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 
@@ -155,6 +156,10 @@ class LateIndex:
     def vector_dim(self) -> int | None:
         """Return the length of the stored vectors; None where there are none yet."""
         return self.opened.vector_dim()
+
+    def vector_model(self) -> str | None:
+        """Return the name of the model that made the vectors; None where it is not known."""
+        return self.opened.vector_model() if isinstance(self.opened, KnowsModel) else None
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         """Store documents; return {article_id: reason} for those that were refused."""

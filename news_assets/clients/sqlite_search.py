@@ -172,5 +172,5 @@ class SqliteSearchIndex:
 def _wrong_dim(path: Path, whose: str, dim: int, stored: int) -> IndexingError:
     return IndexingError(
         f"{path}: {whose} has {dim} dimensions, the index has {stored}; "
-        "use the model the index was made with, or `news-assets rebuild search`"
+        "use the model the index was made with, or embed everything with the other, then `news-assets rebuild search`"
     )

@@ -73,7 +73,7 @@ class SchemaChange:
     is_additive: bool
 
     def __str__(self) -> str:
-        mends = "can be added" if self.is_additive else f"needs {REBUILD}"
+        mends = "`news-assets search-fields` adds it" if self.is_additive else f"needs {REBUILD}"
         return f"{self.field}: wanted {self.wanted}, stored {self.stored}; {mends}"
 
 

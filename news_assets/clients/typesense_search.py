@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from news_assets.clients.typesense_collection import (
     DEFAULT_LANGUAGES,
@@ -50,6 +50,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+class IndexSettings(TypedDict, total=False):
+    """What an index is opened with beside its address.
+
+    model: Name of the embedding model, compared with that of the index where both are known.
+    languages: Whose stemmers, one after the other, make the stems of documents and queries.
+    search_timeout_s: How long a search may take.
+    write_timeout_s: How long a batch of documents or an export may take.
+    """
+
+    model: str | None
+    languages: tuple[str, ...]
+    search_timeout_s: float
+    write_timeout_s: float
+
+
 class TypesenseSearchIndex:
     """A search index on a server. Safe to use from several threads."""
 
@@ -67,17 +82,29 @@ class TypesenseSearchIndex:
         self._lock = threading.Lock()  # one writer of this process settles the vector field
 
     @classmethod
-    def connect(
-        cls,
-        address: str,
-        api_key: str,
-        dim: int | None = None,
-        *,
-        model: str | None = None,
-        languages: tuple[str, ...] = DEFAULT_LANGUAGES,
-        search_timeout_s: float = SEARCH_TIMEOUT_S,
-        write_timeout_s: float = WRITE_TIMEOUT_S,
-    ) -> Self:
+    def open(cls, address: str, api_key: str, dim: int | None = None, **settings: Unpack[IndexSettings]) -> Self:
+        """Return the index at this address, which is made where there is none.
+
+        Args:
+            address: `typesense://host:port`, or `typesense+https://...`; `/name` after it is another alias than
+                `news_articles`.
+            api_key: A key that may do everything.
+            dim: Length of the vectors that will be stored, where it is known.
+            settings: What is not as usual.
+
+        Raises:
+            IndexingError: The server is away or refuses the key, or the index was made for something else.
+        """
+        index = cls.connect(address, api_key, dim, **settings)
+        try:
+            index._prepare()
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    @classmethod
+    def connect(cls, address: str, api_key: str, dim: int | None = None, **settings: Unpack[IndexSettings]) -> Self:
         """Return the index without asking the server yet: for a rebuild of one that `open` refuses.
 
         Raises:
@@ -88,47 +115,12 @@ class TypesenseSearchIndex:
         except ValueError as error:
             raise IndexingError(f"the search address {error}") from error
         connection = TypesenseConnection(
-            parsed, api_key, search_timeout_s=search_timeout_s, write_timeout_s=write_timeout_s
+            parsed,
+            api_key,
+            search_timeout_s=settings.get("search_timeout_s", SEARCH_TIMEOUT_S),
+            write_timeout_s=settings.get("write_timeout_s", WRITE_TIMEOUT_S),
         )
-        return cls(connection, dim, model, languages)
-
-    @classmethod
-    def open(
-        cls,
-        address: str,
-        api_key: str,
-        dim: int | None = None,
-        *,
-        model: str | None = None,
-        languages: tuple[str, ...] = DEFAULT_LANGUAGES,
-        search_timeout_s: float = SEARCH_TIMEOUT_S,
-        write_timeout_s: float = WRITE_TIMEOUT_S,
-    ) -> Self:
-        """Return the index at this address, which is made where there is none.
-
-        Args:
-            address: `typesense://host:port`, or `typesense+https://...`; `/name` after it is another alias than
-                `news_articles`.
-            api_key: A key that may do everything.
-            dim: Length of the vectors that will be stored, where it is known.
-            model: Name of the embedding model, compared with that of the index where both are known.
-            languages: Whose stemmers, one after the other, make the stems of documents and queries.
-            search_timeout_s: How long a search may take.
-            write_timeout_s: How long a batch of documents or an export may take.
-
-        Raises:
-            IndexingError: The server is away or refuses the key, or the index was made for something else.
-        """
-        index = cls.connect(
-            address, api_key, dim, model=model, languages=languages,
-            search_timeout_s=search_timeout_s, write_timeout_s=write_timeout_s,
-        )  # fmt: skip
-        try:
-            index._prepare()
-        except BaseException:
-            index.close()
-            raise
-        return index
+        return cls(connection, dim, settings.get("model"), settings.get("languages", DEFAULT_LANGUAGES))
 
     def _prepare(self) -> None:
         state = current_collection(self.connection)
@@ -218,6 +210,11 @@ class TypesenseSearchIndex:
     def vector_dim(self) -> int | None:
         """Return the length of the vectors; None where there are none yet."""
         return self._refreshed().dim
+
+    def vector_model(self) -> str | None:
+        """Return the name of the model that made the vectors; None where the index was filled without knowing it."""
+        model: str | None = self._refreshed().metadata.get("model")
+        return model
 
     def count(self) -> int:
         """Return how many documents there are."""

@@ -58,15 +58,15 @@ class Searcher:
     def _checked_vector(self, query: SearchQuery) -> bool:
         """Tell whether there are vectors to compare the query's with."""
         state = self.state()
-        if state is None or state.dim is None:
-            state = self.refreshed()
+        if state is None or state.dim != len(query.vector or ()):
+            state = self.refreshed()  # another process may have stored the first vectors, or rebuilt the index
         if state.dim is None:
             return False
         if len(query.vector or ()) != state.dim:
             raise failure(
                 self.connection.where,
                 f"the query has {len(query.vector or ())} dimensions, the index has {state.dim}; "
-                f"use the model the index was made with, or {REBUILD}",
+                f"use the model the index was made with, or embed everything with the other, then {REBUILD}",
             )
         if unit_vector(query.vector or ()) is None:
             raise IndexingError("the query's vector is empty, all zeros or holds a value that is not finite")

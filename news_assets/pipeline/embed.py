@@ -148,13 +148,15 @@ def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim:
         EmbedError: Names the model, the table and the index where they disagree, and what to do.
     """
     found = []
+    mends = "run `news-assets rebuild search`"
     if stored_models and dict(stored_models) != {embedder.model: embedder.dim}:
         there = ", ".join(f"{model} ({dim} numbers)" for model, dim in sorted(stored_models.items()))
         found.append(f"article_embeddings holds vectors of {there}")
+        mends = f"materialise every partition of article_embeddings with `replace_model: true`, then {mends}"
     if index_dim is not None and index_dim != embedder.dim:
         found.append(f"the search index holds vectors of {index_dim} numbers")
     if found:
         raise EmbedError(
             f"the model is {embedder.model} ({embedder.dim} numbers), but {' and '.join(found)}: "
-            "set NEWS_EMBEDDING_MODEL back, or delete the old vectors and the index and embed every partition again"
+            f"set NEWS_EMBEDDING_MODEL back, or {mends}"
         )

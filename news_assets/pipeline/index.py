@@ -5,19 +5,22 @@ stored and found is the index's matter; receipts are stored by the caller.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, runtime_checkable
 
+from news_assets.errors import IndexingError
 from news_assets.pipeline.versions import document_hash
 from news_assets.ports import SearchDocument, SearchIndex
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
-_LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?", re.MULTILINE)
-_RULE = re.compile(r"^[ \t]*(?:```.*|~~~.*|[-*_](?:[ \t]*[-*_]){2,}|\|?[ \t:|-]*-{3,}[ \t:|-]*)[ \t]*$", re.MULTILINE)
-_TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
+_LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?")
+_RULE = re.compile(r"^[ \t]*(?:```.*|~~~.*|[-*_](?:[ \t]*[-*_]){2,}|\|?[ \t:|-]*-{3,}[ \t:|-]*)[ \t]*$")
+_TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
+_LINE_STARTS = frozenset("`~-*_|:#>+")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
@@ -93,14 +96,49 @@ def _document(
 
 def without_markdown(text: str) -> str:
     """Return the text as it is read: without marks of headings, lists, quotes, tables, links and emphasis."""
-    text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    text = _RULE.sub("", text)
-    if "|" in text:
-        text = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), text)
-    text = _LINE_MARK.sub("", text)
+    if "](" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    text = "\n".join(map(_plain_line, text.split("\n")))
     if any(mark in text for mark in "*_`~"):  # most texts have none; to look for a pair takes 2/3 of all this
         text = _EMPHASIS.sub(r"\2", text)
     return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _plain_line(line: str) -> str:
+    """Return a line without the marks at its beginning; most have none, as their first sign tells."""
+    bare = line.lstrip(" \t")
+    if bare[:1] not in _LINE_STARTS:
+        return bare
+    line = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), _RULE.sub("", line))
+    return _LINE_MARK.sub("", line)
+
+
+@runtime_checkable
+class KnowsModel(Protocol):
+    """An index that may remember what made its vectors."""
+
+    def vector_model(self) -> str | None:
+        """Return the name of the embedding model; None where it is not known."""
+        ...
+
+
+def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
+    """Refuse an index whose vectors are of another length or model than these.
+
+    Raises:
+        IndexingError: Names both, and the command that mends it; or the index could not be read.
+    """
+    made = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
+    dim = index.vector_dim() if made else None
+    if dim is None:
+        return
+    model = index.vector_model() if isinstance(index, KnowsModel) else None
+    for other_model, other_dim in sorted(made):
+        if other_dim != dim or (model is not None and other_model != model):
+            raise IndexingError(
+                f"the vectors of article_embeddings are of {other_model} ({other_dim} numbers), those of the search "
+                f"index of {model or 'another model'} ({dim} numbers): run `news-assets rebuild search`"
+            )
 
 
 def index_documents(

@@ -14,7 +14,7 @@ from news_assets.pipeline.enrich import enrich_articles
 from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
 from news_assets.pipeline.failures import drop_failures, note_outcomes
 from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
-from news_assets.pipeline.index import build_documents, index_documents
+from news_assets.pipeline.index import build_documents, check_vectors, index_documents
 from news_assets.pipeline.paging import Known
 from news_assets.pipeline.poll import AdapterOf, list_days, poll_sources
 from news_assets.pipeline.poll_rows import passed_over, store_polls, stored_together
@@ -138,7 +138,8 @@ def check_embeddings(
 ) -> None:
     """Refuse a model that the desk's vectors or the index disagree with; or drop the vectors of other models.
 
-    An index that is away has no say: it refuses what does not fit when it is sent.
+    An index that is away has no say: it refuses what does not fit when it is sent. Nor has one whose vectors are about
+    to be replaced: it answers as before until it is rebuilt from the lake, which has to have the new vectors first.
 
     Raises:
         EmbedError: Names model, table and index, and what to do.
@@ -147,7 +148,7 @@ def check_embeddings(
     if replace_model:
         others = set(_stored_models(lake, desk)) - {embedder.model}
         lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
-    check_model(embedder, _stored_models(lake, desk), _dim_of(index))
+    check_model(embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index))
 
 
 def _dim_of(index: SearchIndex) -> int | None:
@@ -186,12 +187,18 @@ def _store_embeddings(
 
 
 def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, now: datetime) -> int:
-    """Bring the search index and its receipts up to these partitions' articles."""
+    """Bring the search index and its receipts up to these partitions' articles.
+
+    Raises:
+        IndexingError: The index holds vectors of another model, or could not be read or written.
+    """
     articles = lake.read(RawArticle, keys, outcome=["ok"])
+    embeddings = lake.read(ArticleEmbedding, keys)
+    check_vectors(embeddings, index)
     documents = build_documents(
         articles,
         {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
-        {row.article_id: row for row in lake.read(ArticleEmbedding, keys)},
+        {row.article_id: row for row in embeddings},
         {agency.key: agency.name for agency in desk.agencies},
     )
     receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}

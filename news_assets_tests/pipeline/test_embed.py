@@ -222,7 +222,7 @@ def test_a_model_that_agrees_with_what_is_stored_may_be_used(models: dict[str, i
 )
 def test_a_model_that_disagrees_is_refused_with_what_to_do(models: dict[str, int], dim: int | None, said: str) -> None:
     with pytest.raises(
-        EmbedError, match=r"^the model is length \(2 numbers\), but .*embed every partition again$"
+        EmbedError, match=r"^the model is length \(2 numbers\), but .* back, or .*run `news-assets rebuild search`$"
     ) as e:
         check_model(LengthEmbedder(), models, dim)
     assert said in str(e.value)

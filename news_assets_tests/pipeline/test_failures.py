@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.pipeline.failures import make_due, note_outcomes
 from news_assets.pipeline.schedule import MAX_ATTEMPTS, stage_retry_at
 from news_assets.records import EnrichedArticle, Failure, RawArticle
 from news_assets.store.lake import Lake
+from news_assets_tests.fakes import FakeSearchIndex
 from news_assets_tests.small_desk import NOW, TODAY, Newsroom, entry
 from news_assets_tests.store.examples import full
 
@@ -115,9 +115,8 @@ def test_what_is_made_due_has_all_its_tries_again(lake: Lake) -> None:
 
 
 @pytest.fixture
-def room(lake: Lake, tmp_path: Path) -> Iterator[Newsroom]:
-    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
-        yield Newsroom(lake, index)
+def room(lake: Lake) -> Newsroom:
+    return Newsroom(lake, FakeSearchIndex())
 
 
 def test_a_page_that_cannot_be_had_is_a_failure_with_the_articles_own_times(room: Newsroom) -> None:

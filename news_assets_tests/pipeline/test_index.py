@@ -1,16 +1,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents, without_markdown
 from news_assets.pipeline.versions import document_hash
 from news_assets.ports import SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets_tests.fakes import FakeSearchIndex
 from news_assets_tests.stored import hashes
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
@@ -166,14 +165,14 @@ def receipt(document: SearchDocument, **changes: object) -> IndexedDocument:
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> SqliteSearchIndex:
-    return SqliteSearchIndex.open(tmp_path / "search.sqlite")
+def index() -> SearchIndex:
+    return FakeSearchIndex()
 
 
 class Noting:
     """An index beside which stands what it was sent."""
 
-    def __init__(self, index: SqliteSearchIndex) -> None:
+    def __init__(self, index: SearchIndex) -> None:
         self.index = index
         self.backend = index.backend
         self.sent: list[str] = []
@@ -199,7 +198,7 @@ def changes_of(
     return index_documents(documents, {one.article_id: one for one in receipts}, indexed, index, now)
 
 
-def test_what_is_new_is_sent_and_gets_a_receipt_and_the_second_time_nothing_is_done(index: SqliteSearchIndex) -> None:
+def test_what_is_new_is_sent_and_gets_a_receipt_and_the_second_time_nothing_is_done(index: SearchIndex) -> None:
     document = built()
     noting = Noting(index)
     changes = changes_of([document], noting)
@@ -209,19 +208,19 @@ def test_what_is_new_is_sent_and_gets_a_receipt_and_the_second_time_nothing_is_d
     assert (noting.sent, noting.deleted) == (["mec-1"], [])
 
 
-def test_what_is_no_longer_a_document_is_deleted(index: SqliteSearchIndex) -> None:
+def test_what_is_no_longer_a_document_is_deleted(index: SearchIndex) -> None:
     (stored,) = changes_of([built()], index).receipts
     assert changes_of([], index, stored) == IndexChanges((), ("mec-1",))
     assert index.count() == 0
 
 
-def test_what_the_index_holds_beyond_the_lake_is_deleted_also_without_a_receipt(index: SqliteSearchIndex) -> None:
+def test_what_the_index_holds_beyond_the_lake_is_deleted_also_without_a_receipt(index: SearchIndex) -> None:
     index.upsert([built(), replace(built(), article_id="mec-lost"), replace(built(), article_id="mj-1", agency="mj")])
     assert changes_of([built()], index, receipt(built())) == IndexChanges((), ("mec-lost",))
     assert set(hashes(index, "govbr")) == {"mec-1", "mj-1"}
 
 
-def test_a_document_that_the_index_holds_without_a_receipt_gets_one_and_is_not_sent(index: SqliteSearchIndex) -> None:
+def test_a_document_that_the_index_holds_without_a_receipt_gets_one_and_is_not_sent(index: SearchIndex) -> None:
     index.upsert([built()])
     noting = Noting(index)
     assert changes_of([built()], noting) == IndexChanges((receipt(built()),), ())
@@ -230,13 +229,13 @@ def test_a_document_that_the_index_holds_without_a_receipt_gets_one_and_is_not_s
 
 @pytest.mark.parametrize("changes", [{"outcome": "failed", "reason": "busy"}, {"document_hash": "older"}])
 def test_a_receipt_that_says_less_than_the_index_holds_is_written_anew(
-    index: SqliteSearchIndex, changes: dict[str, str]
+    index: SearchIndex, changes: dict[str, str]
 ) -> None:
     index.upsert([built()])
     assert changes_of([built()], index, receipt(built(), **changes)).receipts == (receipt(built()),)
 
 
-def test_a_refused_document_is_sent_each_time_and_each_time_a_receipt_with_its_reason(index: SqliteSearchIndex) -> None:
+def test_a_refused_document_is_sent_each_time_and_each_time_a_receipt_with_its_reason(index: SearchIndex) -> None:
     index.upsert([replace(built(), article_id="mec-0", agency="other", vector=(1.0, 0.0, 0.0))])
     document, noting = built(), Noting(index)
     (failed,) = changes_of([document], noting).receipts
@@ -247,7 +246,7 @@ def test_a_refused_document_is_sent_each_time_and_each_time_a_receipt_with_its_r
     assert noting.sent == ["mec-1", "mec-1"]
 
 
-def test_an_index_that_was_lost_is_filled_again_whatever_the_receipts_say(index: SqliteSearchIndex) -> None:
+def test_an_index_that_was_lost_is_filled_again_whatever_the_receipts_say(index: SearchIndex) -> None:
     document = built()
     assert changes_of([document], index, receipt(document)).receipts == (receipt(document),)
     assert index.count() == 1

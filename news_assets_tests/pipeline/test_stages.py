@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
-from news_assets.errors import EmbedError
+from news_assets.errors import EmbedError, IndexingError
 from news_assets.pipeline.stages import check_embeddings, embed_batch, index_batch
+from news_assets.ports import SearchIndex
 from news_assets.records import (
     Agency,
     AgencyDays,
@@ -20,6 +20,7 @@ from news_assets.records import (
     RawArticle,
 )
 from news_assets.store.lake import Lake
+from news_assets_tests.fakes import FakeSearchIndex
 from news_assets_tests.stored import hashes
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -95,12 +96,11 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Iterator[SqliteSearchIndex]:
-    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as opened:
-        yield opened
+def index() -> SearchIndex:
+    return FakeSearchIndex()
 
 
-def run(lake: Lake, index: SqliteSearchIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
+def run(lake: Lake, index: SearchIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
     check_embeddings(lake, DESK, embedder, index, replace_model=replace_model)
     embed_batch(lake, KEYS, embedder, NOW)
     index_batch(lake, DESK, KEYS, index, NOW)
@@ -110,14 +110,14 @@ def models(lake: Lake) -> list[str]:
     return [row.model for row in lake.read(ArticleEmbedding)]
 
 
-def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: SqliteSearchIndex) -> None:
+def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: SearchIndex) -> None:
     run(lake, index, OneVector())
     with pytest.raises(EmbedError, match=r"the model is new .*article_embeddings holds vectors of old"):
         run(lake, index, OneVector("new"))
     assert models(lake) == ["old"]
 
 
-def test_replace_model_embeds_and_indexes_anew(lake: Lake, index: SqliteSearchIndex) -> None:
+def test_replace_model_embeds_and_indexes_anew(lake: Lake, index: SearchIndex) -> None:
     run(lake, index, OneVector())
     (before,) = hashes(index, "d").values()
     run(lake, index, OneVector("new"), replace_model=True)
@@ -126,19 +126,20 @@ def test_replace_model_embeds_and_indexes_anew(lake: Lake, index: SqliteSearchIn
     assert before != after
 
 
-def test_an_index_of_another_length_is_refused_until_it_is_removed(
-    lake: Lake, index: SqliteSearchIndex, tmp_path: Path
-) -> None:
+def test_an_index_of_another_length_is_left_alone_until_it_is_made_anew(lake: Lake, index: SearchIndex) -> None:
     run(lake, index, OneVector())
     with pytest.raises(EmbedError, match="the search index holds vectors of 2 numbers"):
+        run(lake, index, OneVector("wide", 3))
+    before = hashes(index, "d")
+    with pytest.raises(IndexingError, match=r"are of wide \(3 numbers\), those of the search index of .* \(2 numbers"):
         run(lake, index, OneVector("wide", 3), replace_model=True)
-    with SqliteSearchIndex.open(tmp_path / "new.sqlite") as fresh:
-        run(lake, fresh, OneVector("wide", 3), replace_model=True)
-        assert (fresh.vector_dim(), fresh.count()) == (3, 1)
-    assert models(lake) == ["wide"]
+    assert (models(lake), hashes(index, "d")) == (["wide"], before)
+    fresh = FakeSearchIndex()
+    run(lake, fresh, OneVector("wide", 3))
+    assert (fresh.vector_dim(), fresh.count()) == (3, 1)
 
 
-def test_rows_of_an_article_that_is_gone_go_from_lake_and_index(lake: Lake, index: SqliteSearchIndex) -> None:
+def test_rows_of_an_article_that_is_gone_go_from_lake_and_index(lake: Lake, index: SearchIndex) -> None:
     run(lake, index, OneVector())
     lake.transact(lambda rows: rows.upsert([replace(ARTICLE, outcome="gone", text=None)]))
     run(lake, index, OneVector())

@@ -36,6 +36,7 @@ WIDER: dict[tuple[str, str, str], str] = {
     ("GET", f"{_DOCUMENTS}/search", "rerank_hybrid_matches"): "recording 551",
     ("POST", "/multi_search", "collection"): "recording 564: in the query string, for all searches",
     ("POST", "/multi_search", "limit_multi_searches"): "recording 571",
+    ("POST", "/multi_search", "split_join_tokens"): "described for one search, and recording 217",
 }
 
 _TYPES = {"integer": int, "number": float}

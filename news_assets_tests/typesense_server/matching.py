@@ -47,7 +47,7 @@ class Search:
         if not query.tokens:
             return self._without_words(query)
         self._with_typos(query.tokens)
-        if not self.found:
+        if self.options.joins(has_found=bool(self.found)):
             for tokens in self._split_or_joined(query.tokens):
                 self._with_typos(tokens)
         for tokens in _fewer(query.tokens, self.options.drop_tokens_mode):

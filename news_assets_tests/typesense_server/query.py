@@ -32,6 +32,11 @@ class Options:
     typo_tokens_threshold: int = 1
     drop_tokens_threshold: int = 1
     drop_tokens_mode: str = "right_to_left"
+    split_join_tokens: str = "fallback"  # always, fallback or off
+
+    def joins(self, *, has_found: bool) -> bool:
+        """Tell whether words are tried written together or apart."""
+        return self.split_join_tokens == "always" or (self.split_join_tokens != "off" and not has_found)
 
     def typos_of(self, token: str) -> int:
         """Return how many typos a token of this length may have."""

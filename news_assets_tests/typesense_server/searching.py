@@ -169,8 +169,9 @@ def _by_words(
 
 def _options(params: Params) -> Options:
     names = ("min_len_1typo", "min_len_2typo", "typo_tokens_threshold", "drop_tokens_threshold")
-    given = {name: int(params[name]) for name in names if name in params}
-    return Options(drop_tokens_mode=params.get("drop_tokens_mode", "right_to_left"), **given)
+    modes = ("drop_tokens_mode", "split_join_tokens")
+    given: dict[str, Any] = {name: int(params[name]) for name in names if name in params}
+    return Options(**given | {name: params[name] for name in modes if name in params})
 
 
 def _fused(hits: dict[int, Hit], near: dict[int, float], alpha: float, tokens_asked: int) -> list[Hit]:

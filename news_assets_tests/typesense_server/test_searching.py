@@ -118,6 +118,25 @@ def test_a_search_finds_in_order(collection: Collection, params: dict[str, str],
     assert found(collection, **params) == list(ids)
 
 
+@pytest.mark.parametrize(
+    ("asked", "params", "ids"),
+    [
+        ("guardachuva", {}, "a"),
+        ("guardachuva", {"split_join_tokens": "always"}, "ab"),
+        ("guardasol", {}, "c"),
+        ("guardasol", {"split_join_tokens": "off"}, ""),
+        ("para sol", {}, "d"),
+        ("para sol", {"split_join_tokens": "off", "drop_tokens_threshold": "0"}, ""),
+    ],
+)
+def test_words_are_joined_and_split_as_it_is_asked_for(asked: str, params: dict[str, str], ids: str) -> None:
+    made = Collection({"name": "x", "fields": [{"name": "title", "type": "string"}]})
+    for name, title in zip("abcd", ("guardachuva", "guarda chuva", "guarda sol", "parasol"), strict=True):
+        made.write("create", {"id": name, "title": title})
+    answer = search(made, {"q": asked, "query_by": "title", **params})
+    assert sorted(hit["document"]["id"] for hit in answer["hits"]) == list(ids)
+
+
 def test_facets_count_what_was_found(collection: Collection) -> None:
     counts = search(collection, {"q": "*", "facet_by": "agency", "filter_by": "day:<4"})["facet_counts"]
     assert [(one["value"], one["count"]) for one in counts[0]["counts"]] == [("Saúde", 2), ("MEC, SEB", 1)]

@@ -6,6 +6,7 @@ from pydantic import Field
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import agency_day_batches
 from news_assets.defs.presentation import Tally, asset_look
+from news_assets.errors import EmbedError, IndexingError
 from news_assets.pipeline.stages import check_embeddings, embed_batch
 from news_assets.ports import Embedder, Lake, SearchIndex
 from news_assets.records import ArticleEmbedding, Desk
@@ -16,7 +17,11 @@ _PREVIEW = ("day", "agency", "article_id", "model", "dim", "token_count", "is_cu
 class EmbedConfig(dg.Config):
     """What a run may ask of `article_embeddings`."""
 
-    replace_model: bool = Field(False, description="drop the desk's vectors of other models instead of refusing to run")
+    replace_model: bool = Field(
+        False,
+        description="drop the desk's vectors of other models instead of refusing to run; "
+        "`news-assets rebuild search` follows",
+    )
 
 
 def build_article_embeddings(desk: Desk, enriched_articles: dg.AssetsDefinition) -> dg.AssetsDefinition:
@@ -41,7 +46,10 @@ def build_article_embeddings(desk: Desk, enriched_articles: dg.AssetsDefinition)
         Only texts that changed are embedded. Fails before it writes where the lake holds vectors of another model, or
         the index vectors of another length.
         """
-        check_embeddings(lake, desk, embedder, search, replace_model=config.replace_model)
+        try:
+            check_embeddings(lake, desk, embedder, search, replace_model=config.replace_model)
+        except (EmbedError, IndexingError) as error:
+            raise dg.Failure(str(error)) from error
         tally = Tally(context, lake, ArticleEmbedding, _PREVIEW)
         for keys in agency_day_batches(context, desk):
             tally.add(keys, embed_batch(lake, keys, embedder, utc_now()))

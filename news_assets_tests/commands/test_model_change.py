@@ -1,0 +1,82 @@
+"""Another embedding model: refused with both values and the way to it, which then works, over both backends."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from news_assets.clients.search_backends import OpenIndex
+from news_assets.errors import EmbedError, IndexingError
+from news_assets.pipeline.stages import check_embeddings, embed_batch, index_batch
+from news_assets.ports import SearchQuery
+from news_assets.records import ArticleEmbedding, IndexedDocument
+from news_assets.store.behind import documents_lost
+from news_assets.store.lake import Lake
+from news_assets_tests.commands.conftest import Call
+from news_assets_tests.pipeline.test_stages import ARTICLE, DESK, KEYS, NOW, OneVector
+from news_assets_tests.search_places import BACKENDS, Place, named
+
+OLD, WIDE, NEW = OneVector("old", 2), OneVector("wide", 3), OneVector("new", 2)
+
+
+@pytest.fixture(params=BACKENDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+        yield made
+
+
+@pytest.fixture
+def index(place: Place) -> Iterator[OpenIndex]:
+    with place.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def lake(tmp_path: Path, index: OpenIndex) -> Iterator[Lake]:
+    """A lake with one article, embedded and indexed with the model before."""
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
+        opened.transact(lambda rows: rows.upsert([ARTICLE]))
+        run(opened, index, OLD)
+        yield opened
+
+
+def run(lake: Lake, index: OpenIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
+    """Run the last two stages."""
+    check_embeddings(lake, DESK, embedder, index, replace_model=replace_model)
+    embed_batch(lake, KEYS, embedder, NOW)
+    index_batch(lake, DESK, KEYS, index, NOW)
+
+
+def near(index: OpenIndex, model: OneVector) -> int:
+    vector = model.embed_query("").vector
+    return index.search(SearchQuery(text="", mode="vector", vector=vector)).found
+
+
+def test_another_model_takes_over_by_embedding_everything_and_a_rebuild(
+    lake: Lake, index: OpenIndex, call: Call
+) -> None:
+    with pytest.raises(EmbedError) as refused:
+        run(lake, index, WIDE)
+    assert str(refused.value) == (
+        "the model is wide (3 numbers), but article_embeddings holds vectors of old (2 numbers) and the search index "
+        "holds vectors of 2 numbers: set NEWS_EMBEDDING_MODEL back, or materialise every partition of "
+        "article_embeddings with `replace_model: true`, then run `news-assets rebuild search`"
+    )
+    receipts = lake.read(IndexedDocument)
+    with pytest.raises(IndexingError, match=r"are of wide \(3 numbers\), those of .* \(2 numbers\): run `news-assets "):
+        run(lake, index, WIDE, replace_model=True)
+    assert [row.model for row in lake.read(ArticleEmbedding)] == ["wide"]
+    assert (near(index, OLD), lake.read(IndexedDocument)) == (1, receipts)
+    assert call("rebuild", "search")[0] == 0
+    assert near(index, WIDE) == 1
+    lake.transact(lambda rows: rows.upsert([replace(ARTICLE, content_hash="new", text="Another text.")]))
+    run(lake, index, WIDE)
+    assert (near(index, WIDE), documents_lost(lake, index, DESK, NOW).height) == (1, 0)
+
+
+@pytest.mark.parametrize("place", ["typesense"], indirect=True)  # the embedded index remembers the length alone
+def test_a_server_whose_index_was_rebuilt_knows_its_model(lake: Lake, index: OpenIndex, call: Call) -> None:
+    assert call("rebuild", "search")[0] == 0
+    with pytest.raises(IndexingError, match=r"are of new \(2 numbers\), those of the search index of old \(2 numbers"):
+        run(lake, index, NEW, replace_model=True)

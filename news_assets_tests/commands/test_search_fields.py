@@ -1,0 +1,58 @@
+"""`search-fields`: an index of an older version gets its new fields, shown first, without a rebuild."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from news_assets_tests.commands.conftest import Call
+from news_assets_tests.search_places import Place, named
+from news_assets_tests.stored import hashes
+from news_assets_tests.test_search import DOCUMENTS
+from news_assets_tests.typesense_server.alteration import alter
+from news_assets_tests.typesense_server.collection import Collection
+
+MISSING = "summary: wanted string optional=True index=False, stored nothing; `news-assets search-fields` adds it"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with named("typesense", tmp_path, monkeypatch.setenv) as made:
+        with made.open() as index:
+            index.upsert(DOCUMENTS[:2])
+        yield made
+
+
+def collection(place: Place) -> Collection:
+    assert place.server is not None
+    return place.server.store.collection("news_articles")
+
+
+def test_a_field_of_a_newer_version_is_named_shown_and_added(place: Place, call: Call) -> None:
+    alter(collection(place), {"fields": [{"name": "summary", "drop": True}]})
+    assert call("search", "gripe", "--mode", "keyword")[0] == 0
+    with place.open() as index, pytest.raises(Exception, match="the index's fields differ: summary: wanted"):
+        index.upsert(DOCUMENTS)
+    assert call("search-fields", "--dry-run") == (0, f"{MISSING}\n", "")
+    assert "summary" not in collection(place).fields
+    assert call("search-fields") == (0, "summary: string optional=True index=False was added\n", "")
+    assert call("search-fields") == (0, "the index has every field that this program writes\n", "")
+    with place.open() as index:
+        assert index.upsert(DOCUMENTS) == {}
+        assert len(hashes(index, "sample")) == 3
+
+
+def test_a_field_of_another_kind_is_refused_with_what_mends_it(place: Place, call: Call) -> None:
+    alter(collection(place), {"fields": [{"name": "summary", "drop": True}, {"name": "tags", "drop": True}]})
+    alter(collection(place), {"fields": [{"name": "tags", "type": "int64", "optional": True}]})
+    code, out, err = call("search-fields")
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert (
+        "tags: wanted string[] optional=True index=False, stored int64 optional=True; needs `news-assets rebuild" in err
+    )
+    assert "summary" not in collection(place).fields
+
+
+def test_the_embedded_index_lacks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+    with named("sqlite", tmp_path, monkeypatch.setenv):
+        assert call("search-fields") == (0, "the index has every field that this program writes\n", "")

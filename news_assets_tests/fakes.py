@@ -1,0 +1,251 @@
+"""A search index in memory: what `ports.SearchIndex` means, in plain Python over all documents, without speed.
+
+It passes the contract suite as the real ones do, so a test whose matter is not the index may use it in their place.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from html import escape
+from math import hypot, isfinite
+from unicodedata import normalize
+
+import polars as pl
+
+from news_assets.errors import IndexingError
+from news_assets.ports import SearchAnswer, SearchDocument, SearchHit, SearchQuery
+from news_assets.records import AgencyDays
+from news_assets.text.words import fold, stem, stopwords, word_spans, words
+
+ENOUGH = 10  # with fewer documents that have every word, those that have some follow
+MIN_TYPO_CHARS = 5  # shorter words are not corrected
+COLUMNS = ("article_id", "agency", "day", "document_hash")
+_PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
+
+
+@dataclass
+class FakeSearchIndex:
+    """Every document is looked at by every search."""
+
+    backend: str = "fake"
+    documents: dict[str, SearchDocument] = field(default_factory=dict)
+    dim: int | None = None
+
+    def vector_dim(self) -> int | None:
+        return self.dim
+
+    def count(self) -> int:
+        return len(self.documents)
+
+    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
+        refused = {}
+        for one in {one.article_id: one for one in documents}.values():
+            reason = "the article_id is empty" if not one.article_id.strip() else self._wrong_vector(one.vector)
+            there = self.documents.get(one.article_id)
+            if reason:
+                refused[one.article_id] = reason
+            elif there is None or not one.document_hash or there.document_hash != one.document_hash:
+                self.documents[one.article_id] = one
+                self.dim = self.dim or (len(one.vector) if one.vector else None)
+        return refused
+
+    def _wrong_vector(self, vector: tuple[float, ...] | None) -> str | None:
+        if vector is None:
+            return None
+        if self.dim and len(vector) != self.dim:
+            return f"the vector has {len(vector)} dimensions, the index has {self.dim}"
+        return None if any(vector) and all(map(isfinite, vector)) else "the vector is empty, all zeros or not finite"
+
+    def delete(self, article_ids: Sequence[str]) -> None:
+        for article_id in article_ids:
+            self.documents.pop(article_id, None)
+
+    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> pl.DataFrame:
+        rows = [
+            tuple(getattr(one, name) for name in COLUMNS)
+            for one in self.documents.values()
+            if one.desk == desk
+            and (keys is None or (one.agency, one.day) in keys.pairs)
+            and (first_day is None or one.day >= first_day)
+        ]
+        return pl.DataFrame(rows, dict.fromkeys(COLUMNS, pl.String) | {"day": pl.Date}, orient="row")
+
+    def search(self, query: SearchQuery) -> SearchAnswer:
+        asked = Asked(query)
+        is_near = query.mode != "keyword" and query.vector is not None
+        if is_near and (reason := self._wrong_vector(query.vector)):
+            raise IndexingError(reason)
+        passing = [one for one in self.documents.values() if _passes(one, query)]
+        by_words = {} if is_near and (query.mode == "vector" or not asked.words) else asked.ranked(passing)
+        near = _nearest(passing, query.vector) if is_near and query.vector else {}
+        scores = by_words if not near else near if not by_words else _fused(by_words, near)
+        matches = [self.documents[article_id] for article_id in by_words or near]
+        stories = self._stories(sorted(scores, key=lambda one: -scores[one]))
+        hits = [_hit(self.documents[one], scores[best], asked) for best, one in stories]
+        return SearchAnswer(
+            hits=tuple(hits[query.offset : query.offset + query.limit]),
+            found=len(self._stories([one.article_id for one in matches])),
+            facets=_facets(matches),
+            took_ms=0.0,
+        )
+
+    def _stories(self, article_ids: Iterable[str]) -> list[tuple[str, str]]:
+        """Of each story its best document and the one that is shown: the original, where it is among these."""
+        stories: dict[str, list[str]] = {}
+        for article_id in article_ids:
+            stories.setdefault(self._story(self.documents[article_id]), []).append(article_id)
+        return [(ids[0], min(ids, key=self._lateness)) for ids in stories.values()]
+
+    def _story(self, document: SearchDocument) -> str:
+        if document.duplicate_of is None:
+            return document.text_hash or document.article_id
+        original = self.documents.get(document.duplicate_of)
+        return self._story(original) if original else document.duplicate_of
+
+    def _lateness(self, article_id: str) -> tuple[bool, int, str]:
+        one = self.documents[article_id]
+        return one.duplicate_of is not None, 0 if one.duplicate_of else one.published_ts, article_id
+
+
+class Asked:
+    """What a query's text asks for."""
+
+    def __init__(self, query: SearchQuery) -> None:
+        parts = _PART.findall(query.text)
+        said = [word for minus, quoted, bare in parts if not minus for word in words(quoted or bare)]
+        small = {fold(word) for code in (query.language or "pt", "en") for word in stopwords(code)}
+        self.words = tuple(dict.fromkeys(word for word in said if fold(word) not in small)) or tuple(said)
+        self.phrases = [words(quoted) for minus, quoted, _ in parts if quoted and not minus]
+        self.excluded = [word for minus, quoted, bare in parts if minus for word in words(quoted or bare)]
+        self.forgiven: set[str] = set()  # words that no document has, so that one mistake in them is forgiven
+        self.lists_all = not query.text.strip() or bool(self.excluded and not self.words)
+
+    def ranked(self, documents: Sequence[SearchDocument]) -> dict[str, float]:
+        """Every document that matches, best first, with its score; the newer of equals comes first."""
+        texts = [_Text(one) for one in documents]
+        texts = [one for one in texts if not any(map(one.has, self.excluded)) and all(map(one.holds, self.phrases))]
+        if not self.lists_all:
+            self.forgiven = {word for word in self.words if not any(one.has(word) for one in texts)}
+            texts = [one for one in texts if self._matched(one)]
+            complete = [one for one in texts if self._matched(one) == len(self.words)]
+            texts = complete if len(complete) >= ENOUGH else texts
+        newest = sorted(texts, key=lambda one: (-one.document.published_ts, one.document.article_id))
+        best = sorted(newest, key=self._score, reverse=True)
+        return {one.document.article_id: self._score(one) for one in best}
+
+    def _matched(self, text: "_Text") -> int:
+        return sum(text.has(word, is_forgiven=word in self.forgiven) for word in self.words)
+
+    def _score(self, text: "_Text") -> float:
+        in_title = sum(text.has(word, text.title, is_forgiven=word in self.forgiven) for word in self.words)
+        return 10.0 * self._matched(text) + in_title
+
+    def marks(self, word: str, language: str | None) -> bool:
+        return any(
+            stem(one, language) == stem(word, language) or (one in self.forgiven and _is_one_typo(one, word, language))
+            for one in self.words
+        )
+
+
+@dataclass
+class _Text:
+    document: SearchDocument
+
+    @cached_property
+    def title(self) -> list[str]:
+        return words(self.document.title)
+
+    @cached_property
+    def every(self) -> list[str]:
+        one = self.document
+        return words("\n".join((one.title, one.text, one.summary or "", one.section or "", *one.tags, *one.keywords)))
+
+    @cached_property
+    def stems(self) -> list[str]:
+        return [stem(word, self.document.language) for word in self.every]
+
+    def has(self, asked: str, among: list[str] | None = None, *, is_forgiven: bool = False) -> bool:
+        language = self.document.language
+        among = self.every if among is None else among
+        return any(
+            stem(asked, language) == stem(word, language) or (is_forgiven and _is_one_typo(asked, word, language))
+            for word in among
+        )
+
+    def holds(self, phrase: list[str]) -> bool:
+        stems = [stem(word, self.document.language) for word in phrase]
+        return any(self.stems[at : at + len(stems)] == stems for at in range(len(self.stems)))
+
+
+def _is_one_typo(asked: str, word: str, language: str | None) -> bool:
+    return len(asked) >= MIN_TYPO_CHARS and (
+        _is_one_edit(fold(asked), fold(word)) or _is_one_edit(stem(asked, language), stem(word, language))
+    )
+
+
+def _is_one_edit(one: str, other: str) -> bool:
+    """Whether a letter more, a letter less, another letter or two letters the other way round make one the other."""
+    start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    a, b = one[start:], other[start:]
+    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+def _passes(one: SearchDocument, query: SearchQuery) -> bool:
+    language = (one.language or "").lower()
+    wanted = (query.language or "").lower()
+    return (
+        query.desk in (None, one.desk)
+        and query.agency in (None, one.agency)
+        and (query.theme is None or query.theme in one.theme_path)
+        and (query.language is None or language == wanted or language.startswith(f"{wanted}-"))
+        and (query.from_day or date.min) <= one.day <= (query.to_day or date.max)
+    )
+
+
+def _nearest(documents: Sequence[SearchDocument], asked: tuple[float, ...]) -> dict[str, float]:
+    def cosine(vector: tuple[float, ...]) -> float:
+        return sum(a * b for a, b in zip(asked, vector, strict=True)) / hypot(*asked) / hypot(*vector)
+
+    found = {one.article_id: cosine(one.vector) for one in documents if one.vector}
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def _fused(*rankings: dict[str, float]) -> dict[str, float]:
+    """Each document's reciprocal ranks, added up."""
+    fused: dict[str, float] = {}
+    for ranking in rankings:
+        for place, article_id in enumerate(ranking):
+            fused[article_id] = fused.get(article_id, 0.0) + 1 / (60 + place)
+    return fused
+
+
+def _facets(documents: Sequence[SearchDocument]) -> dict[str, dict[str, int]]:
+    return {
+        "agency": Counter(one.agency for one in documents),
+        "theme": Counter(theme for one in documents for theme in one.theme_path),
+        "language": Counter(one.language for one in documents if one.language),
+        "month": Counter(f"{one.day:%Y-%m}" for one in documents),
+    }
+
+
+def _hit(one: SearchDocument, score: float, asked: Asked) -> SearchHit:
+    text, at, snippet = normalize("NFC", one.text), 0, ""
+    for word, start, end in word_spans(text):
+        if asked.marks(word, one.language):
+            snippet += f"{escape(text[at:start], quote=False)}<mark>{escape(text[start:end])}</mark>"
+            at = end
+    return SearchHit(
+        article_id=one.article_id,
+        title=one.title,
+        url=one.url,
+        desk=one.desk,
+        agency=one.agency,
+        day=one.day,
+        score=score,
+        snippet=snippet + escape(text[at:], quote=False),
+        theme_code=one.theme_code,
+        language=one.language,
+    )
