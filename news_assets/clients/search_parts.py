@@ -34,10 +34,10 @@ class _Part(NamedTuple):
     deleted_count: int
 
 
-def fold_fresh(connection: sqlite3.Connection) -> bool:
-    """Make a part of the fresh documents once there are enough of them; return whether it did."""
+def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bool:
+    """Make a part of the fresh documents once there are enough of them (`FOLD_AT`); return whether it did."""
     (count,) = connection.execute("SELECT count(*) FROM fresh").fetchone()
-    if count < FOLD_AT:
+    if count < (fold_at or FOLD_AT):
         return False
     rows = connection.execute("SELECT n, terms FROM fresh ORDER BY n").fetchall()
     start = 0
@@ -54,24 +54,23 @@ def fold_fresh(connection: sqlite3.Connection) -> bool:
 
 def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
     """Return one entry for each term of each document; rows are (number, packed terms)."""
-    packed = [np.frombuffer(terms, PACKED_TERM) for _, terms in rows]
-    found = np.empty(sum(map(len, packed)), ENTRY)
-    if packed:
-        together = np.concatenate(packed)
-        found["term"], found["weight"] = together["term"], together["weight"]
-        found["n"] = np.repeat([n for n, _ in rows], [len(terms) for terms in packed])
+    together = np.frombuffer(b"".join(terms for _, terms in rows), PACKED_TERM)
+    found = np.empty(len(together), ENTRY)
+    found["term"], found["weight"] = together["term"], together["weight"]
+    found["n"] = np.repeat([n for n, _ in rows], [len(terms) // PACKED_TERM.itemsize for _, terms in rows])
     return found
 
 
 def _write_part(connection: sqlite3.Connection, found: Entries, made: _Part) -> None:
-    ordered = found[np.argsort(found["term"], kind="stable")]
-    postings = np.empty(len(ordered), POSTING)
-    postings["offset"], postings["weight"] = ordered["n"] - made.first_n, ordered["weight"]
-    starts = np.flatnonzero(np.diff(ordered["term"], prepend=-1))
-    ends = np.append(starts[1:], len(ordered)) * POSTING.itemsize
-    data = postings.tobytes()
-    terms, cuts = ordered["term"][starts].tolist(), (starts * POSTING.itemsize).tolist()
-    rows = ((term, data[start:end]) for term, start, end in zip(terms, cuts, ends.tolist(), strict=True))
+    order = np.argsort(found["term"], kind="stable")
+    terms = found["term"][order]
+    postings = np.empty(len(order), POSTING)
+    postings["offset"], postings["weight"] = found["n"][order] - made.first_n, found["weight"][order]
+    starts = np.flatnonzero(terms[1:] != terms[:-1]) + 1
+    cuts = np.concatenate([[0], starts, [len(order)]]) * POSTING.itemsize if len(order) else np.zeros(1, np.int64)
+    data, firsts = postings.tobytes(), cuts[:-1].tolist()
+    distinct = terms[cuts[:-1] // POSTING.itemsize].tolist()
+    rows = ((term, data[start:end]) for term, start, end in zip(distinct, firsts, cuts[1:].tolist(), strict=True))
     _insert_part(connection, made, rows)
 
 

@@ -4,16 +4,17 @@
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from news_assets.clients.search_parts import delete_postings, fold_fresh
 from news_assets.clients.search_schema import FACTS, read_state, retried, writing
 from news_assets.clients.search_table import PATH_SEPARATOR, month_number
-from news_assets.clients.search_terms import DocumentTerms, correctable_forms, document_terms, key_of
-from news_assets.clients.search_vectors import packed_vector, unit_vector
+from news_assets.clients.search_terms import DocumentTerms, batch_terms, correctable_forms, key_of
 from news_assets.ports import SearchDocument
 
 MAX_KNOWN_WORDS = 300_000
@@ -23,18 +24,27 @@ _IDS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A document with everything computed that needs no lock."""
+    """A document with everything computed that needs no lock; `vector` is as it is stored, None where it cannot be."""
 
     document: SearchDocument
     terms: DocumentTerms
-    vector: tuple[float, ...] | None
+    vector: bytes | None
+
+    @property
+    def dim(self) -> int | None:
+        """How long its vector is."""
+        return None if self.document.vector is None else len(self.document.vector)
 
 
 @dataclass(slots=True)
 class DocumentWriter:
-    """Stores documents, and remembers which words of theirs the file has: most words of a batch are old ones."""
+    """Stores documents, and remembers which words of theirs the file has: most words of a batch are old ones.
+
+    `fold_at` is how many fresh documents become a part; None is as many as suits readers.
+    """
 
     connection: sqlite3.Connection
+    fold_at: int | None = None
     _known_words: dict[str | None, set[str]] = field(default_factory=dict)  # by language, which their stems depend on
 
     def upsert(self, documents: Sequence[SearchDocument], dim: int | None) -> dict[str, str]:
@@ -46,12 +56,23 @@ class DocumentWriter:
         latest = {document.article_id: document for document in documents}
         stored = stored_hashes(self.connection, latest)
         changed = [document for document in latest.values() if not _is_stored(document, stored)]
-        prepared = [_Prepared(document, document_terms(document), _vector(document)) for document in changed]
-        return retried(lambda: self._write(prepared, dim)) if prepared else {}
+        if not changed:
+            return {}
+        terms = batch_terms(changed)
+        prepared = list(map(_Prepared, changed, terms.documents, packed_vectors([one.vector for one in changed])))
+        new_words = {language: self._unknown(words, language) for language, words in terms.words.items()}
+        return retried(lambda: self._write(prepared, new_words, dim))
 
-    def _write(self, prepared: Sequence[_Prepared], dim: int | None) -> dict[str, str]:
+    def fold(self) -> None:
+        """Make a part of the fresh documents, if there are as many as readers should not have to look through."""
+        with writing(self.connection):
+            if fold_fresh(self.connection):
+                count_write(self.connection)
+
+    def _write(
+        self, prepared: Sequence[_Prepared], new_words: Mapping[str | None, set[str]], dim: int | None
+    ) -> dict[str, str]:
         refused: dict[str, str] = {}
-        new_words = {(word, one.document.language) for one in prepared for word in self._unknown(one)}
         with writing(self.connection):
             stored = stored_hashes(self.connection, [one.document.article_id for one in prepared])
             dim = read_state(self.connection, "dim") or dim
@@ -62,43 +83,68 @@ class DocumentWriter:
                     refused[one.document.article_id] = reason
                 elif not _is_stored(one.document, stored):
                     taken.append(one)
-                    dim = dim or (len(one.vector) if one.vector else None)
+                    dim = dim or one.dim
             if taken:
                 _insert(self.connection, taken, dim, stored)
                 _insert_words(self.connection, new_words)
-        self._remember(new_words if taken else ())
+                fold_fresh(self.connection, self.fold_at)
+                count_write(self.connection)
+        if taken:
+            self._remember(new_words)
         return refused
 
-    def _unknown(self, one: _Prepared) -> frozenset[str]:
-        return one.terms.words.difference(self._known_words.get(one.document.language, ()))
+    def _unknown(self, words: set[str], language: str | None) -> set[str]:
+        return words.difference(self._known_words.get(language, ()))
 
-    def _remember(self, words: Iterable[tuple[str, str | None]]) -> None:
+    def _remember(self, words: Mapping[str | None, set[str]]) -> None:
         if sum(map(len, self._known_words.values())) > MAX_KNOWN_WORDS:
             self._known_words.clear()
-        for word, language in words:
-            self._known_words.setdefault(language, set()).add(word)
+        for language, known in words.items():
+            self._known_words.setdefault(language, set()).update(known)
 
 
 def _is_stored(document: SearchDocument, stored: dict[str, str]) -> bool:
     return bool(document.document_hash) and stored.get(document.article_id) == document.document_hash
 
 
-def _vector(document: SearchDocument) -> tuple[float, ...] | None:
-    return None if document.vector is None else unit_vector(document.vector)
+def packed_vectors(vectors: Sequence[Sequence[float] | None]) -> list[bytes | None]:
+    """Return vectors at length 1 as the file keeps them; None where there is none, or one without a direction."""
+    packed: list[bytes | None] = [None] * len(vectors)
+    of_dim: dict[int, list[int]] = {}
+    for position, vector in enumerate(vectors):
+        if vector:
+            of_dim.setdefault(len(vector), []).append(position)
+    for dim, positions in of_dim.items():
+        values = np.fromiter(
+            chain.from_iterable(vectors[at] or () for at in positions), np.float64, dim * len(positions)
+        )
+        for position, one in zip(positions, _packed_rows(values.reshape(-1, dim)), strict=True):
+            packed[position] = one
+    return packed
+
+
+def _packed_rows(values: npt.NDArray[np.float64]) -> Iterator[bytes | None]:
+    highest = np.abs(values).max(axis=1, keepdims=True)
+    has_direction = np.isfinite(highest) & (highest > 0)
+    values = np.divide(
+        values, highest, out=np.zeros_like(values), where=has_direction
+    )  # so that no square is too large
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    packed = np.divide(values, norms, out=values, where=has_direction).astype("<f2")
+    data, size = packed.tobytes(), packed.shape[1] * packed.itemsize
+    for position, is_good in enumerate(has_direction[:, 0].tolist()):
+        yield data[position * size : (position + 1) * size] if is_good else None
 
 
 def _refusal(one: _Prepared, dim: int | None) -> str | None:
-    document = one.document
-    if not document.article_id.strip():
+    if not one.document.article_id.strip():
         return "the document has no id"
-    if document.vector is None:
+    if one.document.vector is None:
         return None
     if one.vector is None:
         return "the vector is empty, all zeros or holds a value that is not finite"
-    if dim is not None and len(one.vector) != dim:
-        return (
-            f"the vector has {len(one.vector)} dimensions, the index {dim}: another embedding model needs a new index"
-        )
+    if dim is not None and one.dim != dim:
+        return f"the vector has {one.dim} dimensions, the index {dim}: another embedding model needs a new index"
     return None
 
 
@@ -107,39 +153,38 @@ def _insert(
 ) -> None:
     remove_documents(connection, [one.document.article_id for one in taken if one.document.article_id in stored])
     codes = _codes(connection, {pair for one in taken for pair in _coded(one.document)})
-    for one in taken:
-        _insert_one(connection, one, codes)
+    (last,) = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
+    ).fetchone()
+    numbered = list(enumerate(taken, last + 1))
+    rows = (
+        (*_document_row(n, one.document), facts)
+        for (n, one), facts in zip(numbered, _facts(numbered, codes), strict=True)
+    )
+    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany(
+        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)", (_texts_row(n, one.document) for n, one in numbered)
+    )
+    connection.executemany("INSERT INTO fresh VALUES (?, ?)", ((n, one.terms.packed) for n, one in numbered))
+    vectors = ((n, one.vector) for n, one in numbered if one.vector is not None)
+    connection.executemany("INSERT INTO vectors VALUES (?, ?)", vectors)
     if dim is not None:
         connection.execute("INSERT OR IGNORE INTO state VALUES ('dim', ?)", (dim,))
-    fold_fresh(connection)
-    count_write(connection)
 
 
-def _insert_words(connection: sqlite3.Connection, words: Iterable[tuple[str, str | None]]) -> None:
-    forms = {form for word, language in words for form in correctable_forms(word, language)}
+def _insert_words(connection: sqlite3.Connection, words: Mapping[str | None, set[str]]) -> None:
+    forms = {form for language, some in words.items() for word in some for form in correctable_forms(word, language)}
     connection.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((form,) for form in sorted(forms)))
 
 
-def _insert_one(connection: sqlite3.Connection, one: _Prepared, codes: dict[tuple[str, str], int]) -> None:
-    document = one.document
-    n = connection.execute(
-        "INSERT INTO documents (article_id, desk, agency, day, document_hash, facts) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            _clean(document.article_id),
-            document.desk,
-            document.agency,
-            document.day.isoformat(),
-            document.document_hash,
-            b"",
-        ),
-    ).lastrowid
-    assert n is not None
-    connection.execute("UPDATE documents SET facts = ? WHERE n = ?", (_facts(one, n, codes), n))
+def _document_row(n: int, document: SearchDocument) -> tuple[object, ...]:
+    day = document.day.isoformat()
+    return n, _clean(document.article_id), document.desk, document.agency, day, document.document_hash
+
+
+def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
     shown = (document.url, document.title, document.theme_code, document.language, document.summary, document.text)
-    connection.execute("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)", (n, *map(_clean, shown)))
-    connection.execute("INSERT INTO fresh VALUES (?, ?)", (n, one.terms.packed))
-    if one.vector is not None:
-        connection.execute("INSERT INTO vectors VALUES (?, ?)", (n, packed_vector(one.vector)))
+    return (n, *map(_clean, shown))
 
 
 def _clean(text: str | None) -> str | None:
@@ -162,20 +207,23 @@ def _codes(connection: sqlite3.Connection, pairs: set[tuple[str, str]]) -> dict[
     return {pair: connection.execute(find, pair).fetchone()[0] for pair in pairs}
 
 
-def _facts(one: _Prepared, n: int, codes: dict[tuple[str, str], int]) -> bytes:
-    document = one.document
-    facts = np.zeros(1, FACTS)
-    facts["n"] = n
-    facts["day"] = document.day.toordinal()
-    facts["month"] = month_number(document.day)
-    facts["published"] = document.published_ts
-    facts["length"] = one.terms.length
-    facts["id_key"] = key_of(f"id {document.article_id}")
-    facts["original_key"] = key_of(f"id {document.duplicate_of}") if document.duplicate_of else 0
-    facts["text_key"] = key_of(f"text {document.text_hash}") if document.text_hash else 0
-    for pair in _coded(document):
-        facts[pair[0]] = codes[pair]
-    return facts.tobytes()
+def _facts(numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str], int]) -> Iterator[bytes]:
+    """Yield the facts of each document."""
+    documents = [one.document for _, one in numbered]
+    facts = np.zeros(len(numbered), FACTS)
+    facts["n"] = [n for n, _ in numbered]
+    facts["day"] = [one.day.toordinal() for one in documents]
+    facts["month"] = [month_number(one.day) for one in documents]
+    facts["published"] = [one.published_ts for one in documents]
+    facts["length"] = [one.terms.length for _, one in numbered]
+    facts["id_key"] = [key_of(f"id {one.article_id}") for one in documents]
+    facts["original_key"] = [key_of(f"id {one.duplicate_of}") if one.duplicate_of else 0 for one in documents]
+    facts["text_key"] = [key_of(f"text {one.text_hash}") if one.text_hash else 0 for one in documents]
+    coded = list(zip(*map(_coded, documents), strict=True))
+    for pairs in coded:
+        facts[pairs[0][0]] = [codes[pair] for pair in pairs]
+    data = facts.tobytes()
+    return (data[start : start + FACTS.itemsize] for start in range(0, len(data), FACTS.itemsize))
 
 
 def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str]) -> int:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.search_parity import parity_problems
-from news_assets.clients.search_schema import APPLICATION_ID, BUSY_TIMEOUT_S, translated
+from news_assets.clients.search_schema import APPLICATION_ID, BUSY_TIMEOUT_S, connect, read_state, translated
+from news_assets.clients.search_writing import DocumentWriter
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
@@ -28,16 +29,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 SWAP_WAIT_S = 120.0  # for those who write into the file in use
+FOLD_AT = 32_000  # documents: parts as large as merging makes them, written once in place of twice
 _PARTS = ("", "-wal", "-shm")
 
 
 class SqliteRebuild:
     """A search file that is being filled. `is_resumed`: an interrupted one goes on."""
 
-    def __init__(self, path: Path, index: SqliteSearchIndex, *, is_resumed: bool) -> None:
+    def __init__(
+        self, path: Path, index: SqliteSearchIndex, writer: DocumentWriter, dim: int | None, *, is_resumed: bool
+    ):
         self.path = path
         self.is_resumed = is_resumed
         self._index = index
+        self._writer = writer
+        self._dim = dim
 
     @classmethod
     def begin(cls, path: Path, dim: int | None) -> Self:
@@ -49,17 +55,14 @@ class SqliteRebuild:
         beside = path.with_name(f"{path.name}.rebuild")
         is_resumed = beside.exists()
         try:
-            index = SqliteSearchIndex.open(beside, dim)
-            if is_resumed and dim is None and index.vector_dim() is not None:
-                index.close()
-                raise IndexingError("it has vectors, and the lake none")
+            index, writer = _open(beside, dim)
         except IndexingError:
             if not is_resumed:
                 raise
             is_resumed = False  # of another version, another vector length, or damaged: only worth a new beginning
             _remove(beside)
-            index = SqliteSearchIndex.open(beside, dim)
-        return cls(path, index, is_resumed=is_resumed)
+            index, writer = _open(beside, dim)
+        return cls(path, index, writer, dim, is_resumed=is_resumed)
 
     def close(self) -> None:
         """Close the file, which stays for the next time."""
@@ -67,7 +70,8 @@ class SqliteRebuild:
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         """Store documents; return {article_id: reason} for those that were refused."""
-        return self._index.upsert(documents)
+        with translated(self._index.path):
+            return self._writer.upsert(documents, self._dim)
 
     def delete(self, article_ids: Sequence[str]) -> None:
         """Remove documents; an unknown id is no error."""
@@ -87,10 +91,29 @@ class SqliteRebuild:
         problems = parity_problems(expected, self.stored, self._index.count())
         if problems:
             raise IndexingError(f"{self._index.path}: not complete: {'; '.join(problems)}; {self.path} is as it was")
+        with translated(self._index.path):
+            self._writer.fold()
         self.close()
         with translated(self.path):
             _copy_over(self._index.path, self.path)
             _remove(self._index.path)
+
+
+def _open(path: Path, dim: int | None) -> tuple[SqliteSearchIndex, DocumentWriter]:
+    """Return a file that nobody else reads, and its writer: written in fewer and larger steps than one in use."""
+    connection = connect(path)
+    try:
+        with translated(path):
+            stored = read_state(connection, "dim")
+            if stored is not None and stored != dim:
+                raise IndexingError(f"{path}: it has vectors of {stored} dimensions, the lake of {dim}")
+            # Only what is overwritten is written twice, and not everything: 190 us a document in place of 290.
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory of this process
+    except BaseException:
+        connection.close()
+        raise
+    return SqliteSearchIndex(path, connection, dim), DocumentWriter(connection, fold_at=FOLD_AT)
 
 
 def _copy_over(source: Path, target: Path) -> None:
@@ -109,8 +132,10 @@ def _copy_over(source: Path, target: Path) -> None:
 
 def _take_page_size(new: sqlite3.Connection, used: sqlite3.Connection) -> None:
     """Give the new file's pages the size of those they replace: SQLite changes none in a file with a log beside it."""
-    (wanted,) = used.execute("PRAGMA page_size").fetchone()
-    if new.execute("PRAGMA page_size").fetchone() != (wanted,):
+    (made,), (wanted,) = (one.execute("PRAGMA page_size").fetchone() for one in (new, used))
+    if used.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
+        used.execute(f"PRAGMA page_size = {made}")  # there was no file
+    elif made != wanted:
         new.execute("PRAGMA journal_mode = DELETE")
         new.execute(f"PRAGMA page_size = {wanted}")
         new.execute("VACUUM")

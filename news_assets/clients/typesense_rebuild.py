@@ -22,10 +22,10 @@ from news_assets.clients.typesense_collection import (
     schema_changes,
 )
 from news_assets.clients.typesense_connection import LINES_AT_ONCE, TypesenseConnection
-from news_assets.clients.typesense_documents import stored_form, stories_of, whole_line
+from news_assets.clients.typesense_documents import stored_forms, stories_of, unit_rows, whole_lines
 from news_assets.clients.typesense_errors import failure
 from news_assets.clients.typesense_export import stored_frame
-from news_assets.clients.typesense_writing import accepted_documents, mended_stories, vector_values
+from news_assets.clients.typesense_writing import accepted_documents, mended_stories
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
 from news_assets.records import AgencyDays
@@ -61,15 +61,11 @@ class Rebuild:
         stories = stories_of(documents, self._stories)
         self._stories |= stories
         self.connection.delete(self.name, [one.article_id for one in documents if one.article_id in self._sent])
-        lines = [
-            (
-                one.article_id,
-                whole_line(stored_form(one, self.languages, stories[one.article_id]), vector_values(one)),
-            )
-            for one in documents
-        ]
-        self._sent |= {one.article_id for one in documents}
-        refused = self.connection.import_lines(self.name, lines, "upsert")
+        forms = stored_forms(documents, self.languages, stories)
+        lines = whole_lines(forms, unit_rows([one.vector for one in documents]))
+        ids = [one.article_id for one in documents]
+        self._sent.update(ids)
+        refused = self.connection.import_lines(self.name, list(zip(ids, lines, strict=True)), "upsert")
         return {article_id: reason for article_id, (_, reason) in refused.items()}
 
     def delete(self, article_ids: Sequence[str]) -> None:

@@ -9,22 +9,20 @@ changed, the document is deleted first, then made again.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, NamedTuple
 
 from news_assets.clients.typesense_connection import HITS_AT_ONCE, LINES_AT_ONCE, TypesenseConnection, id_filters
 from news_assets.clients.typesense_documents import (
+    Float64s,
     own_story,
     partial_line,
     reason_refused,
-    stored_form,
+    stored_forms,
     stories_of,
     story_line,
-    unit_values,
+    unit_rows,
     vector_hash,
-    whole_line,
+    whole_lines,
 )
 from news_assets.ports import SearchDocument
 
@@ -57,20 +55,22 @@ class DocumentWriter:
         if not changed:
             return {}
         stories = stories_of(changed, {article_id: str(one.get("story", "")) for article_id, one in stored.items()})
-        batch = _Batch(self.languages)
-        for document in changed:
-            batch.add(document, stories[document.article_id], stored.get(document.article_id))
+        batch = _Batch()
+        forms, rows = stored_forms(changed, self.languages, stories), unit_rows([one.vector for one in changed])
+        for document, form, values in zip(changed, forms, rows, strict=True):
+            batch.add(_Sent(document.article_id, form, values), stored.get(document.article_id))
         self.connection.delete(self.name, batch.deleted)
-        refused = self.connection.import_lines(self.name, batch.whole, "upsert")
+        refused = self.connection.import_lines(self.name, _whole(batch.whole), "upsert")
         refused |= self._update(batch)
         self._gather(changed, stories)
         return {article_id: reason for article_id, (_, reason) in refused.items()}
 
     def _update(self, batch: "_Batch") -> dict[str, tuple[int, str]]:
         """Send the partial lines; a document that another process deleted meanwhile is sent whole."""
-        refused = self.connection.import_lines(self.name, batch.partial, "update")
+        lines = [(one.article_id, partial_line(one.form)) for one in batch.partial]
+        refused = self.connection.import_lines(self.name, lines, "update")
         gone = {article_id for article_id, (code, _) in refused.items() if code == _NOT_THERE}
-        again = [(one, batch.whole_instead[one]()) for one in sorted(gone)]
+        again = _whole([one for one in batch.partial if one.article_id in gone])
         kept = {article_id: reason for article_id, reason in refused.items() if article_id not in gone}
         return kept | self.connection.import_lines(self.name, again, "upsert")
 
@@ -120,33 +120,35 @@ def _is_stored(document: SearchDocument, stored: Mapping[str, Mapping[str, Any]]
     return there is not None and bool(document.document_hash) and there.get("document_hash") == document.document_hash
 
 
+class _Sent(NamedTuple):
+    """A document as it is sent: what is stored of it, and its vector."""
+
+    article_id: str
+    form: dict[str, Any]
+    values: Float64s | None
+
+
 @dataclass(slots=True)
 class _Batch:
     """What is sent of one batch: ids to delete first, whole documents, and changes of documents whose vector stays."""
 
-    languages: tuple[str, ...]
     deleted: list[str] = field(default_factory=list)
-    whole: Lines = field(default_factory=list)
-    partial: Lines = field(default_factory=list)
-    whole_instead: dict[str, Any] = field(default_factory=dict)
+    whole: list[_Sent] = field(default_factory=list)
+    partial: list[_Sent] = field(default_factory=list)
 
-    def add(self, document: SearchDocument, story: str, there: Mapping[str, Any] | None) -> None:
-        article_id = document.article_id
-        values = vector_values(document)
-        stored = stored_form(document, self.languages, story)
+    def add(self, one: _Sent, there: Mapping[str, Any] | None) -> None:
         hash_there = "" if there is None else str(there.get("vector_hash") or "")
-        if there is not None and hash_there == vector_hash(values):
-            self.partial.append((article_id, partial_line(stored)))
-            self.whole_instead[article_id] = lambda: whole_line(stored, values)
+        if there is not None and hash_there == vector_hash(one.values):
+            self.partial.append(one)
             return
         if hash_there:
-            self.deleted.append(article_id)
-        self.whole.append((article_id, whole_line(stored, values)))
+            self.deleted.append(one.article_id)
+        self.whole.append(one)
 
 
-def vector_values(document: SearchDocument) -> npt.NDArray[np.float64] | None:
-    """Return a document's vector as it is sent; None where it has none."""
-    return None if document.vector is None else unit_values(document.vector)
+def _whole(documents: Sequence[_Sent]) -> Lines:
+    lines = whole_lines([one.form for one in documents], [one.values for one in documents])
+    return [(one.article_id, line) for one, line in zip(documents, lines, strict=True)]
 
 
 def mended_stories(documents: Iterable[Mapping[str, Any]]) -> Lines:

@@ -11,9 +11,11 @@ mends one that lost something.
 When the new index takes the old one's place is decided by the caller.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from news_assets.pipeline.failures import drop_failures, note_outcomes
@@ -24,7 +26,7 @@ from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocume
 if TYPE_CHECKING:
     import polars as pl
 
-SENT_TOGETHER = 5_000  # with texts and vectors some 120 MB; a chunk's first and last row groups are unpacked twice
+SENT_TOGETHER = 5_000  # with texts and vectors some 120 MB, and two chunks are held at once
 _RECEIPTS_TOGETHER = 10_000
 
 
@@ -86,26 +88,64 @@ def bring_up(lake: Reader, index: Filled, wanted: DeskIndex, note: Callable[[int
     lacking = lacking.filter(~pl.col("article_id").is_in(list(wanted.refused)))
     extra = stored.join(wanted.expected, on="article_id", how="anti")["article_id"].to_list()
     note(wanted.expected.height - lacking.height)
-    for ids in _in_order(lacking):
-        extra += _send(lake, index, wanted, ids)
-        note(len(ids))
+    with closing(_read_ahead(lake, wanted.agency_names, _in_order(lacking))) as chunks:
+        for ids, documents in chunks:
+            extra += _send(index, wanted, ids, documents)
+            note(len(ids))
     for start in range(0, len(extra), SENT_TOGETHER):
         index.delete(extra[start : start + SENT_TOGETHER])
     return lacking.height + len(extra)
 
 
-def _in_order(lacking: "pl.DataFrame") -> Iterator[list[str]]:
-    """Yield the ids as the lake's files have them, by month and then by id: each row group is unpacked once."""
+def _in_order(lacking: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
+    """Yield what is lacking as the lake's files have it, by month and then by id: each row group is unpacked once.
+
+    Small months come together; a large one never with another, as both would be unpacked for it.
+    """
     import polars as pl
 
-    ids = lacking.sort(pl.col("day").dt.month_start(), "article_id")["article_id"]
-    for start in range(0, len(ids), SENT_TOGETHER):
-        yield ids.slice(start, SENT_TOGETHER).to_list()
+    by_month = lacking.with_columns(pl.col("day").dt.month_start().alias("month")).sort("month", "article_id")
+    together: list[pl.DataFrame] = []
+    for month in by_month.partition_by("month", maintain_order=True):
+        if together and sum(one.height for one in together) + month.height > SENT_TOGETHER:
+            yield pl.concat(together)
+            together = []
+        *whole, rest = month.iter_slices(SENT_TOGETHER)
+        yield from whole
+        together.append(rest)
+    if together:
+        yield pl.concat(together)
 
 
-def _send(lake: Reader, index: Filled, wanted: DeskIndex, ids: Sequence[str]) -> list[str]:
+def _read_ahead(
+    lake: Reader, agency_names: Mapping[str, str], chunks: Iterator["pl.DataFrame"]
+) -> Generator[tuple[list[str], list[SearchDocument]], None, None]:
+    """Yield each chunk's ids and documents; the next one is read meanwhile, by another processor."""
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as reader:
+        upcoming: Future[tuple[list[str], list[SearchDocument]]] | None = None
+        for chunk in chunks:
+            following = reader.submit(_read_chunk, lake, agency_names, chunk)
+            if upcoming is not None:
+                yield upcoming.result()
+            upcoming = following
+        if upcoming is not None:
+            yield upcoming.result()
+
+
+def _read_chunk(
+    lake: Reader, agency_names: Mapping[str, str], chunk: "pl.DataFrame"
+) -> tuple[list[str], list[SearchDocument]]:
+    """Read from their days alone; what is not as expected then is read from all, as rows may have stayed on another."""
+    expected = dict(chunk.select("article_id", "document_hash").iter_rows())
+    read = read_documents(lake, list(expected), agency_names, chunk["day"].unique().to_list())
+    found = {one.article_id: one for one in read if one.document_hash == expected[one.article_id]}
+    others = [article_id for article_id in expected if article_id not in found]
+    found |= {one.article_id: one for one in read_documents(lake, others, agency_names)} if others else {}
+    return list(expected), list(found.values())
+
+
+def _send(index: Filled, wanted: DeskIndex, ids: Sequence[str], documents: Sequence[SearchDocument]) -> list[str]:
     """Send the documents of these articles; return those that are no articles any more, or were refused."""
-    documents = read_documents(lake, ids, wanted.agency_names)
     refused = index.upsert(documents)
     hashes = {document.article_id: document.document_hash for document in documents}
     wanted.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
@@ -116,12 +156,15 @@ def _send(lake: Reader, index: Filled, wanted: DeskIndex, ids: Sequence[str]) ->
     return gone
 
 
-def read_documents(lake: Reader, ids: Sequence[str], agency_names: Mapping[str, str]) -> list[SearchDocument]:
-    """Return the documents of these articles as the lake is now."""
+def read_documents(
+    lake: Reader, ids: Sequence[str], agency_names: Mapping[str, str], days: Sequence[date] | None = None
+) -> list[SearchDocument]:
+    """Return the documents of these articles as the lake is now, or as these days alone have them."""
+    of_days: dict[str, Any] = {} if days is None else {"day": days}
     return build_documents(
-        lake.read(RawArticle, article_id=ids, outcome=["ok"]),
-        {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)},
-        {row.article_id: row for row in lake.read(ArticleEmbedding, article_id=ids)},
+        lake.read(RawArticle, article_id=ids, outcome=["ok"], **of_days),
+        {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids, **of_days)},
+        {row.article_id: row for row in lake.read(ArticleEmbedding, article_id=ids, **of_days)},
         agency_names,
     )
 

@@ -7,9 +7,17 @@ Text enters; lower-cased words, folded words, stems and stop words leave. Which 
 import re
 import threading
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import Stemmer  # type: ignore[import-not-found]  # PyStemmer carries no types
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _STEMMER_OF = {
     "ca": "catalan",
@@ -70,7 +78,8 @@ _UNSPACED = (
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: written without spaces, each sign a word
 )
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_marks()}])*")
-_BEYOND_LATIN = re.compile("[^\x00-\u02ff]")
+# Beside letters that are spelled in one way only: dashes, quotes, bullets, ellipses and currencies, which are no words.
+_BEYOND_LATIN = re.compile("[^\x00-\u02ff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]")
 _LATIN_WORD = re.compile(f"[{re.escape(''.join(filter(str.isalnum, map(chr, range(0x300)))))}]+")
 _LATIN_OR_GREEK_MARK = re.compile("(?<=[A-Za-z\u0370-\u03ff\u0300-\u036f])[\u0300-\u036f]")
 _UNDECOMPOSED = str.maketrans(
@@ -84,6 +93,50 @@ def words(text: str) -> list[str]:
     if not _BEYOND_LATIN.search(lowered):
         return _LATIN_WORD.findall(lowered)  # the same words in half the time
     return _WORD.findall(unicodedata.normalize("NFC", lowered))
+
+
+@dataclass(frozen=True, slots=True)
+class TextsWords:
+    """The words of several texts: what `words` gives for each.
+
+    `codes` are places in `distinct`, of all texts one after another; `counts` says how many are each text's.
+    """
+
+    distinct: list[str]
+    codes: npt.NDArray[np.uint32]
+    counts: npt.NDArray[np.int64]
+
+
+def words_of_texts(texts: Sequence[str]) -> TextsWords:
+    """Return the words of many texts at once, in half the time."""
+    found = _word_lists(texts)
+    every = found.filter(found.list.len() > 0).explode()
+    return TextsWords(*_coded(every), found.list.len().to_numpy().astype(np.int64))
+
+
+def _word_lists(texts: Sequence[str]) -> "pl.Series":
+    import polars as pl
+
+    try:
+        lowered = pl.Series(texts, dtype=pl.String).str.to_lowercase()
+    except UnicodeEncodeError:  # half a pair of surrogates, which is no word
+        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        lowered = pl.Series(texts, dtype=pl.String).str.to_lowercase()
+    is_other = lowered.str.contains(_BEYOND_LATIN.pattern)
+    if not is_other.any():
+        return lowered.str.extract_all(_LATIN_WORD.pattern)
+    latin, other = (~is_other).arg_true(), is_other.arg_true()
+    found = lowered.gather(latin).str.extract_all(_LATIN_WORD.pattern)
+    found = found.append(pl.Series([words(texts[at]) for at in other], dtype=pl.List(pl.String)))
+    return found.gather(latin.append(other).arg_sort())
+
+
+def _coded(every: "pl.Series") -> tuple[list[str], npt.NDArray[np.uint32]]:
+    import polars as pl
+
+    distinct = every.unique()
+    codes = every.cast(pl.Enum(distinct)).to_physical() if len(distinct) else every.cast(pl.UInt32)
+    return distinct.to_list(), codes.to_numpy().astype(np.uint32)
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:

@@ -10,8 +10,8 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.typesense_documents import stems_of, stored_form, unit_values, whole_line
-from news_assets.clients.typesense_writing import vector_values
+from news_assets.clients.typesense_connection import LINES_AT_ONCE
+from news_assets.clients.typesense_documents import stems_of_texts, stored_forms, unit_rows, whole_lines
 from news_assets.ports import SearchDocument
 
 LANGUAGES = ("pt", "en")
@@ -45,16 +45,19 @@ def made_documents(count: int) -> list[SearchDocument]:
 
 def main() -> None:
     documents = made_documents(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
-    parts: dict[str, Callable[[SearchDocument], object]] = {
-        "unit vector": lambda one: unit_values(one.vector or ()),
-        "stems of the text": lambda one: stems_of(one.text, LANGUAGES),
-        "whole line": lambda one: whole_line(stored_form(one, LANGUAGES, one.article_id), vector_values(one)),
+    stories = {one.article_id: one.article_id for one in documents}
+    parts: dict[str, Callable[[list[SearchDocument]], object]] = {
+        "unit vectors": lambda some: unit_rows([one.vector for one in some]),
+        "stems of the texts": lambda some: stems_of_texts([one.text for one in some], LANGUAGES),
+        "whole lines": lambda some: whole_lines(
+            stored_forms(some, LANGUAGES, stories), unit_rows([one.vector for one in some])
+        ),
     }
     print(f"{'CPU of the client':<20}{'s per 10,000':>14}")
     for name, work in parts.items():
         started = time.process_time()
-        for one in documents:
-            work(one)
+        for start in range(0, len(documents), LINES_AT_ONCE):
+            work(documents[start : start + LINES_AT_ONCE])
         print(f"{name:<20}{(time.process_time() - started) * 10_000 / len(documents):>14.2f}")
 
 

@@ -16,7 +16,7 @@ from news_assets.clients.typesense_documents import (
     language_levels,
     partial_line,
     reason_refused,
-    stems_of,
+    stems_of_texts,
     stored_form,
     stories_of,
     unit_values,
@@ -98,7 +98,8 @@ def test_every_usable_vector_is_sent_at_length_one(vector: list[float]) -> None:
 def test_any_text_can_be_sent_and_is_stemmed_alike_however_its_accents_are_written(text: str) -> None:
     json.dumps(clean(text), ensure_ascii=False).encode()
     assert clean(clean(text)) == clean(text)
-    assert stems_of("Educac\u0327a\u0303o", ("pt", "en")) == stems_of("educação", ("pt", "en"))
+    decomposed, composed = stems_of_texts(["Educac\u0327a\u0303o", "educação"], ("pt", "en"))
+    assert decomposed == composed
 
 
 @given(st.dates(min_value=date(1, 1, 1)))

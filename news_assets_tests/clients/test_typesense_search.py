@@ -1,5 +1,6 @@
 """The Typesense backend where it is more than the contract: outages, guards, partial updates, stale vectors, keys."""
 
+import traceback
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
@@ -225,11 +226,29 @@ def test_an_import_that_breaks_in_the_middle_is_taken_up_where_it_broke(
     assert (sent(server), index.count()) == ([("upsert", "import")], 1_500)
 
 
-@pytest.mark.parametrize("key", ["wrong-key", ""])
-def test_a_wrong_key_names_the_setting_and_is_final(server: TestServer, key: str) -> None:
+def test_a_disk_that_fills_up_within_an_import_is_an_outage_and_no_refused_document(
+    server: TestServer, index: TypesenseSearchIndex
+) -> None:
+    server.faults.refused_ids["mec-2"] = "Rejecting write: running out of resource type: OUT_OF_DISK"
+    with pytest.raises(IndexingError, match="a write failed: Rejecting write") as caught:
+        index.upsert([document(1), document(2), document(3)])
+    assert caught.value.is_transient
+    server.faults.refused_ids.clear()
+    assert index.upsert([document(1), document(2), document(3)]) == {}
+    assert index.count() == 3
+
+
+@pytest.mark.parametrize("key", ["a-wrong-key-that-nobody-may-read", ""])
+def test_a_wrong_key_names_the_setting_is_final_and_is_in_no_output(
+    server: TestServer, key: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
     with pytest.raises(IndexingError, match="refuses the API key; check NEWS_TYPESENSE_API_KEY") as caught:
         TypesenseSearchIndex.open(address_of(server), key or "x")
     assert not caught.value.is_transient
+    shown = "".join((*traceback.format_exception(caught.value), *capfd.readouterr(), caplog.text))
+    assert "/collections" in shown  # what the client's HTTP layer logs is among it
+    assert not key or key not in shown
 
 
 def test_what_is_stored_is_not_told_while_the_server_replays_its_log(
@@ -285,7 +304,7 @@ def test_fields_that_are_missing_are_shown_first_and_then_added(server: TestServ
             {"fields": [{"name": "summary", "drop": True}]},
         )
         assert [str(one) for one in index.schema_changes()] == [
-            "summary: wanted string optional=True index=False, stored nothing; can be added"
+            "summary: wanted string optional=True index=False, stored nothing; `news-assets search-fields` adds it"
         ]
         with pytest.raises(IndexingError, match="summary: wanted"):
             index.upsert([document(1)])

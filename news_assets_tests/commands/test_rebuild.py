@@ -1,28 +1,48 @@
 """`rebuild search` over both backends: from the lake alone, interrupted, refused, and while others read and write."""
 
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from news_assets.clients.search_backends import OpenRebuild, rebuilding
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.pipeline.rebuild import read_documents
+from news_assets.pipeline.rebuild import DeskIndex, bring_up, read_documents
 from news_assets.ports import SearchIndex, SearchQuery
 from news_assets.records import IndexedDocument
 from news_assets.settings import Settings
-from news_assets.store.behind import documents_lost
+from news_assets.store.behind import documents_expected, documents_lost
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.search_places import ADMIN_KEY, BACKENDS, Place, named
 from news_assets_tests.small_desk import DESK, NOW, TODAY, Newsroom, entry
 from news_assets_tests.stored import hashes
+
+# The command, one document at a time, which waits after the first.
+_SLOW = """
+import sys, time
+from news_assets.cli import main
+from news_assets.pipeline import rebuild
+
+def slowly(*given, send=rebuild._send):
+    send(*given)
+    print("sent", flush=True)
+    time.sleep(60)
+
+rebuild._send, rebuild.SENT_TOGETHER = slowly, 1
+sys.argv = ["news-assets", "rebuild", "search"]
+main()
+"""
 
 
 @pytest.fixture(params=BACKENDS)
@@ -103,6 +123,47 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(room: Newsroom, place: Plac
     code, out, _ = call("rebuild", "search")
     assert (code, out.splitlines()[0]) == (0, "an interrupted rebuild goes on")
     assert (sorted(hashes(room.index, "d")), lost(room, room.index)) == (["a-1", "a-2", "b-3"], [])
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (signal.SIGINT, (130, "interrupted: the same command goes on from here; searches use the old index\n")),
+        (signal.SIGKILL, (-signal.SIGKILL, "")),
+    ],
+)
+def test_a_rebuild_that_is_stopped_changes_nothing_and_the_next_goes_on(
+    room: Newsroom, place: Place, call: Call, sent: signal.Signals, said: tuple[int, str]
+) -> None:
+    before = hashes(room.index, "d")
+    aliases = dict(place.server.store.aliases) if place.server else {}
+    with subprocess.Popen([sys.executable, "-c", _SLOW], stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "sent\n"
+        process.send_signal(sent)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == said
+    assert (dict(place.server.store.aliases) if place.server else {}) == aliases
+    assert found(room.index, "line2") == ["a-2"]
+    code, out, _ = call("rebuild", "search")
+    assert (code, out.splitlines()[0]) == (0, "an interrupted rebuild goes on")
+    assert (hashes(room.index, "d"), lost(room, room.index)) == (before, [])
+    assert list(place.home.glob("search.sqlite.rebuild*")) == []
+    assert place.server is None or len(place.server.store.collections) == 1
+
+
+def test_rows_that_stayed_on_another_day_are_found(room: Newsroom, call: Call) -> None:
+    def move(rows: object) -> None:
+        rows.cursor.execute("UPDATE article_embeddings SET day = day - 90 WHERE article_id = 'a-1'")  # type: ignore[attr-defined]
+
+    before = hashes(room.index, "d")
+    room.lake.transact(move)
+    expected = DeskIndex("d", {"a": "Câmara a", "b": "Câmara b"})
+    expected.expect(documents_expected(room.lake, "d", expected.agency_names))
+    with begun() as rebuild:
+        assert bring_up(room.lake, rebuild, expected, lambda _: None) == 3
+        assert dict(rebuild.stored("d").select("article_id", "document_hash").iter_rows()) == before
+    assert call("rebuild", "search")[0] == 0
 
 
 def test_a_rebuild_that_lacks_something_never_takes_the_place_of_the_index_in_use(room: Newsroom) -> None:

@@ -1,10 +1,21 @@
 import unicodedata
+from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.text.words import fold, shared_stem, stem, stems, stopwords, word_spans, words
+from news_assets.text.words import (
+    _BEYOND_LATIN,
+    fold,
+    shared_stem,
+    stem,
+    stems,
+    stopwords,
+    word_spans,
+    words,
+    words_of_texts,
+)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +97,21 @@ def test_spans_are_the_words_where_they_stand(text: str) -> None:
 def test_words_of_plain_latin_text_are_those_of_any_text(text: str) -> None:
     beyond = "\u3042"  # lets the text be read as one of any script
     assert words(text) == words(f"{text} {beyond}")[:-1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text() | st.text("aBç ÃéEç-_'1“–…İßǅ\u0301кΣσ漢\ud800\n"), max_size=6))
+def test_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
+    found = words_of_texts(texts)
+    flat = iter([found.distinct[code] for code in found.codes.tolist()])
+    assert [list(islice(flat, count)) for count in found.counts.tolist()] == [words(text) for text in texts]
+
+
+def test_signs_that_plain_latin_text_may_hold_are_no_words_and_have_one_spelling() -> None:
+    signs = [chr(n) for n in range(0x300, 0x3000) if _BEYOND_LATIN.search(chr(n)) is None]
+    assert [
+        one for one in signs if one.isalnum() or unicodedata.normalize("NFC", one) != one or one.lower() != one
+    ] == []
 
 
 def test_a_shared_stem_is_the_same_in_every_language_of_the_index() -> None:
