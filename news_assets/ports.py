@@ -210,6 +210,14 @@ class SearchIndex(Protocol):
         """Return the length of the stored vectors; None where there are none yet."""
         ...
 
+    def vector_model(self) -> str | None:
+        """Return the name of the model that makes the vectors; None where it was not said yet."""
+        ...
+
+    def name_model(self, model: str) -> None:
+        """Remember what makes the vectors; a name that is there already stays. Raises IndexingError."""
+        ...
+
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         """Store documents; return {article_id: reason} for those that were refused. Raises IndexingError."""
         ...

@@ -33,9 +33,16 @@ class FakeSearchIndex:
     backend: str = "fake"
     documents: dict[str, SearchDocument] = field(default_factory=dict)
     dim: int | None = None
+    model: str | None = None
 
     def vector_dim(self) -> int | None:
         return self.dim
+
+    def vector_model(self) -> str | None:
+        return self.model
+
+    def name_model(self, model: str) -> None:
+        self.model = self.model or model
 
     def count(self) -> int:
         return len(self.documents)

@@ -290,6 +290,15 @@ def test_a_vector_of_another_length_is_an_error_that_names_both(index: SearchInd
         index.search(SearchQuery(text="", mode="vector", vector=(1.0, 0.0)))
 
 
+def test_the_first_name_of_a_model_is_remembered(index: SearchIndex) -> None:
+    assert index.vector_model() is None
+    for name in ("one", "another"):
+        index.name_model(name)
+    index.upsert([document(1, vector=(1.0, 0.0))])
+    assert (index.vector_model(), index.vector_dim()) == ("one", 2)
+    assert index.search(SearchQuery(text="", mode="keyword")).facets["language"] == {"pt-BR": 1}
+
+
 def test_a_refused_document_has_a_reason_and_its_neighbours_are_stored(index: SearchIndex) -> None:
     index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
     refused = index.upsert(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from news_assets.errors import IndexingError
-from news_assets.pipeline.index import KnowsModel
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 
@@ -95,7 +94,7 @@ def rebuilding(
     if search == SQLITE:
         from news_assets.clients.sqlite_rebuild import SqliteRebuild
 
-        with closing(SqliteRebuild.begin(path, dim)) as rebuild:
+        with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
             yield rebuild
     else:
         with closing(unopened_typesense(search, path, api_key)) as index:
@@ -158,8 +157,12 @@ class LateIndex:
         return self.opened.vector_dim()
 
     def vector_model(self) -> str | None:
-        """Return the name of the model that made the vectors; None where it is not known."""
-        return self.opened.vector_model() if isinstance(self.opened, KnowsModel) else None
+        """Return the name of the model that makes the vectors; None where it was not said yet."""
+        return self.opened.vector_model()
+
+    def name_model(self, model: str) -> None:
+        """Remember what makes the vectors; a name that is there already stays."""
+        self.opened.name_model(model)
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         """Store documents; return {article_id: reason} for those that were refused."""

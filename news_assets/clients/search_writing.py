@@ -20,6 +20,7 @@ from news_assets.ports import SearchDocument
 MAX_KNOWN_WORDS = 300_000
 
 _IDS_AT_ONCE = 500
+_MODEL = "model"  # the kind of code that names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,12 @@ class DocumentWriter:
         new_words = {language: self._unknown(words, language) for language, words in terms.words.items()}
         return retried(lambda: self._write(prepared, new_words, dim))
 
+    def name_model(self, model: str) -> None:
+        """Remember what makes the vectors; a name that is there already stays."""
+        with writing(self.connection):
+            if stored_model(self.connection) is None:
+                self.connection.execute("INSERT INTO codes (kind, value) VALUES (?, ?)", (_MODEL, model))
+
     def fold(self) -> None:
         """Make a part of the fresh documents, if there are as many as readers should not have to look through."""
         with writing(self.connection):
@@ -101,6 +108,12 @@ class DocumentWriter:
             self._known_words.clear()
         for language, known in words.items():
             self._known_words.setdefault(language, set()).update(known)
+
+
+def stored_model(connection: sqlite3.Connection) -> str | None:
+    """Return the name of the model that makes the vectors; None where it was not said yet."""
+    row = connection.execute("SELECT value FROM codes WHERE kind = ?", (_MODEL,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _is_stored(document: SearchDocument, stored: dict[str, str]) -> bool:

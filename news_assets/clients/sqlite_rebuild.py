@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.search_parity import parity_problems
 from news_assets.clients.search_schema import APPLICATION_ID, BUSY_TIMEOUT_S, connect, read_state, translated
-from news_assets.clients.search_writing import DocumentWriter
+from news_assets.clients.search_writing import DocumentWriter, stored_model
 from news_assets.clients.sqlite_search import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
@@ -46,8 +46,8 @@ class SqliteRebuild:
         self._dim = dim
 
     @classmethod
-    def begin(cls, path: Path, dim: int | None) -> Self:
-        """Return a new file to fill beside this one, or an unfinished one that can hold vectors of this length.
+    def begin(cls, path: Path, dim: int | None, model: str | None) -> Self:
+        """Return a new file to fill beside this one, or an unfinished one for vectors of this length and model.
 
         Raises:
             IndexingError: The folder cannot be written.
@@ -55,13 +55,13 @@ class SqliteRebuild:
         beside = path.with_name(f"{path.name}.rebuild")
         is_resumed = beside.exists()
         try:
-            index, writer = _open(beside, dim)
+            index, writer = _open(beside, dim, model)
         except IndexingError:
             if not is_resumed:
                 raise
-            is_resumed = False  # of another version, another vector length, or damaged: only worth a new beginning
+            is_resumed = False  # of another version, length or model, or damaged: only worth a new beginning
             _remove(beside)
-            index, writer = _open(beside, dim)
+            index, writer = _open(beside, dim, model)
         return cls(path, index, writer, dim, is_resumed=is_resumed)
 
     def close(self) -> None:
@@ -99,21 +99,24 @@ class SqliteRebuild:
             _remove(self._index.path)
 
 
-def _open(path: Path, dim: int | None) -> tuple[SqliteSearchIndex, DocumentWriter]:
+def _open(path: Path, dim: int | None, model: str | None) -> tuple[SqliteSearchIndex, DocumentWriter]:
     """Return a file that nobody else reads, and its writer: written in fewer and larger steps than one in use."""
     connection = connect(path)
     try:
         with translated(path):
-            stored = read_state(connection, "dim")
-            if stored is not None and stored != dim:
-                raise IndexingError(f"{path}: it has vectors of {stored} dimensions, the lake of {dim}")
+            for stored, wanted in ((read_state(connection, "dim"), dim), (stored_model(connection), model)):
+                if stored not in (None, wanted):
+                    raise IndexingError(f"{path}: its vectors are of {stored}, those of the lake of {wanted}")
             # Only what is overwritten is written twice, and not everything: 190 us a document in place of 290.
             connection.execute("PRAGMA journal_mode = TRUNCATE")
             connection.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory of this process
     except BaseException:
         connection.close()
         raise
-    return SqliteSearchIndex(path, connection, dim), DocumentWriter(connection, fold_at=FOLD_AT)
+    writer = DocumentWriter(connection, fold_at=FOLD_AT)
+    if model is not None:
+        writer.name_model(model)
+    return SqliteSearchIndex(path, connection, dim), writer
 
 
 def _copy_over(source: Path, target: Path) -> None:

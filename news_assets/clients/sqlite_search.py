@@ -23,7 +23,7 @@ from news_assets.clients.search_postings import PostingsReader
 from news_assets.clients.search_schema import connect, read_state, reading, retried, translated, writing
 from news_assets.clients.search_table import DocumentTable
 from news_assets.clients.search_vectors import VectorMatrix, unit_vector
-from news_assets.clients.search_writing import DocumentWriter, count_write, remove_documents
+from news_assets.clients.search_writing import DocumentWriter, count_write, remove_documents, stored_model
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchQuery
 from news_assets.records import AgencyDays
@@ -147,6 +147,16 @@ class SqliteSearchIndex:
         """Return the length of the stored vectors; None where there are none yet."""
         with self._lock, translated(self.path):
             return read_state(self._connection, "dim")
+
+    def vector_model(self) -> str | None:
+        """Return the name of the model that makes the vectors; None where it was not said yet."""
+        with self._lock, translated(self.path):
+            return stored_model(self._connection)
+
+    def name_model(self, model: str) -> None:
+        """Remember what makes the vectors; a name that is there already stays."""
+        with self._lock, translated(self.path):
+            retried(lambda: self._writer.name_model(model))
 
     def count(self) -> int:
         """Return how many documents there are."""

@@ -135,6 +135,11 @@ def create_collection(connection: TypesenseConnection, name: str, dim: int | Non
             raise
 
 
+def write_metadata(connection: TypesenseConnection, state: "CollectionState", **changed: Any) -> None:
+    """Change what is written beside the schema; the rest of it stays."""
+    connection.call("patch", f"/collections/{state.name}", {"metadata": state.metadata | changed})
+
+
 def point_alias(connection: TypesenseConnection, name: str) -> None:
     """Let searches go to this collection from now on."""
     connection.call("put", f"/aliases/{connection.alias}", {"collection_name": name})

@@ -20,6 +20,7 @@ from news_assets.clients.typesense_collection import (
     point_alias,
     read_collection,
     schema_changes,
+    write_metadata,
 )
 from news_assets.clients.typesense_connection import LINES_AT_ONCE, TypesenseConnection
 from news_assets.clients.typesense_documents import stored_forms, stories_of, unit_rows, whole_lines
@@ -90,7 +91,7 @@ class Rebuild:
         self._mend_stories()
         before = aliased(self.connection)
         state = read_collection(self.connection, self.name)
-        self.connection.call("patch", f"/collections/{self.name}", {"metadata": state.metadata | {"is_finished": True}})
+        write_metadata(self.connection, state, is_finished=True)
         if self.connection.alias in collections(self.connection):
             raise failure(self.connection.where, f"a collection is named {self.connection.alias!r}; drop it first")
         point_alias(self.connection, self.name)

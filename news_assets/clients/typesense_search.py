@@ -29,6 +29,7 @@ from news_assets.clients.typesense_collection import (
     read_collection,
     schema_changes,
     vector_field,
+    write_metadata,
 )
 from news_assets.clients.typesense_connection import (
     SEARCH_TIMEOUT_S,
@@ -212,9 +213,16 @@ class TypesenseSearchIndex:
         return self._refreshed().dim
 
     def vector_model(self) -> str | None:
-        """Return the name of the model that made the vectors; None where the index was filled without knowing it."""
+        """Return the name of the model that makes the vectors; None where it was not said yet."""
         model: str | None = self._refreshed().metadata.get("model")
         return model
+
+    def name_model(self, model: str) -> None:
+        """Remember what makes the vectors; a name that is there already stays."""
+        with self._lock:
+            state = self._refreshed()
+            if state.metadata.get("model") is None:
+                write_metadata(self.connection, state, model=model)
 
     def count(self) -> int:
         """Return how many documents there are."""

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
 
 from news_assets.errors import IndexingError
 from news_assets.pipeline.versions import document_hash
@@ -113,32 +112,24 @@ def _plain_line(line: str) -> str:
     return _LINE_MARK.sub("", line)
 
 
-@runtime_checkable
-class KnowsModel(Protocol):
-    """An index that may remember what made its vectors."""
-
-    def vector_model(self) -> str | None:
-        """Return the name of the embedding model; None where it is not known."""
-        ...
-
-
 def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
-    """Refuse an index whose vectors are of another length or model than these.
+    """Refuse an index whose vectors are of another length or model than these; let a new one remember the model.
 
     Raises:
-        IndexingError: Names both, and the command that mends it; or the index could not be read.
+        IndexingError: Names both, and the command that mends it; or the index could not be asked.
     """
     made = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
-    dim = index.vector_dim() if made else None
-    if dim is None:
+    if not made:
         return
-    model = index.vector_model() if isinstance(index, KnowsModel) else None
+    dim, model = index.vector_dim(), index.vector_model()
     for other_model, other_dim in sorted(made):
-        if other_dim != dim or (model is not None and other_model != model):
+        if dim not in (None, other_dim) or model not in (None, other_model):
             raise IndexingError(
                 f"the vectors of article_embeddings are of {other_model} ({other_dim} numbers), those of the search "
-                f"index of {model or 'another model'} ({dim} numbers): run `news-assets rebuild search`"
+                f"index of {model or 'another model'} ({dim or 'no'} numbers): run `news-assets rebuild search`"
             )
+    if model is None and len(made) == 1:
+        index.name_model(made.pop()[0])
 
 
 def index_documents(

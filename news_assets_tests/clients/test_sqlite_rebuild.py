@@ -53,7 +53,7 @@ def test_both_ways_of_filling_give_the_same_answers(tmp_path: Path, monkeypatch:
     with SqliteSearchIndex.open(upserted) as index:
         for one in documents:
             assert index.upsert([one]) == {}
-    rebuild = SqliteRebuild.begin(rebuilt, 4)
+    rebuild = SqliteRebuild.begin(rebuilt, 4, "made")
     for start in range(0, len(documents), 40):
         assert rebuild.upsert(documents[start : start + 40]) == {}
     rebuild.swap({"govbr": {one.article_id: one.document_hash for one in documents}})

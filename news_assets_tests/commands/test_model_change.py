@@ -75,8 +75,9 @@ def test_another_model_takes_over_by_embedding_everything_and_a_rebuild(
     assert (near(index, WIDE), documents_lost(lake, index, DESK, NOW).height) == (1, 0)
 
 
-@pytest.mark.parametrize("place", ["typesense"], indirect=True)  # the embedded index remembers the length alone
-def test_a_server_whose_index_was_rebuilt_knows_its_model(lake: Lake, index: OpenIndex, call: Call) -> None:
-    assert call("rebuild", "search")[0] == 0
+def test_an_index_knows_the_model_of_vectors_of_one_length(lake: Lake, index: OpenIndex, call: Call) -> None:
+    assert index.vector_model() == "old"
     with pytest.raises(IndexingError, match=r"are of new \(2 numbers\), those of the search index of old \(2 numbers"):
         run(lake, index, NEW, replace_model=True)
+    assert call("rebuild", "search")[0] == 0
+    assert index.vector_model() == "new"
