@@ -14,7 +14,7 @@ from dagster import RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from news_assets.clients.embedder import OnnxEmbedder
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.desks.loader import load_desks
 from news_assets.records import Desk
 from news_assets.settings import Settings

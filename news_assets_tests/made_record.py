@@ -20,8 +20,8 @@ from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent, 
 from dagster._core.events.log import EventLogEntry
 from dagster._core.storage.event_log.schema import AssetEventTagsTable, SqlEventLogStorageTable
 
-from news_assets.clients.search_schema import FACTS
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.sqlite_search.schema import FACTS
 from news_assets.pipeline.requests import STAGES
 from news_assets.pipeline.versions import DOCUMENT_VERSION
 from news_assets.records import AgencyDays, Desk, IndexedDocument

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
-from news_assets.clients.typesense_collection import collections
-from news_assets.clients.typesense_rebuild import drop, is_of_alias
-from news_assets.clients.typesense_search import TypesenseSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.typesense_search.collection import collections
+from news_assets.clients.typesense_search.index import TypesenseSearchIndex
+from news_assets.clients.typesense_search.rebuild import drop, is_of_alias
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays

@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.defs.going import RANGE_START
 from news_assets.demo.site import SampleSite
 from news_assets.pipeline.failures import failure_of, make_due

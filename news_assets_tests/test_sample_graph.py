@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.ports import SearchQuery
 from news_assets.records import (

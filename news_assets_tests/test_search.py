@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from news_assets import search
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
 from news_assets.records import Embedded

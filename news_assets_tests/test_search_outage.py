@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from news_assets.clients import typesense_search
-from news_assets.clients.typesense_search import TypesenseSearchIndex
+from news_assets.clients.typesense_search.index import TypesenseSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.errors import IndexingError
 from news_assets.pipeline.rebuild import read_documents

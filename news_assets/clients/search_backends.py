@@ -18,7 +18,7 @@ from news_assets.records import AgencyDays
 if TYPE_CHECKING:
     import polars as pl
 
-    from news_assets.clients.typesense_search import TypesenseSearchIndex
+    from news_assets.clients.typesense_search.index import TypesenseSearchIndex
 
 SQLITE = "sqlite"
 
@@ -69,10 +69,10 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
         IndexingError: It cannot be opened; says where it is and what to do.
     """
     if search == SQLITE:
-        from news_assets.clients.sqlite_search import SqliteSearchIndex
+        from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 
         return SqliteSearchIndex.open(path)
-    from news_assets.clients.typesense_search import TypesenseSearchIndex
+    from news_assets.clients.typesense_search.index import TypesenseSearchIndex
 
     return TypesenseSearchIndex.open(search, api_key)
 
@@ -92,7 +92,7 @@ def rebuilding(
         now: Names a new one.
     """
     if search == SQLITE:
-        from news_assets.clients.sqlite_rebuild import SqliteRebuild
+        from news_assets.clients.sqlite_search.rebuild import SqliteRebuild
 
         with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
             yield rebuild
@@ -109,7 +109,7 @@ def unopened_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearc
     """
     if search == SQLITE:
         raise IndexingError("the embedded index is a file and needs no keys; they are for NEWS_SEARCH=typesense://...")
-    from news_assets.clients.typesense_search import TypesenseSearchIndex
+    from news_assets.clients.typesense_search.index import TypesenseSearchIndex
 
     return TypesenseSearchIndex.connect(search, api_key)
 

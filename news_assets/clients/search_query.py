@@ -2,7 +2,7 @@
 
 Any string enters; a `ParsedQuery` leaves, never an error. There are no operators but "quoted phrases" and a leading
 minus: AND, OR, NEAR, asterisks and brackets are words or nothing. What the words find is decided in
-`search_ranking.py`.
+`sqlite_search/ranking.py`.
 """
 
 import re

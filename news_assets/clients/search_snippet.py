@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from news_assets.clients.search_terms import term_of
+from news_assets.clients.sqlite_search.terms import term_of
 from news_assets.text.words import fold, word_spans
 
 SNIPPET_CHARS = 240

@@ -98,7 +98,7 @@ def bare(days: Sequence[date]) -> None:
     """Do what a run over the whole grid does, stage by stage, with no framework."""
     from news_assets.clients.embedder import OnnxEmbedder
     from news_assets.clients.http import HttpFetcher
-    from news_assets.clients.sqlite_search import SqliteSearchIndex
+    from news_assets.clients.sqlite_search.index import SqliteSearchIndex
     from news_assets.pipeline.enrich import LocalEnricher
     from news_assets.pipeline.stages import check_embeddings, embed_batch, enrich_batch, fetch_batch, index_batch
     from news_assets.taxonomy.loader import load_taxonomy

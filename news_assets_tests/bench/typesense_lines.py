@@ -10,8 +10,8 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.typesense_connection import LINES_AT_ONCE
-from news_assets.clients.typesense_documents import stems_of_texts, stored_forms, unit_rows, whole_lines
+from news_assets.clients.typesense_search.connection import LINES_AT_ONCE
+from news_assets.clients.typesense_search.documents import stems_of_texts, stored_forms, unit_rows, whole_lines
 from news_assets.ports import SearchDocument
 
 LANGUAGES = ("pt", "en")

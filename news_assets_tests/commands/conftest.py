@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.store.lake import Lake
 from news_assets_tests.small_desk import TODAY, Newsroom, entry
 

@@ -15,7 +15,7 @@ from subprocess import PIPE
 import pytest
 
 from news_assets.clients.search_backends import OpenRebuild, rebuilding
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.pipeline.rebuild import DeskIndex, bring_up, read_documents
 from news_assets.ports import SearchIndex, SearchQuery

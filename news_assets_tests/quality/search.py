@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from news_assets.clients.sqlite_search import SqliteSearchIndex
+from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.ports import SearchDocument, SearchQuery
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
