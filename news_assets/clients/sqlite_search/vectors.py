@@ -142,8 +142,3 @@ def unit_vector(vector: Sequence[float]) -> tuple[float, ...] | None:
         return None
     values = values / highest  # the squares of very large or small values would be none
     return tuple((values / np.linalg.norm(values)).tolist())
-
-
-def packed_vector(vector: Sequence[float]) -> bytes:
-    """Return a unit vector as the search file keeps it."""
-    return np.asarray(vector, "<f2").tobytes()

@@ -1,40 +1,27 @@
-"""Documents as the server's lines of JSON: what is stored of each, what is refused before it is sent.
+"""Documents as the server stores them: what of each, with which stems, and what is refused before it is sent.
 
-`SearchDocument`s enter; lines and reasons leave. Which lines are sent, and how, stands in `writing.py`.
+`SearchDocument`s enter; what is stored and reasons leave. How that is written stands in `lines.py`.
 """
 
-import io
-import json
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from functools import cache
-from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from news_assets.clients.sqlite_search.terms import MAX_TEXT_WORDS, MAX_WORD_CHARS
 from news_assets.ports import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
-Float64s = npt.NDArray[np.float64]
-
-_as_json = json.JSONEncoder(ensure_ascii=False).encode
-_VECTOR_DIGITS = 6  # of a unit vector: cosines differ in the sixth digit, lines are half as long
 _KEPT_STEMS = 300_000
 _MAX_VECTOR_VALUE = 3.4e38  # the server takes 1e39 and stores infinity
 _NAMES = tuple(
     field.name for field in fields(SearchDocument) if field.name not in ("article_id", "vector", "trace_id", "day")
 )
-_ERASABLE = (
-    "summary", "section", "tags", "keywords", "language", "theme_code", "theme_path", "theme_labels", "image_url",
-    "text_hash", "duplicate_of", "languages", "title_stems", "stems",
-)  # fmt: skip
 
 
 def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
@@ -160,82 +147,6 @@ def day_number(day: date) -> int:
 def day_of(number: int) -> date:
     """Return the day that a stored number stands for."""
     return date(number // 10_000, number // 100 % 100, number % 100)
-
-
-# --- vectors ---------------------------------------------------------------------------------------------------------
-
-
-def unit_values(vector: Sequence[float]) -> Float64s:
-    """Return a vector at length 1, as it is sent."""
-    (values,) = unit_rows([vector])
-    assert values is not None
-    return values
-
-
-def unit_rows(vectors: Sequence[Sequence[float] | None]) -> list[Float64s | None]:
-    """Return each vector at length 1, as it is sent; None where there is none."""
-    made: list[Float64s | None] = [None] * len(vectors)
-    for dim, positions in _by_length(vectors).items():
-        given = chain.from_iterable(vectors[position] or () for position in positions)
-        values = np.fromiter(given, np.float64, dim * len(positions)).reshape(-1, dim)
-        values /= np.abs(values).max(axis=1, keepdims=True)  # so that squares neither vanish nor overflow
-        values /= np.sqrt(np.vecdot(values, values))[:, None]
-        for position, row in zip(positions, np.round(values, _VECTOR_DIGITS), strict=True):
-            made[position] = row
-    return made
-
-
-def _by_length(vectors: Sequence[Sequence[float] | Float64s | None]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for position, vector in enumerate(vectors):
-        if vector is not None:
-            found.setdefault(len(vector), []).append(position)
-    return found
-
-
-def vector_hash(values: Float64s | None) -> str:
-    """Return a short hash of a vector that tells whether it changed; empty without one."""
-    return "" if values is None else sha256(values.astype("<f4").tobytes()).hexdigest()[:16]
-
-
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
-def whole_line(stored: Mapping[str, Any], values: Float64s | None) -> str:
-    """Return the line that makes a document anew."""
-    (line,) = whole_lines([stored], [values])
-    return line
-
-
-def whole_lines(forms: Sequence[Mapping[str, Any]], rows: Sequence[Float64s | None]) -> list[str]:
-    """Return the lines that make documents anew, each of its form and its vector."""
-    lines = [
-        _as_json(form if values is None else {**form, "vector_hash": vector_hash(values)})
-        for form, values in zip(forms, rows, strict=True)
-    ]
-    for positions in _by_length(rows).values():
-        for position, vector in zip(positions, _vector_lines([rows[one] for one in positions]), strict=True):
-            lines[position] = f"{lines[position][:-1]}, {vector[1:]}"
-    return lines
-
-
-def _vector_lines(rows: Sequence[Float64s | None]) -> list[str]:
-    """Return `{"vector": ...}` for vectors of one length, in a sixth of the time that `json` takes."""
-    import polars as pl
-
-    file = io.BytesIO()
-    pl.DataFrame({"vector": pl.Series(np.stack([row for row in rows if row is not None]))}).write_ndjson(file)
-    return file.getvalue().decode().splitlines()
-
-
-def partial_line(stored: Mapping[str, Any]) -> str:
-    """Return the line that changes everything but the vector; what is empty now is erased by name."""
-    return _as_json({**dict.fromkeys(_ERASABLE), **stored})
-
-
-def story_line(article_id: str, story: str) -> str:
-    """Return the line that puts a stored document to another story."""
-    return _as_json({"id": article_id, "story": story})
 
 
 # --- stories ---------------------------------------------------------------------------------------------------------

@@ -15,20 +15,12 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from news_assets.clients.typesense_search.collection import (
-    DEFAULT_LANGUAGES,
     FIRST,
-    CollectionState,
-    SchemaChange,
     add_fields,
-    check_agreement,
-    check_schema,
     create_collection,
     current_collection,
-    metadata_of,
     point_alias,
     read_collection,
-    schema_changes,
-    vector_field,
     write_metadata,
 )
 from news_assets.clients.typesense_search.connection import (
@@ -41,6 +33,16 @@ from news_assets.clients.typesense_search.errors import REBUILD, failure
 from news_assets.clients.typesense_search.export import stored_frame
 from news_assets.clients.typesense_search.keys import search_key
 from news_assets.clients.typesense_search.rebuild import Rebuild, begin_rebuild
+from news_assets.clients.typesense_search.schema import (
+    DEFAULT_LANGUAGES,
+    CollectionState,
+    SchemaChange,
+    check_agreement,
+    check_schema,
+    metadata_of,
+    schema_changes,
+    vector_field,
+)
 from news_assets.clients.typesense_search.searcher import Searcher
 from news_assets.clients.typesense_search.writing import DocumentWriter, first_dim
 from news_assets.errors import IndexingError

@@ -15,7 +15,8 @@ from typing import Any
 from news_assets.clients.search_query import parse_query
 from news_assets.clients.sqlite_search.ranking import ENOUGH_MATCHES
 from news_assets.clients.typesense_search.connection import HITS_AT_ONCE, quoted
-from news_assets.clients.typesense_search.documents import day_number, exact_key, unit_values
+from news_assets.clients.typesense_search.documents import day_number, exact_key
+from news_assets.clients.typesense_search.lines import unit_values
 from news_assets.ports import SearchQuery
 from news_assets.text.words import shared_stem, words
 

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 from news_assets.clients.search_parity import parity_problems
 from news_assets.clients.typesense_search.collection import (
-    CollectionState,
     aliased,
     collections,
     create_collection,
-    metadata_of,
     point_alias,
     read_collection,
-    schema_changes,
     write_metadata,
 )
 from news_assets.clients.typesense_search.connection import LINES_AT_ONCE, TypesenseConnection
-from news_assets.clients.typesense_search.documents import stored_forms, stories_of, unit_rows, whole_lines
+from news_assets.clients.typesense_search.documents import stored_forms, stories_of
 from news_assets.clients.typesense_search.errors import failure
 from news_assets.clients.typesense_search.export import stored_frame
+from news_assets.clients.typesense_search.lines import unit_rows, whole_lines
+from news_assets.clients.typesense_search.schema import CollectionState, metadata_of, schema_changes
 from news_assets.clients.typesense_search.writing import accepted_documents, mended_stories
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument

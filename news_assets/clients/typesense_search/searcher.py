@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from news_assets.clients.sqlite_search.vectors import unit_vector
 from news_assets.clients.typesense_search.answers import facets_of, has_every_word, hits_of, no_facets
-from news_assets.clients.typesense_search.collection import CollectionState
 from news_assets.clients.typesense_search.connection import TypesenseConnection
 from news_assets.clients.typesense_search.errors import REBUILD, failure
 from news_assets.clients.typesense_search.query import (
@@ -23,6 +22,7 @@ from news_assets.clients.typesense_search.query import (
     sought_words,
     without_words,
 )
+from news_assets.clients.typesense_search.schema import CollectionState
 from news_assets.clients.typesense_search.typos import known_words
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchHit, SearchQuery

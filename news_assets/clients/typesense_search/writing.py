@@ -12,13 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from news_assets.clients.typesense_search.connection import HITS_AT_ONCE, LINES_AT_ONCE, TypesenseConnection, id_filters
-from news_assets.clients.typesense_search.documents import (
+from news_assets.clients.typesense_search.documents import own_story, reason_refused, stored_forms, stories_of
+from news_assets.clients.typesense_search.lines import (
     Float64s,
-    own_story,
     partial_line,
-    reason_refused,
-    stored_forms,
-    stories_of,
     story_line,
     unit_rows,
     vector_hash,

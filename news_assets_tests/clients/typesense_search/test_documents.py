@@ -14,15 +14,12 @@ from news_assets.clients.typesense_search.documents import (
     day_number,
     day_of,
     language_levels,
-    partial_line,
     reason_refused,
     stems_of_texts,
     stored_form,
     stories_of,
-    unit_values,
-    vector_hash,
-    whole_line,
 )
+from news_assets.clients.typesense_search.lines import partial_line, unit_values, vector_hash, whole_line
 from news_assets.clients.typesense_search.writing import mended_stories
 from news_assets_tests.clients.typesense_search.samples import document
 

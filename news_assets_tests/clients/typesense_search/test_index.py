@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from news_assets.clients.typesense_search.collection import fields_of, metadata_of
 from news_assets.clients.typesense_search.index import TypesenseSearchIndex
+from news_assets.clients.typesense_search.schema import fields_of, metadata_of
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
 from news_assets_tests.clients.typesense_search.samples import VECTOR, address_of, document, opened
