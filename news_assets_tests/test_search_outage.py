@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients import typesense_search
+from news_assets.clients.typesense_search import index as typesense_index
 from news_assets.clients.typesense_search.index import TypesenseSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.errors import IndexingError
@@ -40,7 +40,7 @@ def fault(server: TestServer, **switches: object) -> Iterator[None]:
 @contextmanager
 def slow(server: TestServer) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, fault(server, delay_s=0.4):
-        patch.setattr(typesense_search, "SEARCH_TIMEOUT_S", 0.2)
+        patch.setattr(typesense_index, "SEARCH_TIMEOUT_S", 0.2)
         yield
 
 

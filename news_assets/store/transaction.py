@@ -85,10 +85,11 @@ class Snapshot:
     def _rows(self, selection: Selection, names: Sequence[str] | None) -> "polars.DataFrame":
         table = selection.table
         declared = [column.name for column in columns(table)]
-        unknown = set(names or ()) - set(declared)
+        chosen = declared if names is None else list(dict.fromkeys(names))
+        unknown = set(chosen) - set(declared)
         if unknown:
             raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
-        picked = ", ".join(f'"{name}"' for name in (declared if names is None else names))
+        picked = ", ".join(f'"{name}"' for name in chosen)
         order = ", ".join(f'"{name}"' for name in table.row_order)
         sql = f'SELECT {picked} FROM "{table.name}"{selection.where} ORDER BY {order}'
         with self._joined(selection):

@@ -117,26 +117,20 @@ def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: Sear
     assert models(lake) == ["old"]
 
 
-def test_replace_model_embeds_and_indexes_anew(lake: Lake, index: SearchIndex) -> None:
+@pytest.mark.parametrize("other", [OneVector("new"), OneVector("wide", 3)])
+def test_an_index_of_another_model_is_left_alone_until_it_is_made_anew(
+    lake: Lake, index: SearchIndex, other: OneVector
+) -> None:
     run(lake, index, OneVector())
-    (before,) = hashes(index, "d").values()
-    run(lake, index, OneVector("new"), replace_model=True)
-    (after,) = hashes(index, "d").values()
-    assert models(lake) == ["new"]
-    assert before != after
-
-
-def test_an_index_of_another_length_is_left_alone_until_it_is_made_anew(lake: Lake, index: SearchIndex) -> None:
-    run(lake, index, OneVector())
-    with pytest.raises(EmbedError, match="the search index holds vectors of 2 numbers"):
-        run(lake, index, OneVector("wide", 3))
+    with pytest.raises(EmbedError, match=r"article_embeddings holds vectors of old"):
+        run(lake, index, other)
     before = hashes(index, "d")
-    with pytest.raises(IndexingError, match=r"are of wide \(3 numbers\), those of the search index of .* \(2 numbers"):
-        run(lake, index, OneVector("wide", 3), replace_model=True)
-    assert (models(lake), hashes(index, "d")) == (["wide"], before)
+    with pytest.raises(IndexingError, match=rf"are of {other.model} .*, those of the search index of old \(2 numbers"):
+        run(lake, index, other, replace_model=True)
+    assert (models(lake), hashes(index, "d")) == ([other.model], before)
     fresh = FakeSearchIndex()
-    run(lake, fresh, OneVector("wide", 3))
-    assert (fresh.vector_dim(), fresh.count()) == (3, 1)
+    run(lake, fresh, other)
+    assert (fresh.vector_dim(), fresh.vector_model(), fresh.count()) == (other.dim, other.model, 1)
 
 
 def test_rows_of_an_article_that_is_gone_go_from_lake_and_index(lake: Lake, index: SearchIndex) -> None:

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.clients import search_duplicates
 from news_assets.clients.sqlite_search.duplicates import Duplicates
 from news_assets.clients.sqlite_search.schema import FACTS
 
@@ -43,7 +42,7 @@ def test_groups_are_those_of_one_document_after_the_other(
     duplicates = Duplicates(np.zeros(100, np.int64), np.zeros(100, np.int64))
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_duplicates, "_MERGED_AT", merged_at)
+        patch.setattr(module, "_MERGED_AT", merged_at)
         for start in range(0, len(new), batch):
             some = new[start : start + batch]
             for n in range(1, start + 1):  # an id that comes again is a changed document: the old one is gone

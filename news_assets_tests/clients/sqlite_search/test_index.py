@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from news_assets.clients import search_parts, search_vectors
+from news_assets.clients.sqlite_search import parts, vectors
 from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
@@ -75,7 +75,7 @@ def test_threads_take_turns(tmp_path: Path) -> None:
 def test_folded_rewritten_and_deleted_documents_are_found_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_parts, "FOLD_AT", 7)
+    monkeypatch.setattr(parts, "FOLD_AT", 7)
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index, SqliteSearchIndex.open(path) as reader:
         for turn in range(6):
@@ -92,9 +92,9 @@ def test_folded_rewritten_and_deleted_documents_are_found_as_before(
 def test_the_vector_search_is_exact_also_with_filters_and_after_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int, kept_bytes: int
 ) -> None:
-    monkeypatch.setattr(search_vectors, "BLOCK_ROWS", block_rows)
-    monkeypatch.setattr(search_vectors, "KEPT_BYTES", kept_bytes)
-    monkeypatch.setattr(search_vectors, "_READ_BELOW", 50)
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(vectors, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(vectors, "_READ_BELOW", 50)
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((600, 24))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

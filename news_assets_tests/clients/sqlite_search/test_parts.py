@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from news_assets.clients import search_parts, search_postings
+from news_assets.clients.sqlite_search import parts, postings
 from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.clients.sqlite_search.ranking import K1, B
 from news_assets.clients.sqlite_search.schema import FACTS
@@ -26,8 +26,8 @@ STEPS = st.lists(
 
 
 def test_parts_are_merged_and_what_a_term_has_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_parts, "FOLD_AT", 3)
-    monkeypatch.setattr(search_parts, "MERGE_AT", 4)
+    monkeypatch.setattr(parts, "FOLD_AT", 3)
+    monkeypatch.setattr(parts, "MERGE_AT", 4)
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
         for n in range(100):
             index.upsert([document(n, "vacina" if n % 3 else "escola")])
@@ -38,9 +38,9 @@ def test_parts_are_merged_and_what_a_term_has_stays(tmp_path: Path, monkeypatch:
 
 
 def test_parts_that_would_span_too_much_are_not_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_parts, "FOLD_AT", 3)
-    monkeypatch.setattr(search_parts, "MERGE_AT", 4)
-    monkeypatch.setattr(search_parts, "MAX_PART_SPAN", 10)
+    monkeypatch.setattr(parts, "FOLD_AT", 3)
+    monkeypatch.setattr(parts, "MERGE_AT", 4)
+    monkeypatch.setattr(parts, "MAX_PART_SPAN", 10)
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
         for n in range(60):
             index.upsert([document(n, "vacina")])
@@ -67,9 +67,9 @@ def test_a_search_gives_what_ranking_every_stored_posting_gives(
     query = SearchQuery(text=" ".join(asked), mode="keyword", limit=99, agency=agency)
     one_word = replace(query, text=asked[0])  # with several, it matters which deleted ones are still counted
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_parts, "FOLD_AT", 5)
-        patch.setattr(search_parts, "MERGE_AT", 3)
-        patch.setattr(search_postings, "DENSE_FROM", dense_from)
+        patch.setattr(parts, "FOLD_AT", 5)
+        patch.setattr(parts, "MERGE_AT", 3)
+        patch.setattr(postings, "DENSE_FROM", dense_from)
         with SqliteSearchIndex.open(path) as index:
             stored = written(index, steps, query)
             followed = index.search(one_word)
@@ -107,7 +107,7 @@ def ranked_one_by_one(
     ids = dict(index._connection.execute("SELECT n, article_id FROM documents"))
     lengths = {n: int(fact["length"]) for n, fact in facts(index).items()}
     average = sum(lengths.values()) / max(len(lengths), 1)
-    weights = {word: postings(index, {term_of(word, "pt-BR"), term_of(word, None)}) for word in asked}
+    weights = {word: stored_postings(index, {term_of(word, "pt-BR"), term_of(word, None)}) for word in asked}
     weights = {word: found for word, found in weights.items() if found}
     df = {word: min(len(found), len(ids)) for word, found in weights.items()}
     idf = {word: float(np.log(1 + (len(ids) - df[word] + 0.5) / (df[word] + 0.5))) for word in weights}
@@ -135,14 +135,14 @@ def facts(index: SqliteSearchIndex) -> dict[int, np.void]:
     return {n: np.frombuffer(packed, FACTS)[0] for n, packed in rows}
 
 
-def postings(index: SqliteSearchIndex, terms: set[int]) -> dict[int, int]:
+def stored_postings(index: SqliteSearchIndex, terms: set[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     rows = index._connection.execute("SELECT term, first_n, postings FROM postings JOIN parts USING (part)").fetchall()
     for term, first_n, packed in rows:
         if term in terms:
-            for offset, weight in np.frombuffer(packed, search_parts.POSTING).tolist():
+            for offset, weight in np.frombuffer(packed, parts.POSTING).tolist():
                 found[first_n + offset] = max(weight, found.get(first_n + offset, 0))
-    for entry in search_parts.entries(index._connection.execute("SELECT n, terms FROM fresh").fetchall()):
+    for entry in parts.entries(index._connection.execute("SELECT n, terms FROM fresh").fetchall()):
         if int(entry["term"]) in terms:
             found[int(entry["n"])] = max(int(entry["weight"]), found.get(int(entry["n"]), 0))
     return found

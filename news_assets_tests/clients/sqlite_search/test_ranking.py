@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.clients import search_ranking
+from news_assets.clients.sqlite_search import ranking
 from news_assets.clients.sqlite_search.postings import ListedPostings, Postings, either, postings_of
 from news_assets.clients.sqlite_search.ranking import K1, MIN_SHARE, B, Group, Ranked, best, length_factor
 
@@ -53,7 +53,7 @@ def test_documents_and_scores_are_those_of_ranking_every_document(
     lengths, mask = rng.integers(0, 0x10000, size).astype(np.uint16), rng.random(size) < passing
     groups = groups_of(rng, size, count)
     expected = ranked_one_by_one(groups, mask, lengths, is_every)
-    rank = search_ranking.with_every_word if is_every else search_ranking.with_some_words
+    rank = ranking.with_every_word if is_every else ranking.with_some_words
     found = rank(groups, mask, length_factor(lengths, AVERAGE))
     assert found.ns.tolist() == sorted(expected)
     assert found.scores == pytest.approx([expected[n] for n in found.ns.tolist()], rel=1e-5)
@@ -61,7 +61,7 @@ def test_documents_and_scores_are_those_of_ranking_every_document(
 
 def test_a_document_whose_words_carry_exactly_the_least_share_is_found() -> None:
     groups = [Group(ListedPostings(np.array([n]), np.array([1], np.uint8)), idf) for n, idf in enumerate((1.0, 9.0))]
-    found = search_ranking.with_some_words(groups, np.ones(2, np.bool_), length_factor(np.ones(2, np.uint16), 1.0))
+    found = ranking.with_some_words(groups, np.ones(2, np.bool_), length_factor(np.ones(2, np.uint16), 1.0))
     assert found.ns.tolist() == [0, 1]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from news_assets.clients import search_parts, sqlite_rebuild
+from news_assets.clients.sqlite_search import parts, rebuild
 from news_assets.clients.sqlite_search.index import SqliteSearchIndex
 from news_assets.clients.sqlite_search.rebuild import SqliteRebuild
 from news_assets.ports import SearchAnswer, SearchDocument, SearchMode, SearchQuery
@@ -45,16 +45,16 @@ def answers(path: Path) -> list[SearchAnswer]:
 
 
 def test_both_ways_of_filling_give_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_parts, "FOLD_AT", 10)
-    monkeypatch.setattr(search_parts, "MERGE_AT", 3)
-    monkeypatch.setattr(sqlite_rebuild, "FOLD_AT", 50)
+    monkeypatch.setattr(parts, "FOLD_AT", 10)
+    monkeypatch.setattr(parts, "MERGE_AT", 3)
+    monkeypatch.setattr(rebuild, "FOLD_AT", 50)
     documents = made(130)
     upserted, rebuilt = tmp_path / "upserted.sqlite", tmp_path / "rebuilt.sqlite"
     with SqliteSearchIndex.open(upserted) as index:
         for one in documents:
             assert index.upsert([one]) == {}
-    rebuild = SqliteRebuild.begin(rebuilt, 4, "made")
+    filled = SqliteRebuild.begin(rebuilt, 4, "made")
     for start in range(0, len(documents), 40):
-        assert rebuild.upsert(documents[start : start + 40]) == {}
-    rebuild.swap({"govbr": {one.article_id: one.document_hash for one in documents}})
+        assert filled.upsert(documents[start : start + 40]) == {}
+    filled.swap({"govbr": {one.article_id: one.document_hash for one in documents}})
     assert answers(rebuilt) == answers(upserted)
