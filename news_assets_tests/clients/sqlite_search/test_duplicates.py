@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from news_assets.clients.sqlite_search import duplicates as module
 from news_assets.clients.sqlite_search.duplicates import Duplicates
 from news_assets.clients.sqlite_search.schema import FACTS
 
