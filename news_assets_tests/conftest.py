@@ -1,6 +1,7 @@
 """Fixtures every test may use; sockets reach this machine and nothing else."""
 
 import ipaddress
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -42,8 +43,11 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder of exported models for the whole run: exporting takes seconds."""
-    return tmp_path_factory.mktemp("models")
+    """One folder of exported models for all processes of the run: exporting takes seconds."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "models"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -105,18 +105,22 @@ def test_a_run_outlives_a_broker_that_sends_its_message_to_a_second_worker(place
     assert (ended.tags[WORKER_TAG], verdicts) == (run.tags[WORKER_TAG], [])
 
 
-def test_a_message_that_cannot_be_read_does_not_stop_the_worker_and_ctrl_c_ends_its_run(
-    tmp_path: Path, models_dir: Path
-) -> None:
-    home = home_in(tmp_path, models_dir)
-    with Site(home) as site, profiles.local(home, site.env, workers=1) as profile:
-        profile.silence()
-        (home / ".news" / "queue" / "messages" / "1_torn.sample.msg").write_bytes(b"")
-        assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
-        site.is_open.clear()
-        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
-        profile.stop()
-        assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
+def test_a_message_that_cannot_be_read_does_not_stop_the_workers(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    messages = profile.home / ".news" / "queue" / "messages"
+    if not messages.exists():
+        pytest.skip("RabbitMQ has no files of ours")
+    (messages / "1_torn.sample.msg").write_bytes(b"")
+    site.is_open.set()
+    assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+
+
+def test_ctrl_c_ends_everything_and_its_runs(place: tuple[Profile, Site]) -> None:  # the last one with this profile
+    profile, site = place
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    profile.stop()
+    assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
 @pytest.fixture(scope="module")
