@@ -4,7 +4,6 @@
 """
 
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import date
@@ -64,12 +63,12 @@ def stored_forms(
 
 
 def _stored_form(document: SearchDocument, story: str, title_stems: str, stems: str) -> dict[str, Any]:
-    given = {name: _cleaned(value) for name in _NAMES if (value := getattr(document, name))}
+    given = {name: value for name in _NAMES if (value := getattr(document, name))}
     own = {
-        "id": clean(document.article_id),
+        "id": document.article_id,
         "day": day_number(document.day),
         "month": f"{document.day:%Y-%m}",
-        "story": clean(story),
+        "story": story,
         "desk_key": exact_key(document.desk),
         "agency_key": exact_key(document.agency),
         "languages": list(language_levels(document.language)),
@@ -78,19 +77,6 @@ def _stored_form(document: SearchDocument, story: str, title_stems: str, stems: 
     }
     required = {"title": "", "text": "", "published_ts": 0}
     return required | given | {name: value for name, value in own.items() if value}
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [clean(part) for part in value]
-    return clean(value) if isinstance(value, str) else value
-
-
-def clean(text: str) -> str:
-    """Return a text as it can be sent: composed (a decomposed one finds only its like), halves of pairs as `?`."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _said(document: SearchDocument) -> str:

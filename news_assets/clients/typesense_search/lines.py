@@ -5,6 +5,7 @@ What is stored of a document enters; lines leave. What that is stands in `docume
 
 import io
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
@@ -15,12 +16,23 @@ import numpy.typing as npt
 
 Float64s = npt.NDArray[np.float64]
 
-_as_json = json.JSONEncoder(ensure_ascii=False).encode
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 _VECTOR_DIGITS = 6  # of a unit vector: cosines differ in the sixth digit, lines are half as long
 _ERASABLE = (
     "summary", "section", "tags", "keywords", "language", "theme_code", "theme_path", "theme_labels", "image_url",
     "text_hash", "duplicate_of", "languages", "title_stems", "stems",
 )  # fmt: skip
+
+
+def _as_json(stored: Mapping[str, Any]) -> str:
+    return clean(_encoded(stored))  # at once: text by text it is three times the work
+
+
+def clean(text: str) -> str:
+    """Return a text as it can be sent: composed (a decomposed one finds only its like), halves of pairs as `?`."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def unit_values(vector: Sequence[float]) -> Float64s:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from news_assets.clients.typesense_search.connection import TypesenseAddress, id_filters
 from news_assets.clients.typesense_search.documents import (
-    clean,
     day_number,
     day_of,
     language_levels,
@@ -19,7 +18,7 @@ from news_assets.clients.typesense_search.documents import (
     stored_form,
     stories_of,
 )
-from news_assets.clients.typesense_search.lines import partial_line, unit_values, vector_hash, whole_line
+from news_assets.clients.typesense_search.lines import clean, partial_line, unit_values, vector_hash, whole_line
 from news_assets.clients.typesense_search.writing import mended_stories
 from news_assets_tests.clients.typesense_search.samples import document
 
@@ -39,7 +38,7 @@ def test_a_document_is_stored_with_its_stems_story_month_and_languages() -> None
         "text": "As vacinas",
         "stems": "as vacin resum saud",
         "summary": "Resumo",
-        "tags": ["saúde"],
+        "tags": ("saúde",),
         "language": "pt-BR",
         "desk_key": "676f766272",
         "agency_key": "6d6563",
