@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -114,14 +114,14 @@ def stems_of_texts(texts: Sequence[str], languages: tuple[str, ...]) -> list[str
     return [" ".join(stem_of[found.codes[start:end]].tolist()) for start, end in cuts]
 
 
-@cache
+@lru_cache(maxsize=1_000)
 def language_levels(language: str | None) -> tuple[str, ...]:
     """Return a language and all that it is a kind of, in lower case: `pt-BR` gives `pt` and `pt-br`."""
     parts = (language or "").lower().split("-")
     return tuple("-".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0])
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def exact_key(key: str) -> str:
     """Return a key as it is filtered by: one word, which no other key's is."""
     return key.encode("utf-8", "replace").hex()
