@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Self
 
+from news_assets.errors import IndexingError
 from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery
 
 if TYPE_CHECKING:
@@ -83,8 +84,19 @@ class Index:
 
     def _vector(self, text: str) -> tuple[float, ...]:
         if self._embedder is None:
-            self._embedder = self._open_embedder()
+            self._embedder = self._fitting_embedder()
         return self._embedder.embed_query(text).vector
+
+    def _fitting_embedder(self) -> Embedder:
+        """Return the model for queries; near it are only vectors that it made itself."""
+        embedder, stored = self._open_embedder(), self._index.vector_model()
+        if stored not in (None, embedder.model):
+            raise IndexingError(
+                f"the model for queries is {embedder.model}, that of the index's vectors {stored}: search by words, "
+                "set NEWS_EMBEDDING_MODEL back, or embed everything with the other model, then run "
+                "`news-assets rebuild search`"
+            )
+        return embedder
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -114,6 +114,15 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: P
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
 
 
+def test_vectors_of_another_model_are_not_compared_with_the_querys(place: Place) -> None:
+    with place.open() as opened:
+        opened.name_model("another")
+        index = search.Index(opened, Embedder, opened.close)
+        with pytest.raises(IndexingError, match="queries is made, that of the index's vectors another"):
+            index.search("feira")
+        assert index.search("agricultura", mode="keyword").found == 1
+
+
 def test_an_index_that_cannot_be_opened_is_one_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with named("sqlite", tmp_path, monkeypatch.setenv) as place:
         (place.home / "search.sqlite").write_bytes(b"no database " * 1000)
