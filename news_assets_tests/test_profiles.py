@@ -27,11 +27,18 @@ _SCALEOUT = pytest.param(
 def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, models_dir: Path
 ) -> Iterator[tuple[Profile, Site]]:
-    """A running profile with workers and the site that its desk polls; its sensors are silenced."""
+    """A running profile with workers and the site that its desk polls; its sensors are silenced.
+
+    In the end Ctrl-C has to end every process and the run that is under way.
+    """
     home = home_in(tmp_path_factory.mktemp(request.param), models_dir)
     with Site(home) as site, getattr(profiles, request.param)(home, site.env) as profile:
         profile.silence()
         yield profile, site
+        site.is_open.clear()
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+        profile.stop()
+        assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
 def home_in(folder: Path, models_dir: Path) -> Path:
@@ -113,14 +120,6 @@ def test_a_message_that_cannot_be_read_does_not_stop_the_workers(place: tuple[Pr
     (messages / "1_torn.sample.msg").write_bytes(b"")
     site.is_open.set()
     assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
-
-
-def test_ctrl_c_ends_everything_and_its_runs(place: tuple[Profile, Site]) -> None:  # the last one with this profile
-    profile, site = place
-    site.is_open.clear()
-    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
-    profile.stop()
-    assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
 @pytest.fixture(scope="module")
