@@ -5,7 +5,6 @@ what the lake expects; what changes meanwhile is caught up with before and after
 `pipeline/rebuild.py`.
 """
 
-import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -112,8 +111,7 @@ def _rebuild(lake: Lake, settings: Settings, desks: Sequence[DeskIndex], model: 
         if rebuild.is_resumed:
             _say("an interrupted rebuild goes on")
         try:
-            with _collecting_seldom():
-                _fill(lake, rebuild, desks)
+            _fill(lake, rebuild, desks)
             rebuild.swap({desk.desk: desk.hashes for desk in desks})
         except KeyboardInterrupt:
             Console(stderr=True).print("interrupted: the same command goes on from here; searches use the old index")
@@ -142,17 +140,6 @@ def _fill(lake: Lake, rebuild: OpenRebuild, desks: Sequence[DeskIndex]) -> None:
             sent = sum(bring_up(lake, rebuild, desk, lambda n: progress.advance(task, n)) for desk in desks)  # noqa: B023
             if sent <= FEW:
                 return
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Let cyclic garbage be looked for after 500,000 new objects, not 700: millions are made, hardly any in a cycle."""
-    first, *others = gc.get_threshold()
-    gc.set_threshold(500_000, *others)
-    try:
-        yield
-    finally:
-        gc.set_threshold(first, *others)
 
 
 def _look_again(lake: Lake, desks: Sequence[DeskIndex]) -> None:
