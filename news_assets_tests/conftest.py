@@ -18,7 +18,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no reason to fail
 hypothesis.settings.load_profile("untimed")
 
-
 SHARED = Path(__file__).parents[2] / "shared"
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 import Stemmer  # type: ignore[import-not-found]  # PyStemmer carries no types
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import polars as pl
 
 _STEMMER_OF = {
@@ -103,15 +103,17 @@ class TextsWords:
     """
 
     distinct: list[str]
-    codes: npt.NDArray[np.uint32]
-    counts: npt.NDArray[np.int64]
+    codes: "npt.NDArray[np.uint32]"
+    counts: "npt.NDArray[np.int64]"
 
 
 def words_of_texts(texts: Sequence[str]) -> TextsWords:
-    """Return the words of many texts at once, in half the time."""
+    """Return the words of many texts at once, each different one as a string only once."""
+    import polars as pl
+
     found = _word_lists(texts)
     every = found.filter(found.list.len() > 0).explode()
-    return TextsWords(*_coded(every), found.list.len().to_numpy().astype(np.int64))
+    return TextsWords(*_coded(every), found.list.len().cast(pl.Int64).to_numpy())
 
 
 def _word_lists(texts: Sequence[str]) -> "pl.Series":
@@ -131,12 +133,12 @@ def _word_lists(texts: Sequence[str]) -> "pl.Series":
     return found.gather(latin.append(other).arg_sort())
 
 
-def _coded(every: "pl.Series") -> tuple[list[str], npt.NDArray[np.uint32]]:
+def _coded(every: "pl.Series") -> "tuple[list[str], npt.NDArray[np.uint32]]":
     import polars as pl
 
     distinct = every.unique()
     codes = every.cast(pl.Enum(distinct)).to_physical() if len(distinct) else every.cast(pl.UInt32)
-    return distinct.to_list(), codes.to_numpy().astype(np.uint32)
+    return distinct.to_list(), codes.cast(pl.UInt32).to_numpy()
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:

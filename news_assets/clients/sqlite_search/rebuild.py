@@ -38,7 +38,7 @@ class SqliteRebuild:
 
     def __init__(
         self, path: Path, index: SqliteSearchIndex, writer: DocumentWriter, dim: int | None, *, is_resumed: bool
-    ):
+    ) -> None:
         self.path = path
         self.is_resumed = is_resumed
         self._index = index
@@ -110,12 +110,12 @@ def _open(path: Path, dim: int | None, model: str | None) -> tuple[SqliteSearchI
             # Only what is overwritten is written twice, and not everything: 190 us a document in place of 290.
             connection.execute("PRAGMA journal_mode = TRUNCATE")
             connection.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory of this process
+            writer = DocumentWriter(connection, fold_at=FOLD_AT)
+            if model is not None:
+                writer.name_model(model)
     except BaseException:
         connection.close()
         raise
-    writer = DocumentWriter(connection, fold_at=FOLD_AT)
-    if model is not None:
-        writer.name_model(model)
     return SqliteSearchIndex(path, connection, dim), writer
 
 

@@ -11,8 +11,9 @@ and cosines leave. Filters enter as a mask over document numbers.
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -142,3 +143,34 @@ def unit_vector(vector: Sequence[float]) -> tuple[float, ...] | None:
         return None
     values = values / highest  # the squares of very large or small values would be none
     return tuple((values / np.linalg.norm(values)).tolist())
+
+
+def packed_vectors(vectors: Sequence[Sequence[float] | None]) -> list[bytes | None]:
+    """Return vectors at length 1 as the file keeps them; None where there is none, or one without a direction."""
+    packed: list[bytes | None] = [None] * len(vectors)
+    for positions, values in matrices(vectors):
+        for position, one in zip(positions, _packed_rows(values), strict=True):
+            packed[position] = one
+    return packed
+
+
+def matrices(vectors: Sequence[Sequence[float] | None]) -> Iterator[tuple[list[int], npt.NDArray[np.float64]]]:
+    """Yield the vectors of each length as the rows of a matrix, with their positions; without those that are empty."""
+    of_dim: dict[int, list[int]] = {}
+    for position, vector in enumerate(vectors):
+        if vector:
+            of_dim.setdefault(len(vector), []).append(position)
+    for dim, positions in of_dim.items():
+        values = chain.from_iterable(vectors[position] or () for position in positions)
+        yield positions, np.fromiter(values, np.float64, dim * len(positions)).reshape(-1, dim)
+
+
+def _packed_rows(values: npt.NDArray[np.float64]) -> Iterator[bytes | None]:
+    highest = np.abs(values).max(axis=1, keepdims=True)
+    has_direction = np.isfinite(highest) & (highest > 0)
+    scaled = np.divide(values, highest, out=np.zeros_like(values), where=has_direction)  # no square is too large then
+    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
+    packed = np.divide(scaled, norms, out=scaled, where=has_direction).astype("<f2")
+    data, size = packed.tobytes(), packed.shape[1] * packed.itemsize
+    for position, is_good in enumerate(has_direction[:, 0].tolist()):
+        yield data[position * size : (position + 1) * size] if is_good else None

@@ -6,15 +6,14 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from news_assets.clients.sqlite_search.parts import delete_postings, fold_fresh
 from news_assets.clients.sqlite_search.schema import FACTS, read_state, retried, writing
 from news_assets.clients.sqlite_search.table import PATH_SEPARATOR, month_number
 from news_assets.clients.sqlite_search.terms import DocumentTerms, batch_terms, correctable_forms, key_of
+from news_assets.clients.sqlite_search.vectors import packed_vectors
 from news_assets.ports import SearchDocument
 
 MAX_KNOWN_WORDS = 300_000
@@ -118,35 +117,6 @@ def stored_model(connection: sqlite3.Connection) -> str | None:
 
 def _is_stored(document: SearchDocument, stored: dict[str, str]) -> bool:
     return bool(document.document_hash) and stored.get(document.article_id) == document.document_hash
-
-
-def packed_vectors(vectors: Sequence[Sequence[float] | None]) -> list[bytes | None]:
-    """Return vectors at length 1 as the file keeps them; None where there is none, or one without a direction."""
-    packed: list[bytes | None] = [None] * len(vectors)
-    of_dim: dict[int, list[int]] = {}
-    for position, vector in enumerate(vectors):
-        if vector:
-            of_dim.setdefault(len(vector), []).append(position)
-    for dim, positions in of_dim.items():
-        values = np.fromiter(
-            chain.from_iterable(vectors[at] or () for at in positions), np.float64, dim * len(positions)
-        )
-        for position, one in zip(positions, _packed_rows(values.reshape(-1, dim)), strict=True):
-            packed[position] = one
-    return packed
-
-
-def _packed_rows(values: npt.NDArray[np.float64]) -> Iterator[bytes | None]:
-    highest = np.abs(values).max(axis=1, keepdims=True)
-    has_direction = np.isfinite(highest) & (highest > 0)
-    values = np.divide(
-        values, highest, out=np.zeros_like(values), where=has_direction
-    )  # so that no square is too large
-    norms = np.linalg.norm(values, axis=1, keepdims=True)
-    packed = np.divide(values, norms, out=values, where=has_direction).astype("<f2")
-    data, size = packed.tobytes(), packed.shape[1] * packed.itemsize
-    for position, is_good in enumerate(has_direction[:, 0].tolist()):
-        yield data[position * size : (position + 1) * size] if is_good else None
 
 
 def _refusal(one: _Prepared, dim: int | None) -> str | None:

@@ -54,7 +54,7 @@ def stored_form(document: SearchDocument, languages: tuple[str, ...], story: str
 def stored_forms(
     documents: Sequence[SearchDocument], languages: tuple[str, ...], stories: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return what is stored of each document, which is a third less work than one by one; `stories` are by id."""
+    """Return what is stored of each document, with its story by its id."""
     stems = stems_of_texts([text for one in documents for text in (one.title, _said(one))], languages)
     return [
         _stored_form(one, stories[one.article_id], title_stems, said_stems)

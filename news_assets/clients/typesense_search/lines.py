@@ -6,13 +6,14 @@ What is stored of a document enters; lines leave. What that is stands in `docume
 import io
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from news_assets.clients.sqlite_search.vectors import matrices
 
 Float64s = npt.NDArray[np.float64]
 
@@ -25,7 +26,7 @@ _ERASABLE = (
 
 
 def _as_json(stored: Mapping[str, Any]) -> str:
-    return clean(_encoded(stored))  # at once: text by text it is three times the work
+    return clean(_encoded(stored))  # at once: a document has some fifteen texts
 
 
 def clean(text: str) -> str:
@@ -45,22 +46,12 @@ def unit_values(vector: Sequence[float]) -> Float64s:
 def unit_rows(vectors: Sequence[Sequence[float] | None]) -> list[Float64s | None]:
     """Return each vector at length 1, as it is sent; None where there is none."""
     made: list[Float64s | None] = [None] * len(vectors)
-    for dim, positions in _by_length(vectors).items():
-        given = chain.from_iterable(vectors[position] or () for position in positions)
-        values = np.fromiter(given, np.float64, dim * len(positions)).reshape(-1, dim)
+    for positions, values in matrices(vectors):
         values /= np.abs(values).max(axis=1, keepdims=True)  # so that squares neither vanish nor overflow
         values /= np.sqrt(np.vecdot(values, values))[:, None]
         for position, row in zip(positions, np.round(values, _VECTOR_DIGITS), strict=True):
             made[position] = row
     return made
-
-
-def _by_length(vectors: Sequence[Sequence[float] | Float64s | None]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for position, vector in enumerate(vectors):
-        if vector is not None:
-            found.setdefault(len(vector), []).append(position)
-    return found
 
 
 def vector_hash(values: Float64s | None) -> str:
@@ -80,19 +71,24 @@ def whole_lines(forms: Sequence[Mapping[str, Any]], rows: Sequence[Float64s | No
         _as_json(form if values is None else {**form, "vector_hash": vector_hash(values)})
         for form, values in zip(forms, rows, strict=True)
     ]
-    for positions in _by_length(rows).values():
-        for position, vector in zip(positions, _vector_lines([rows[one] for one in positions]), strict=True):
-            lines[position] = f"{lines[position][:-1]}, {vector[1:]}"
+    for position, vector in _vector_lines(rows):
+        lines[position] = f"{lines[position][:-1]}, {vector[1:]}"
     return lines
 
 
-def _vector_lines(rows: Sequence[Float64s | None]) -> list[str]:
-    """Return `{"vector": ...}` for vectors of one length, in a sixth of the time that `json` takes."""
+def _vector_lines(rows: Sequence[Float64s | None]) -> Iterator[tuple[int, str]]:
+    """Yield `{"vector": ...}` for each vector with its position, in a sixth of the time that `json` takes."""
     import polars as pl
 
-    file = io.BytesIO()
-    pl.DataFrame({"vector": pl.Series(np.stack([row for row in rows if row is not None]))}).write_ndjson(file)
-    return file.getvalue().decode().splitlines()
+    of_dim: dict[int, list[int]] = {}
+    for position, row in enumerate(rows):
+        if row is not None:
+            of_dim.setdefault(len(row), []).append(position)
+    for positions in of_dim.values():
+        file = io.BytesIO()
+        matrix = np.stack([row for row in map(rows.__getitem__, positions) if row is not None])
+        pl.DataFrame({"vector": pl.Series(matrix)}).write_ndjson(file)
+        yield from zip(positions, file.getvalue().decode().splitlines(), strict=True)
 
 
 def partial_line(stored: Mapping[str, Any]) -> str:
