@@ -15,12 +15,13 @@ from news_assets.commands import agencies as agencies_command
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, rebuild, search, search_fields, search_key, sources, story, texts
+from news_assets.commands import lake, rebuild, search, search_fields, search_key, sources, texts
 from news_assets.commands import try_source as try_source_command
+from news_assets.commands import url_history as story
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.candidates import MAX_AGE_DAYS
+from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
-from news_assets.store.gaps import GAP_DAYS
+from news_assets.store.queries.freshness import GAP_DAYS
 
 # The class of every complaint about a command line; typer names only this child of it in public.
 _UsageError: Any = typer.BadParameter.__base__

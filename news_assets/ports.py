@@ -1,6 +1,6 @@
 """What the pipeline needs of the outside, as Protocols, and the values that cross those borders.
 
-An implementation lives in `clients/` or `store/` and inherits nothing; tests use `news_assets_tests/fakes.py`.
+An implementation lives in `clients/` or `store/` and inherits nothing; tests use `news_assets_tests/support/fakes.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

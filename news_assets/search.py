@@ -116,14 +116,14 @@ def open_index(settings: "Settings | None" = None) -> Index:
         SettingsError: A setting cannot be used.
         IndexingError: The index cannot be opened.
     """
-    from news_assets.clients import search_backends
+    from news_assets.clients.search import backends as search_backends
     from news_assets.settings import Settings
 
     used = settings or Settings.read()
     opened = search_backends.open_index(*used.search_place)
 
     def open_embedder() -> Embedder:
-        from news_assets.clients.embedder import OnnxEmbedder
+        from news_assets.clients.embedding.embedder import OnnxEmbedder
 
         return OnnxEmbedder.open(used.embedding_model, used.models_dir, used.threads)
 

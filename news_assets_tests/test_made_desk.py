@@ -9,15 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from news_assets.clients.http import HttpFetcher
+from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.entries import entry_changes
-from news_assets.pipeline.extract import extract
+from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.ports import PageRequest
 from news_assets.records import Desk, Page
 from news_assets.sources.kinds import KINDS, parse
 from news_assets.text.fingerprint import minhash, minhash_similarity
-from news_assets_tests.made_desk import Article, MadeSite, desk_file, stored_entries
+from news_assets_tests.support.made_desk import Article, MadeSite, desk_file, stored_entries
 
 DAYS = [date(2026, 11, 1) + timedelta(days=n) for n in range(3)]
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from dagster import DagsterEventType
 
-from news_assets.defs.heartbeat import WORKER_TAG
-from news_assets_tests import profiles, servers
-from news_assets_tests.profiles import Profile, ScaleoutProfile, Site
+from news_assets.defs.instance.heartbeat import WORKER_TAG
+from news_assets_tests.support import profiles, servers
+from news_assets_tests.support.profiles import Profile, ScaleoutProfile, Site
 
 pytestmark = [
     pytest.mark.slow,  # starting five or more processes takes 10 to 20 s, noticing a killed one up to 12 s

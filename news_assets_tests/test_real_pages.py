@@ -15,8 +15,8 @@ from news_assets.records import (
     RawArticle,
     StoredPage,
 )
-from news_assets_tests.graph import Graph
-from news_assets_tests.newsroom import Sites, newsroom
+from news_assets_tests.support.graph import Graph
+from news_assets_tests.support.newsroom import Sites, newsroom
 
 PORT = 8088
 STAGES = (FeedEntry, RawArticle, StoredPage, EnrichedArticle, ArticleEmbedding, IndexedDocument)

@@ -11,11 +11,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
-from news_assets.defs.going import RANGE_START
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.defs.active_runs import RANGE_START
 from news_assets.demo.site import SampleSite
-from news_assets.pipeline.failures import failure_of, make_due
-from news_assets.pipeline.requests import MAX_ATTEMPTS
+from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
+from news_assets.pipeline.stage_state.failures import failure_of, make_due
 from news_assets.records import (
     ArticleEmbedding,
     Desk,
@@ -26,9 +26,9 @@ from news_assets.records import (
     Poll,
     RawArticle,
 )
-from news_assets.store.gaps import SENTENCES, desk_gaps
-from news_assets_tests.graph import Graph, sample_desk
-from news_assets_tests.stored import hashes
+from news_assets.store.queries.freshness import SENTENCES, desk_gaps
+from news_assets_tests.support.graph import Graph, sample_desk
+from news_assets_tests.support.stored import hashes
 
 TABLES = (FeedEntry, RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
 DERIVED = TABLES[2:]

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.ports import SearchQuery
 from news_assets.records import (
@@ -21,7 +21,7 @@ from news_assets.records import (
     RawArticle,
     SourceState,
 )
-from news_assets_tests.graph import Graph, sample_desk
+from news_assets_tests.support.graph import Graph, sample_desk
 
 EDITED = "vacinacao-gripe-escolas"
 DERIVED = (EnrichedArticle, ArticleEmbedding, IndexedDocument)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from news_assets import search
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
 from news_assets.records import Embedded
-from news_assets_tests.search_places import BACKENDS, Place, named
+from news_assets_tests.support.search_places import BACKENDS, Place, named
 
 README = Path(__file__).parents[1] / "README.md"
 

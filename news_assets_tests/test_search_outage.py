@@ -9,19 +9,19 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.clients.typesense_search import index as typesense_index
-from news_assets.clients.typesense_search.index import TypesenseSearchIndex
+from news_assets.clients.search.typesense import index as typesense_index
+from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.errors import IndexingError
-from news_assets.pipeline.rebuild import read_documents
+from news_assets.pipeline.reindex import read_documents
 from news_assets.records import ArticleEmbedding, IndexedDocument
-from news_assets.store.behind import documents_lost
-from news_assets.store.gaps import desk_gaps
 from news_assets.store.lake import Lake
-from news_assets_tests.graph import Graph, sample_desk
-from news_assets_tests.search_places import ADMIN_KEY, BACKENDS, Place, named
-from news_assets_tests.small_desk import DESK, TODAY, Newsroom, Words, entry
-from news_assets_tests.stored import hashes
+from news_assets.store.queries.backlog import documents_lost
+from news_assets.store.queries.freshness import desk_gaps
+from news_assets_tests.support.graph import Graph, sample_desk
+from news_assets_tests.support.search_places import ADMIN_KEY, BACKENDS, Place, named
+from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, Words, entry
+from news_assets_tests.support.stored import hashes
 from news_assets_tests.typesense_server import TestServer
 
 

@@ -11,12 +11,12 @@ from rich.text import Text
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.source_facts import LEGEND, source_facts
+from news_assets.pipeline.freshness.source_status import LEGEND, source_facts
 from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
-from news_assets.store.agencies import Row, source_rows
-from news_assets.store.health import silent_agencies
+from news_assets.store.queries.health import silent_agencies
+from news_assets.store.queries.source_status import Row, source_rows
 
 
 def agencies(desk_key: str | None, *, as_json: bool) -> None:

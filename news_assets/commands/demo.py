@@ -22,7 +22,7 @@ from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArtic
 from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
 from news_assets.sources.kinds import KINDS
-from news_assets.store.overview import stage_counts
+from news_assets.store.queries.overview import stage_counts
 
 _EDITED = "vacinacao-gripe-escolas"
 _QUESTION = "vacinacao nas escolas"

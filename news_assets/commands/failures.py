@@ -1,6 +1,7 @@
 """The commands `failures list`, `show` and `retry`: what no stage could do, why, and trying it again.
 
-Read from the lake's `failures`; what a retry means for the rows is decided in `pipeline/failures.py`. A stage that is
+Read from the lake's `failures`; what a retry means for the rows is decided in `pipeline/stage_state/failures.py`. A
+stage that is
 run here and now is the same call that its asset makes, over the agency-days of its failures.
 """
 
@@ -18,8 +19,8 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.failures import make_due
-from news_assets.pipeline.requests import STAGES
+from news_assets.pipeline.freshness.run_planner import STAGES
+from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports import Lake, Reader
 from news_assets.records import AgencyDays, Desk, Failure, FeedEntry, RawArticle
 from news_assets.settings import Settings
@@ -218,7 +219,7 @@ def _run_stage(settings: Settings, lake: Lake, desk: Desk, stage: str, keys: Age
 
 
 def _fetcher(settings: Settings) -> Any:
-    from news_assets.clients.http import HttpFetcher
+    from news_assets.clients.web.fetcher import HttpFetcher
 
     return HttpFetcher(
         user_agent=settings.user_agent,
@@ -229,20 +230,20 @@ def _fetcher(settings: Settings) -> Any:
 
 
 def _enricher(settings: Settings) -> Any:
-    from news_assets.pipeline.enrich import LocalEnricher
+    from news_assets.pipeline.enrich.enrich import LocalEnricher
     from news_assets.taxonomy.loader import load_taxonomy
 
     return LocalEnricher(load_taxonomy(settings.taxonomy))
 
 
 def _embedder(settings: Settings) -> Any:
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
 
 
 def _index(settings: Settings) -> Any:
-    from news_assets.clients.search_backends import open_index
+    from news_assets.clients.search.backends import open_index
 
     return open_index(*settings.search_place)
 

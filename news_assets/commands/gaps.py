@@ -8,15 +8,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from news_assets.clients.search_backends import late_index
+from news_assets.clients.search.backends import late_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.verdicts import Findings
+from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
-from news_assets.store.gaps import SENTENCES, desk_gaps
+from news_assets.store.queries.freshness import SENTENCES, desk_gaps
 
 _SHOWN_ROWS = 20
 _MARKS = {True: "[red]no [/red]", False: "[green]yes[/green]"}

@@ -20,7 +20,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.overview import STAGES, stage_counts
+from news_assets.store.queries.overview import STAGES, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
 

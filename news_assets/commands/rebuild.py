@@ -2,7 +2,7 @@
 
 Works for every backend and for the whole index at once. Searches go on with the old one until the new one has exactly
 what the lake expects; what changes meanwhile is caught up with before and after. Which documents are sent is decided in
-`pipeline/rebuild.py`.
+`pipeline/reindex.py`.
 """
 
 import time
@@ -15,15 +15,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from news_assets import ports
-from news_assets.clients.search_backends import SQLITE, OpenRebuild, open_index, rebuilding, unopened_typesense
+from news_assets.clients.search.backends import SQLITE, OpenRebuild, open_index, rebuilding, unopened_typesense
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
-from news_assets.pipeline.rebuild import DeskIndex, Filled, bring_up, store_receipts
+from news_assets.pipeline.reindex import DeskIndex, Filled, bring_up, store_receipts
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
-from news_assets.store.behind import documents_expected
 from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import documents_expected
 
 MOST_ROUNDS = 5  # each is far shorter than the one before; what changes after the last is caught up with afterwards
 FEW = 200  # documents that may have changed meanwhile and are left to the look after the swap

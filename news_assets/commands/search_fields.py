@@ -9,7 +9,7 @@ from contextlib import closing
 
 from rich.console import Console
 
-from news_assets.clients.search_backends import SQLITE, open_index, unopened_typesense
+from news_assets.clients.search.backends import SQLITE, open_index, unopened_typesense
 from news_assets.settings import Settings
 
 _NOTHING = "the index has every field that this program writes"

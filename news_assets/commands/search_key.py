@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from rich.console import Console
 
-from news_assets.clients.search_backends import unopened_typesense
+from news_assets.clients.search.backends import unopened_typesense
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
 from news_assets.errors import NewsAssetsError

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from news_assets.desks.additions import Additions, choose
-from news_assets.desks.desk_text import extended_text, new_desk_text, replace_file
+from news_assets.desks.import_plan import Additions, choose
+from news_assets.desks.import_rows import Offers
 from news_assets.desks.loader import load_desks, parse_desk, path_of, read_text
-from news_assets.desks.offers import Offers
 from news_assets.desks.opml import build_opml, is_feed
 from news_assets.desks.site_list import parse_source_file
 from news_assets.desks.spec import DESK_KEY
+from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Desk
 from news_assets.settings import Settings

@@ -20,7 +20,7 @@ _EXTRACTED = (
 
 def parse_feed() -> None:
     """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
-    from news_assets.sources.feed import read
+    from news_assets.sources.feeds.feed import read
 
     def answer(item: Item) -> Item:
         listing = read(_page_of(item), _source_of(item))
@@ -50,7 +50,7 @@ def _entry(entry: ListedEntry) -> Item:
 
 def extract() -> None:
     """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
-    from news_assets.pipeline.extract import extract as extract_page
+    from news_assets.pipeline.page.extract import extract as extract_page
 
     def answer(item: Item) -> Item:
         found = extract_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
@@ -69,7 +69,7 @@ def canonical_url() -> None:
 
 def dedupe() -> None:
     """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id, duplicate_of, reason, score}."""
-    from news_assets.pipeline.dedupe import dedupe_stream
+    from news_assets.pipeline.articles.dedupe import dedupe_stream
 
     for article_id, duplicate_of, reason, score in dedupe_stream(progress(read_items("id", "text"), "comparing")):
         write_line({"id": article_id, "duplicate_of": duplicate_of, "reason": reason, "score": score})
@@ -77,7 +77,7 @@ def dedupe() -> None:
 
 def classify() -> None:
     """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, enricher}."""
-    from news_assets.pipeline.enrich import LocalEnricher
+    from news_assets.pipeline.enrich.enrich import LocalEnricher
     from news_assets.taxonomy.loader import load_taxonomy
 
     enricher = LocalEnricher(load_taxonomy(Settings.read().taxonomy))
@@ -98,7 +98,7 @@ def classify() -> None:
 
 def embed() -> None:
     """Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}."""
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     settings = Settings.read()
     embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)

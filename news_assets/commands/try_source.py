@@ -14,14 +14,14 @@ from typing import Any
 import typer
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.desks.additions import choose
-from news_assets.desks.desk_text import pasted_text
+from news_assets.desks.import_plan import choose
+from news_assets.desks.import_rows import Offer, one_line, quoted, same_source_key, web_address
 from news_assets.desks.loader import load_desks
-from news_assets.desks.offers import Offer, one_line, quoted, same_source_key, web_address
+from news_assets.desks.yaml_edit import pasted_text
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.candidates import Candidate, Contents, Terms
-from news_assets.pipeline.finding import Found, find_sources
-from news_assets.pipeline.silence import duration
+from news_assets.pipeline.discovery.candidates import Candidate, Contents, Terms
+from news_assets.pipeline.discovery.discover import Found, find_sources
+from news_assets.pipeline.freshness.silence import duration
 from news_assets.records import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS, adapter_of
@@ -97,7 +97,7 @@ def _terms(wish: Wish, desk: Desk | None, desks: Iterable[Desk]) -> Terms:
 
 def _finds(given: Sequence[str], terms: Terms, *, asks_all: bool) -> Iterator[Found]:
     """Yield what is found at each address, in their order; several sites are asked side by side."""
-    from news_assets.clients.http import HttpFetcher
+    from news_assets.clients.web.fetcher import HttpFetcher
 
     settings = Settings.read()
     fetcher = HttpFetcher(

@@ -1,6 +1,7 @@
 """Asset checks: each a true sentence about the rows of a desk, with the offending rows in its metadata.
 
-A check is a thin wrapper over a pure verdict of `pipeline/verdicts.py`; what to do about a finding is not decided here.
+A check is a thin wrapper over a pure verdict of `pipeline/freshness/row_checks.py`; what to do about a finding is
+not decided here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +11,9 @@ from typing import Any
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
-from news_assets.defs.presentation import markdown_table, sources_table
-from news_assets.pipeline import verdicts
-from news_assets.pipeline.verdicts import Findings
+from news_assets.defs.metadata import markdown_table, sources_table
+from news_assets.pipeline.freshness import row_checks as verdicts
+from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports import SearchIndex
 from news_assets.records import (
     ArticleEmbedding,
@@ -22,9 +23,9 @@ from news_assets.records import (
     IndexedDocument,
     RawArticle,
 )
-from news_assets.store.agencies import source_rows
-from news_assets.store.gaps import SENTENCES, desk_gaps
 from news_assets.store.lake import Lake
+from news_assets.store.queries.freshness import SENTENCES, desk_gaps
+from news_assets.store.queries.source_status import source_rows
 from news_assets.store.tables import table_of
 
 _SHOWN_ROWS = 20

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.pipeline.requests import STAGES
+from news_assets.pipeline.freshness.run_planner import STAGES
 from news_assets.records import Desk
-from news_assets.store.gaps import SENTENCES
+from news_assets.store.queries.freshness import SENTENCES
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition

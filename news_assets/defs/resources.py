@@ -15,11 +15,11 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from news_assets.clients.embedder import OnnxEmbedder
-from news_assets.clients.http import HttpFetcher
-from news_assets.clients.search_backends import SQLITE, LateIndex, OpenIndex, open_index
+from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.clients.search.backends import SQLITE, LateIndex, OpenIndex, open_index
+from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.pipeline.enrich import LocalEnricher
+from news_assets.pipeline.enrich.enrich import LocalEnricher
 from news_assets.settings import Settings
 from news_assets.store.connection import Address
 from news_assets.store.lake import Lake

@@ -5,8 +5,10 @@
     stages_behind    articles ahead of a later stage    -> their agency-days, from that stage on
     lost_documents   index and lake disagree            -> their agency-days, `search_index` alone
 
-What is behind is found by comparing rows (`store/behind.py`): who changed what, and how long ago, makes no difference.
-When it is asked for, in which ranges, how often, and when it is given up, is decided in `pipeline/requests.py`.
+What is behind is found by comparing rows (`store/queries/backlog.py`): who changed what, and how long ago, makes no
+difference.
+When it is asked for, in which ranges, how often, and when it is given up, is decided in
+`pipeline/freshness/run_planner.py`.
 """
 
 import time
@@ -17,17 +19,17 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from news_assets.defs.active_runs import RANGE_END, RANGE_START, going_over, is_polling, unfinished_runs
 from news_assets.defs.clock import utc_now
-from news_assets.defs.going import RANGE_END, RANGE_START, going_over, is_polling, unfinished_runs
 from news_assets.defs.partitions import last_day
-from news_assets.defs.watch import TICK_S, Cursor, moments
+from news_assets.defs.sensor_cursor import TICK_S, Cursor, moments
 from news_assets.errors import IndexingError
-from news_assets.pipeline.requests import Decision, Request, decide, given_up_rows, wanted_cells
+from news_assets.pipeline.freshness.run_planner import Decision, Request, decide, given_up_rows, wanted_cells
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import SearchIndex
 from news_assets.records import Desk, Source, SourceState
-from news_assets.store.behind import articles_behind, documents_lost, entries_pending
 from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import articles_behind, documents_lost, entries_pending
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from news_assets.desks.offers import Offer, Offers, Refusal, one_line, quoted, web_address
+from news_assets.desks.import_rows import Offer, Offers, Refusal, one_line, quoted, web_address
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Agency, Desk, Source
 from news_assets.text.language import language_tag

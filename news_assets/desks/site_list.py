@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from news_assets.desks.offers import Offer, Offers, Refusal, one_line, quoted, web_address
+from news_assets.desks.import_rows import Offer, Offers, Refusal, one_line, quoted, web_address
 from news_assets.desks.opml import parse_opml
 from news_assets.errors import NewsAssetsError
-from news_assets.sources.charsets import decoded
+from news_assets.sources.feeds.charsets import decoded
 from news_assets.text.language import language_tag
 
 _COLUMNS: Final = {

@@ -1,7 +1,7 @@
 """Embeds articles: RawArticle and EnrichedArticle rows enter, the ArticleEmbedding rows that changed leave.
 
 What is embedded, when it is embedded again, and when a model may not be used. How a text becomes a vector is the
-embedder's matter (`clients/embedder.py`).
+embedder's matter (`clients/embedding/embedder.py`).
 """
 
 import hashlib

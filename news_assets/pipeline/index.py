@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import IndexingError
-from news_assets.pipeline.versions import document_hash
+from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchDocument, SearchIndex
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 from news_assets.errors import IndexingError
-from news_assets.pipeline.derived import store_derived, versions_of
+from news_assets.pipeline.articles.fetch import due_entries, fetch_entries, in_batches, store_articles
 from news_assets.pipeline.embed import check_model, embed_articles
-from news_assets.pipeline.enrich import enrich_articles
-from news_assets.pipeline.enrich import input_hash as enrichment_input_hash
-from news_assets.pipeline.failures import drop_failures, note_outcomes
-from news_assets.pipeline.fetch import due_entries, fetch_entries, in_batches, store_articles
+from news_assets.pipeline.enrich.enrich import enrich_articles
+from news_assets.pipeline.enrich.enrich import input_hash as enrichment_input_hash
 from news_assets.pipeline.index import build_documents, check_vectors, index_documents
-from news_assets.pipeline.paging import Known
-from news_assets.pipeline.poll import AdapterOf, list_days, poll_sources
-from news_assets.pipeline.poll_rows import passed_over, store_polls, stored_together
+from news_assets.pipeline.poll.paging import Known
+from news_assets.pipeline.poll.poll import AdapterOf, list_days, poll_sources
+from news_assets.pipeline.poll.storing import passed_over, store_polls, stored_together
 from news_assets.pipeline.schedule import asked_lately, due_sources
+from news_assets.pipeline.stage_state.failures import drop_failures, note_outcomes
+from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports import Embedder, Enricher, Fetcher, Lake, Rows, SearchIndex
 from news_assets.records import (
     AgencyDays,

@@ -1,7 +1,7 @@
 """What an adapter is: which address a source is asked at, and how an answer becomes a Listing.
 
 An adapter knows one kind of source and nothing else: no network, no clock, no memory of what was seen before. How many
-pages are asked, and where paging stops, is decided in `pipeline/poll.py`.
+pages are asked, and where paging stops, is decided in `pipeline/poll/poll.py`.
 """
 
 from collections.abc import Callable

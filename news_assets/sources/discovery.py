@@ -2,7 +2,7 @@
 
 A lead comes from what the page announces (`<link rel=alternate>`, links that plainly are feeds), from what the page
 looks like (`platforms.py`), or from the addresses that sites usually have. Asking them, reading what they answer and
-judging it belong to `pipeline/finding.py`.
+judging it belong to `pipeline/discovery/discover.py`.
 """
 
 import re
@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from news_assets.records import Page
 from news_assets.sources.entries import unique
-from news_assets.sources.html_document import base_of, html_tree, select, title_of, words_of
+from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
 from news_assets.sources.platforms import PLONE, PLONE_6, WORDPRESS, platform_of
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final
 
 from news_assets.records import Listing, Page, Source
-from news_assets.sources.html_listing import (
+from news_assets.sources.html.listing import (
     ReadPage,
     Template,
     changed,

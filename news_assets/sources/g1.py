@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources import feed
 from news_assets.sources.entries import language_tag, storable, unique
-from news_assets.sources.html_document import html_tree
+from news_assets.sources.feeds import feed
+from news_assets.sources.feeds.xml import sound_xml
+from news_assets.sources.html.document import html_tree
 from news_assets.sources.platforms import found_instead
-from news_assets.sources.xml_document import sound_xml
 from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize

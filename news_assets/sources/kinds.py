@@ -4,8 +4,12 @@ from typing import Final
 
 from news_assets.errors import SourceError
 from news_assets.records import Listing, Page, Source
-from news_assets.sources import ebc, feed, g1, json_feed, plone_listing, plone_search, sitemap, wordpress
+from news_assets.sources import ebc, g1, wordpress
 from news_assets.sources.adapter import Adapter
+from news_assets.sources.feeds import feed, json_feed
+from news_assets.sources.plone import listing as plone_listing
+from news_assets.sources.plone import search as plone_search
+from news_assets.sources.sitemap import sitemap
 
 KINDS: Final[dict[str, Adapter]] = {
     "ebc": Adapter(parse=ebc.parse, day_url=ebc.day_url),

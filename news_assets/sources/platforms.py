@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records import Page
 from news_assets.sources.guards import guard_of
-from news_assets.sources.html_document import html_tree, select, title_of, words_of
+from news_assets.sources.html.document import html_tree, select, title_of, words_of
 
 _HEAD_BYTES = 400_000  # marks stand in the head and in the first part of the body
 _WALL_CHARS = 1500  # of visible text; a page with more of it is no wall

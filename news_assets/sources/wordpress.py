@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from news_assets.errors import ListingChangedError
 from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources.entries import fallback_id, storable, unique
-from news_assets.sources.json_feed import decoded_json
+from news_assets.sources.feeds.json_feed import decoded_json
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.urls import web_url

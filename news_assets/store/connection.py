@@ -15,7 +15,7 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.store.tables import TABLES, Table, columns, create_statements
-from news_assets.store.turn import FileTurn, PostgresTurn, Turn
+from news_assets.store.write_lock import FileTurn, PostgresTurn, Turn
 
 LAKE = "lake"
 _TURNS = "turns"  # a second attachment of the Postgres database, which holds the writers' lock

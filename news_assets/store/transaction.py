@@ -16,8 +16,8 @@ import duckdb
 from news_assets.records import AgencyDays
 from news_assets.store.connection import LAKE
 from news_assets.store.rows import ArrowStream, frame_of, records_of
-from news_assets.store.selection import Selection, select
 from news_assets.store.tables import Table, columns, polars_schema, table_of
+from news_assets.store.where import Selection, select
 
 if TYPE_CHECKING:
     import polars

@@ -1,7 +1,7 @@
 """Fingerprints of articles: what makes two texts the same, nearly the same, or one article under two headlines.
 
 Text, titles and hashes enter; hashes, signatures, similarities and article ids leave. Which of two equal articles is
-the original is decided in `pipeline/dedupe.py`; what makes two addresses the same, in `text/urls.py`.
+the original is decided in `pipeline/articles/dedupe.py`; what makes two addresses the same, in `text/urls.py`.
 """
 
 import hashlib

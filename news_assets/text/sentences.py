@@ -1,6 +1,6 @@
 """Paragraphs and sentences of an article's text: Markdown enters, plain prose leaves, verbatim but for the markup.
 
-Which of the sentences matter is said elsewhere (`pipeline/summary.py`).
+Which of the sentences matter is said elsewhere (`pipeline/enrich/summary.py`).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Words of a text, as search, summaries and near-duplicates compare them.
 
 Text enters; lower-cased words, folded words, stems and stop words leave. Which language a text is in is said elsewhere
-(`text/language.py`), and so is how words are ranked (`clients/sqlite_search/ranking.py`).
+(`text/language.py`), and so is how words are ranked (`clients/search/embedded/ranking.py`).
 """
 
 import re

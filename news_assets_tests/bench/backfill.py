@@ -25,8 +25,8 @@ from news_assets.records import AgencyDays, Desk, FeedEntry
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets_tests import made_desk
-from news_assets_tests.made_desk import MadeSite, desk_file, stored_entries
+from news_assets_tests.support import made_desk
+from news_assets_tests.support.made_desk import MadeSite, desk_file, stored_entries
 
 REPOSITORY = Path(__file__).parents[2]
 STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
@@ -96,10 +96,10 @@ def materialize(place: Place, option: str, keys: str) -> Spent:
 
 def bare(days: Sequence[date]) -> None:
     """Do what a run over the whole grid does, stage by stage, with no framework."""
-    from news_assets.clients.embedder import OnnxEmbedder
-    from news_assets.clients.http import HttpFetcher
-    from news_assets.clients.sqlite_search.index import SqliteSearchIndex
-    from news_assets.pipeline.enrich import LocalEnricher
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
+    from news_assets.clients.search.embedded.index import SqliteSearchIndex
+    from news_assets.clients.web.fetcher import HttpFetcher
+    from news_assets.pipeline.enrich.enrich import LocalEnricher
     from news_assets.pipeline.stages import check_embeddings, embed_batch, enrich_batch, fetch_batch, index_batch
     from news_assets.taxonomy.loader import load_taxonomy
 
@@ -252,7 +252,7 @@ def _line(name: str, spent: Spent) -> None:
 
 
 def _export_model(models: Path) -> None:
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     OnnxEmbedder.open(Settings.read().embedding_model, models, 1)
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from news_assets.records import Agency, Desk
-from news_assets.store.behind import articles_behind, documents_lost, entries_pending
 from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import articles_behind, documents_lost, entries_pending
 from news_assets.store.transaction import Transaction
 from news_assets_tests.bench.lake import AGENCIES, DAYS, FIRST_DAY, Spent, catalog_in, fill, timed
 

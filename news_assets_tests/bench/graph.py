@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from news_assets_tests.newsroom import Sites, newsroom
+from news_assets_tests.support.newsroom import Sites, newsroom
 
 SHARED = Path(__file__).parents[3] / "shared"
 PORT = 8087
@@ -61,7 +61,7 @@ def _compare(repeats: int) -> None:
 
 def _models(home: Path) -> None:
     """Export the model once: that is not part of a run."""
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
     from news_assets.settings import Settings
 
     OnnxEmbedder.open(Settings.read().embedding_model, home / "models", 2)
@@ -79,7 +79,7 @@ def _graph(home: Path) -> dict[str, Any]:
     import dagster as dg
 
     from news_assets.records import RawArticle
-    from news_assets_tests.graph import Graph
+    from news_assets_tests.support.graph import Graph
 
     home.mkdir(parents=True)
     today = datetime.now(UTC).date()
@@ -101,7 +101,7 @@ def _bare(home: Path) -> dict[str, Any]:
 
     import trafilatura
 
-    from news_assets.clients.embedder import OnnxEmbedder
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
     from news_assets.records import StoredPage
     from news_assets.settings import Settings
     from news_assets.store.lake import Lake

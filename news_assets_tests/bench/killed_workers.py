@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 
 from news_assets.records import RawArticle
-from news_assets_tests.made_desk import stored_entries
-from news_assets_tests.made_profile import ALL, exported_model, made_profile
-from news_assets_tests.profiles import Profile
+from news_assets_tests.support.made_desk import stored_entries
+from news_assets_tests.support.made_profile import ALL, exported_model, made_profile
+from news_assets_tests.support.profiles import Profile
 
 AGENCIES, PER_DAY = 40, 3
 

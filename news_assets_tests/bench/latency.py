@@ -17,11 +17,11 @@ from pathlib import Path
 
 from dagster import DagsterEventType
 
-from news_assets.clients.embedder import OnnxEmbedder
-from news_assets.defs.watch import TICK_S
+from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.defs.sensor_cursor import TICK_S
 from news_assets.ports import SearchQuery
 from news_assets.settings import Settings
-from news_assets_tests.made_profile import ALL, Made, exported_model, made_profile
+from news_assets_tests.support.made_profile import ALL, Made, exported_model, made_profile
 
 TARGETS_S = {  # raw alone, entry
     "plain": (5.0, 10.0),

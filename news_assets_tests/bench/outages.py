@@ -15,9 +15,9 @@ from pathlib import Path
 
 from news_assets.records import RawArticle
 from news_assets.store.lake import Lake
-from news_assets_tests.made_desk import stored_entries
-from news_assets_tests.made_profile import Made, exported_model, made_profile
-from news_assets_tests.profiles import ScaleoutProfile
+from news_assets_tests.support.made_desk import stored_entries
+from news_assets_tests.support.made_profile import Made, exported_model, made_profile
+from news_assets_tests.support.profiles import ScaleoutProfile
 
 TARGET_S, AGENCIES, PER_DAY = 120.0, 40, 3
 

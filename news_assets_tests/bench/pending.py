@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from news_assets.records import RawArticle
-from news_assets_tests.made_desk import stored_entries
-from news_assets_tests.made_profile import ALL, exported_model, made_profile
+from news_assets_tests.support.made_desk import stored_entries
+from news_assets_tests.support.made_profile import ALL, exported_model, made_profile
 
 TARGETS_S = {"plain": 180.0, "local": 60.0, "scaleout": 60.0}
 PER_DAY = 2

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 
-from news_assets.pipeline.versions import DOCUMENT_VERSION
+from news_assets.pipeline.stage_state.versions import DOCUMENT_VERSION
 from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction

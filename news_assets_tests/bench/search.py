@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.ports import SearchDocument, SearchQuery
 
 DIM = 384

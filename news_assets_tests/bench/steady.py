@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from news_assets.records import Poll
-from news_assets_tests.made_profile import Made, exported_model, made_profile
-from news_assets_tests.profiles import Profile
+from news_assets_tests.support.made_profile import Made, exported_model, made_profile
+from news_assets_tests.support.profiles import Profile
 
 AGENCIES, EVERY_MINUTES = 160, 15
 TARGET_PERCENT = 30.0

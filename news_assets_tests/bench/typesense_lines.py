@@ -10,9 +10,9 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.typesense_search.connection import LINES_AT_ONCE
-from news_assets.clients.typesense_search.documents import stems_of_texts, stored_forms
-from news_assets.clients.typesense_search.lines import unit_rows, whole_lines
+from news_assets.clients.search.typesense.connection import LINES_AT_ONCE
+from news_assets.clients.search.typesense.documents import stems_of_texts, stored_forms
+from news_assets.clients.search.typesense.lines import unit_rows, whole_lines
 from news_assets.ports import SearchDocument
 
 LANGUAGES = ("pt", "en")

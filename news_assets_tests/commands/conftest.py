@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from news_assets.cli import main
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.store.lake import Lake
-from news_assets_tests.small_desk import TODAY, Newsroom, entry
+from news_assets_tests.support.small_desk import TODAY, Newsroom, entry
 
 Called = tuple[int, str, str]
 Call = Callable[..., Called]

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.search_backends import OpenIndex
+from news_assets.clients.search.backends import OpenIndex
 from news_assets.errors import EmbedError, IndexingError
 from news_assets.pipeline.stages import check_embeddings, embed_batch, index_batch
 from news_assets.ports import SearchQuery
 from news_assets.records import ArticleEmbedding, IndexedDocument
-from news_assets.store.behind import documents_lost
 from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import documents_lost
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.pipeline.test_stages import ARTICLE, DESK, KEYS, NOW, OneVector
-from news_assets_tests.search_places import BACKENDS, Place, named
+from news_assets_tests.support.search_places import BACKENDS, Place, named
 
 OLD, WIDE, NEW = OneVector("old", 2), OneVector("wide", 3), OneVector("new", 2)
 

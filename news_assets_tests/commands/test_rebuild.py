@@ -14,19 +14,19 @@ from subprocess import PIPE
 
 import pytest
 
-from news_assets.clients.search_backends import OpenRebuild, rebuilding
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.backends import OpenRebuild, rebuilding
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.pipeline.rebuild import DeskIndex, bring_up, read_documents
+from news_assets.pipeline.reindex import DeskIndex, bring_up, read_documents
 from news_assets.ports import SearchIndex, SearchQuery
 from news_assets.records import IndexedDocument
 from news_assets.settings import Settings
-from news_assets.store.behind import documents_expected, documents_lost
 from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import documents_expected, documents_lost
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.search_places import ADMIN_KEY, BACKENDS, Place, named
-from news_assets_tests.small_desk import DESK, NOW, TODAY, Newsroom, entry
-from news_assets_tests.stored import hashes
+from news_assets_tests.support.search_places import ADMIN_KEY, BACKENDS, Place, named
+from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
+from news_assets_tests.support.stored import hashes
 
 # The command, one document at a time, which waits after the first.
 _SLOW = """

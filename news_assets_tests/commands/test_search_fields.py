@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.search_places import Place, named
-from news_assets_tests.stored import hashes
+from news_assets_tests.support.search_places import Place, named
+from news_assets_tests.support.stored import hashes
 from news_assets_tests.test_search import DOCUMENTS
 from news_assets_tests.typesense_server.alteration import alter
 from news_assets_tests.typesense_server.collection import Collection

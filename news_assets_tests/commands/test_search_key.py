@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from news_assets.clients.typesense_search.connection import DEFAULT_ALIAS
+from news_assets.clients.search.typesense.connection import DEFAULT_ALIAS
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.search_places import ADMIN_KEY, Place, named
+from news_assets_tests.support.search_places import ADMIN_KEY, Place, named
 from news_assets_tests.test_search import DOCUMENTS
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from news_assets.cli import main
 from news_assets.desks.loader import load_desks
-from news_assets_tests.clients.conftest import Site, answer
+from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.sources.made_page import html
 from news_assets_tests.sources.made_site import alternate, home, rss, search_answer
 

@@ -25,8 +25,8 @@ from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.records import Desk
 from news_assets.sources.kinds import KINDS
-from news_assets_tests.graph import Graph
 from news_assets_tests.store.conftest import postgres as postgres
+from news_assets_tests.support.graph import Graph
 
 DESK = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=())
 ENTRIES, ARTICLES = dg.AssetKey(["d", "feed_entries"]), dg.AssetKey(["d", "raw_articles"])

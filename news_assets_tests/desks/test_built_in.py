@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from news_assets.desks.import_rows import same_source_key
 from news_assets.desks.loader import built_in_desks, load_desks, path_of
-from news_assets.desks.offers import same_source_key
 from news_assets.records import Desk
 from news_assets.sources.kinds import KINDS
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from news_assets.desks.additions import choose
-from news_assets.desks.offers import Offer, Offers, Refusal
+from news_assets.desks.import_plan import choose
+from news_assets.desks.import_rows import Offer, Offers, Refusal
 from news_assets.desks.opml import build_opml, parse_opml
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Agency, Desk, Source

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.desks.offers import Offer, Offers, Refusal
+from news_assets.desks.import_rows import Offer, Offers, Refusal
 from news_assets.desks.site_list import parse_source_file
 from news_assets.errors import NewsAssetsError
 

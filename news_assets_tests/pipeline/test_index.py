@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents, without_markdown
-from news_assets.pipeline.versions import document_hash
+from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
-from news_assets_tests.fakes import FakeSearchIndex
-from news_assets_tests.stored import hashes
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.stored import hashes
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 SEEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -31,7 +31,7 @@ from news_assets.pipeline.schedule import (
     retry_at,
 )
 from news_assets.records import Outcome, Source
-from news_assets_tests.pipeline.asked import NOW, SOURCE, STATE
+from news_assets_tests.pipeline.poll.asked import NOW, SOURCE, STATE
 
 CIVIC = replace(SOURCE, pace="civic")
 DAYS = timedelta(days=1)

@@ -20,8 +20,8 @@ from news_assets.records import (
     RawArticle,
 )
 from news_assets.store.lake import Lake
-from news_assets_tests.fakes import FakeSearchIndex
-from news_assets_tests.stored import hashes
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.stored import hashes
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 DESK = Desk(

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from news_assets.pipeline.extract import extract
+from news_assets.pipeline.page.extract import extract
 from news_assets.records import ExtractedArticle
 from news_assets.text.dates import parse_date
 from news_assets_tests.quality.extraction import CORPUS, cases, page, paired_cases

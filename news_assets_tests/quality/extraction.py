@@ -18,7 +18,7 @@ from typing import Any
 
 import trafilatura
 
-from news_assets.pipeline.extract import extract
+from news_assets.pipeline.page.extract import extract
 from news_assets.records import ExtractedArticle, Page
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from news_assets.clients.sqlite_search.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.ports import SearchDocument, SearchQuery
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
@@ -84,7 +84,7 @@ def measure(name: str, folder: Path, models: Path | None) -> float:
     documents = documents_of(folder, SETS[name])
     embedder = None
     if models is not None:
-        from news_assets.clients.embedder import OnnxEmbedder
+        from news_assets.clients.embedding.embedder import OnnxEmbedder
 
         embedder = OnnxEmbedder.open("all-MiniLM-L6-v2", models, 2)
         made = embedder.embed([f"{document.title}\n{document.text}" for document in documents])

@@ -17,8 +17,8 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.pipeline.rhythm import HISTORY_DAYS, Published
-from news_assets.pipeline.silence import silent
+from news_assets.pipeline.freshness.rhythm import HISTORY_DAYS, Published
+from news_assets.pipeline.freshness.silence import silent
 
 Counts = npt.NDArray[np.int64]
 Dice = np.random.Generator

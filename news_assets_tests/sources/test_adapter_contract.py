@@ -11,17 +11,13 @@ from hypothesis import strategies as st
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.sources.kinds import KINDS, parse
 from news_assets.text.urls import web_url
-from news_assets_tests.sources import (
-    test_ebc,
-    test_feed,
-    test_g1,
-    test_json_feed_kind,
-    test_plone_listing,
-    test_plone_search,
-    test_sitemap,
-    test_wordpress,
-)
+from news_assets_tests.sources import test_ebc, test_g1, test_wordpress
+from news_assets_tests.sources.feeds import test_feed
+from news_assets_tests.sources.feeds import test_json_feed as test_json_feed_kind
 from news_assets_tests.sources.made_page import INSTEAD, html, page_of, source_of
+from news_assets_tests.sources.plone import test_listing as test_plone_listing
+from news_assets_tests.sources.plone import test_search as test_plone_search
+from news_assets_tests.sources.sitemap import test_sitemap
 
 # kind -> address of the source, documents that it may answer with
 SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {

@@ -17,8 +17,8 @@ from news_assets.errors import LakeError
 from news_assets.records import Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
-from news_assets_tests.servers import has_postgres, postgres
 from news_assets_tests.store.examples import full
+from news_assets_tests.support.servers import has_postgres, postgres
 
 SPAWN = multiprocessing.get_context("spawn")
 ROUNDS = 12

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import dagster as dg
 
-from news_assets.clients.report_page import write_page
-from news_assets.clients.report_plots import plot_thumbnail
+from news_assets.clients.report.page import write_page
+from news_assets.clients.report.plots import plot_thumbnail
 from news_assets.defs.clock import utc_now
-from news_assets.defs.presentation import OWNERS, markdown_table
-from news_assets.pipeline.report import Report, build_report
-from news_assets.pipeline.verdicts import Findings
+from news_assets.defs.metadata import OWNERS, markdown_table
+from news_assets.pipeline.freshness.report import Report, build_report
+from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports import SearchIndex
 from news_assets.records import Desk
-from news_assets.store.gaps import desk_gaps
 from news_assets.store.lake import Lake
-from news_assets.store.report import count_day
+from news_assets.store.queries.freshness import desk_gaps
+from news_assets.store.queries.report import count_day
 
 REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
 

@@ -3,8 +3,8 @@
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
+from news_assets.defs.metadata import Tally, asset_look
 from news_assets.defs.partitions import agency_day_batches
-from news_assets.defs.presentation import Tally, asset_look
 from news_assets.pipeline.stages import enrich_batch
 from news_assets.ports import Enricher, Lake
 from news_assets.records import Desk, EnrichedArticle

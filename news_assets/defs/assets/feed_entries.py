@@ -10,18 +10,18 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.defs.clock import utc_now
+from news_assets.defs.metadata import asset_look, markdown_table, sources_table
 from news_assets.defs.partitions import agency_partitions
-from news_assets.defs.presentation import asset_look, markdown_table, sources_table
 from news_assets.defs.retention import NOTHING_NEW
-from news_assets.pipeline.poll import lists_past
-from news_assets.pipeline.source_health import ANSWERS
+from news_assets.pipeline.freshness.source_health import ANSWERS
+from news_assets.pipeline.poll.poll import lists_past
 from news_assets.pipeline.stages import poll_agencies
 from news_assets.ports import Fetcher
 from news_assets.ports import Lake as LakePort
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
-from news_assets.store.agencies import source_rows
 from news_assets.store.lake import Lake
+from news_assets.store.queries.source_status import source_rows
 
 _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
-from news_assets.defs.presentation import OWNERS, markdown_table
+from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.defs.retention import delete_old_runs, retention_rules
 from news_assets.records import Desk
 from news_assets.store.lake import Lake

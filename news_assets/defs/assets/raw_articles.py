@@ -4,8 +4,8 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.defs.clock import utc_now
+from news_assets.defs.metadata import Tally, asset_look
 from news_assets.defs.partitions import agency_day_batches, agency_day_partitions
-from news_assets.defs.presentation import Tally, asset_look
 from news_assets.pipeline.stages import fetch_batch
 from news_assets.ports import Fetcher, Lake
 from news_assets.records import Desk, RawArticle

@@ -3,8 +3,8 @@
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
+from news_assets.defs.metadata import Tally, asset_look
 from news_assets.defs.partitions import agency_day_batches
-from news_assets.defs.presentation import Tally, asset_look
 from news_assets.errors import IndexingError
 from news_assets.pipeline.stages import index_batch
 from news_assets.ports import Lake, SearchIndex

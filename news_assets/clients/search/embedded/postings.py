@@ -1,0 +1,210 @@
+"""Which documents have a term, as it is read: sorted numbers with weights, or a weight for every number.
+
+Terms enter; `Postings` leave. Which terms are asked for, and what a weight is worth, is decided elsewhere; how postings
+are written stands in `parts.py`.
+
+A reader keeps the fresh documents' terms in memory, fetches the parts' rows of a term when it is first asked for, and
+adds to what it keeps what came since.
+"""
+
+import sqlite3
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from news_assets.clients.search.embedded.duplicates import Bools
+from news_assets.clients.search.embedded.parts import ENTRY, POSTING, Entries, entries
+from news_assets.clients.search.embedded.terms import Int64s
+
+CACHE_BYTES = 128 * 2**20
+DENSE_FROM = 8  # documents; a term that one in so many has takes less room, and is combined faster, as a column
+
+Uint8s = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPostings:
+    """A term of few documents: their numbers, ascending, with the term's weight in each."""
+
+    ns: Int64s
+    weights: Uint8s
+
+    @property
+    def count(self) -> int:
+        """How many documents there are."""
+        return len(self.ns)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory this takes."""
+        return self.ns.nbytes + self.weights.nbytes
+
+    def weights_at(self, ns: Int64s, size: int) -> Uint8s:
+        """Return the term's weight in each of these documents, ascending numbers below `size`; 0 where it is not."""
+        if not len(self.ns):
+            return np.zeros(len(ns), np.uint8)
+        if len(ns) * 16 < len(self.ns):
+            at = np.minimum(np.searchsorted(self.ns, ns), len(self.ns) - 1)
+            found: Uint8s = np.where(self.ns[at] == ns, self.weights[at], np.uint8(0))
+            return found
+        return self.column(size).take(ns)
+
+    def column(self, size: int) -> Uint8s:
+        """Return the term's weight in every document."""
+        column = np.zeros(size, np.uint8)
+        column[self.ns] = self.weights
+        return column
+
+    def ns_within(self, mask: Bools) -> Int64s:
+        """Return which of the documents pass the mask."""
+        return self.ns.take(np.flatnonzero(mask.take(self.ns)))
+
+    def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
+        """Return the postings with those of newer documents."""
+        return ListedPostings(np.concatenate([self.ns, ns]), np.concatenate([self.weights, weights]))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPostings:
+    """A term of many documents: its weight by document number. The column may be longer or shorter than asked for."""
+
+    weights: Uint8s
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory this takes."""
+        return self.weights.nbytes
+
+    def weights_at(self, ns: Int64s, size: int) -> Uint8s:
+        """Return the term's weight in each of these documents, ascending numbers below `size`; 0 where it is not."""
+        return self.column(size).take(ns)
+
+    def column(self, size: int) -> Uint8s:
+        """Return the term's weight in every document."""
+        return self.weights[:size] if len(self.weights) >= size else _lengthened(self.weights, size)
+
+    def ns_within(self, mask: Bools) -> Int64s:
+        """Return which of the documents pass the mask."""
+        return np.flatnonzero(mask & (self.column(len(mask)) > 0))
+
+    def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
+        """Return the postings with those of newer documents, whose weights go into the same column where they fit."""
+        column = self.weights
+        if ns[-1] >= len(column):
+            column = _lengthened(column, int(ns[-1]) * 9 // 8 + 1)
+        column[ns] = weights
+        return ColumnPostings(column, self.count + len(ns))
+
+
+Postings = ListedPostings | ColumnPostings
+
+
+def _lengthened(column: Uint8s, size: int) -> Uint8s:
+    return np.concatenate([column, np.zeros(size - len(column), np.uint8)])
+
+
+def postings_of(ns: Int64s, weights: Uint8s, size: int) -> Postings:
+    """Return postings in the form that suits how many they are among `size` documents."""
+    listed = ListedPostings(ns, weights)
+    return ColumnPostings(listed.column(size), len(ns)) if len(ns) * DENSE_FROM > size else listed
+
+
+def either(forms: list[Postings], size: int) -> Postings:
+    """Return the documents that have any of several terms, each with the weight of the one it has most of."""
+    if len(forms) == 1:
+        return forms[0]
+    weights = np.zeros(size, np.uint8)
+    for form in forms:
+        if isinstance(form, ListedPostings):
+            weights[form.ns] = np.maximum(weights[form.ns], form.weights)
+        else:
+            np.maximum(weights, form.column(size), out=weights)
+    count = int(np.count_nonzero(weights))
+    if count * DENSE_FROM > size:
+        return ColumnPostings(weights, count)
+    ns = np.flatnonzero(weights)
+    return ListedPostings(ns, weights[ns])
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A term's postings, and how many of the fresh entries are in them."""
+
+    postings: Postings
+    fresh_seen: int = 0
+
+
+@dataclass(slots=True)
+class PostingsReader:
+    """Looks terms up. `refresh` catches up with what was written; between two refreshes answers stay the same."""
+
+    connection: sqlite3.Connection
+    size: int = 1  # one more than the highest document number
+    _parts: tuple[tuple[int, int], ...] = ()
+    _last_n: int = 0
+    _fresh: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
+    _fresh_terms: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # of the same, side by side
+    _fresh_count: int = 0
+    _kept: dict[int, _Kept] = field(default_factory=dict)  # the one asked for last stands last
+    _kept_bytes: int = 0
+
+    def refresh(self, size: int) -> None:
+        """Read new parts and fresh documents."""
+        self.size = size
+        parts = tuple(self.connection.execute("SELECT part, first_n FROM parts ORDER BY first_n"))
+        if parts != self._parts:
+            self._parts, self._last_n, self._fresh_count = parts, 0, 0
+            self._kept.clear()
+            self._kept_bytes = 0
+        rows = self.connection.execute("SELECT n, terms FROM fresh WHERE n > ? ORDER BY n", (self._last_n,)).fetchall()
+        if rows:
+            self._last_n = rows[-1][0]
+            self._add_fresh(entries(rows))
+
+    def _add_fresh(self, new: Entries) -> None:
+        count = self._fresh_count + len(new)
+        if count > len(self._fresh):
+            grown = np.empty(2 * count, ENTRY)
+            grown[: self._fresh_count] = self._fresh[: self._fresh_count]
+            self._fresh, self._fresh_terms = grown, np.ascontiguousarray(grown["term"])
+        self._fresh[self._fresh_count : count] = new
+        self._fresh_terms[self._fresh_count : count] = new["term"]
+        self._fresh_count = count
+
+    def term(self, term: int) -> Postings:
+        """Return the postings of one term; deleted documents may be among them."""
+        kept = self._kept.pop(term, None)
+        if kept is None:
+            kept = _Kept(self._read_parts(term))
+        else:
+            self._kept_bytes -= kept.postings.nbytes
+        self._catch_up(term, kept)
+        self._keep(term, kept)
+        return kept.postings
+
+    def _catch_up(self, term: int, kept: _Kept) -> None:
+        at = kept.fresh_seen + np.flatnonzero(self._fresh_terms[kept.fresh_seen : self._fresh_count] == term)
+        kept.fresh_seen = self._fresh_count
+        if len(at):
+            new = self._fresh[at]
+            kept.postings = kept.postings.joined(new["n"].astype(np.int64), new["weight"])
+
+    def _read_parts(self, term: int) -> Postings:
+        rows = self.connection.execute(
+            "SELECT parts.first_n, postings FROM parts CROSS JOIN postings USING (part) WHERE term = ? "
+            "ORDER BY parts.first_n",
+            (term,),
+        ).fetchall()
+        postings = np.frombuffer(b"".join(data for _, data in rows), POSTING)
+        counts = [len(data) // POSTING.itemsize for _, data in rows]
+        firsts = np.repeat(np.array([first for first, _ in rows], np.int64), counts)
+        return postings_of(firsts + postings["offset"], np.ascontiguousarray(postings["weight"]), self.size)
+
+    def _keep(self, term: int, kept: _Kept) -> None:
+        self._kept[term] = kept
+        self._kept_bytes += kept.postings.nbytes
+        while self._kept_bytes > CACHE_BYTES and len(self._kept) > 1:
+            oldest = self._kept.pop(next(iter(self._kept)))
+            self._kept_bytes -= oldest.postings.nbytes

@@ -1,0 +1,92 @@
+"""The Celery app of a worker: `celery -A news_assets.defs.instance.worker worker --pool solo`.
+
+Broker and queues come from the instance that DAGSTER_HOME names, like the launcher's. A worker executes one run at a
+time, in the main thread of its only process (pool `solo`):
+
+- Polars and DuckDB do not survive a fork, which rules Celery's own pool out.
+- Dagster keeps a run's output by redirecting the process's own, and stops a run by a signal to the main thread; with a
+  pool of threads neither works.
+- While it executes, nobody answers the broker, so `broker_heartbeat` is 0. Messages are acknowledged late and one at a
+  time: what a dying worker has taken and not begun goes to another one, and a run that had begun is ignored there.
+
+More runs at once are more workers.
+"""
+
+import importlib
+import logging
+import signal
+
+from celery import Task, signals
+from celery.worker import state
+from dagster import DagsterInstance, DagsterRunStatus
+from dagster._cli.api import _execute_run_command_body as execute_run_body
+from dagster._core.storage.tags import RUN_FAILURE_REASON_TAG
+from dagster._utils.interrupts import capture_interrupts, check_captured_interrupt
+from dagster_celery.config import TASK_EXECUTE_JOB_NAME
+
+from news_assets.defs.instance.celery_launcher import DeskRunLauncher
+from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
+from news_assets.errors import NewsAssetsError
+
+_SLOW_IMPORTS = ("news_assets.definitions", "onnxruntime", "polars", "tokenizers", "trafilatura")  # 3 s together
+_logger = logging.getLogger("celery.worker")
+
+
+def _launcher() -> DeskRunLauncher:
+    launcher = instance.run_launcher
+    if not isinstance(launcher, DeskRunLauncher):
+        raise SystemExit(f"{instance.root_directory}/dagster.yaml names another run launcher than DeskRunLauncher")
+    try:
+        launcher.declare_queues()
+    except NewsAssetsError as error:
+        raise SystemExit(str(error)) from error
+    return launcher
+
+
+instance = DagsterInstance.get()  # one for all runs: opening it takes 0.2 s
+app = _launcher().celery
+
+
+@app.task(bind=True, name=TASK_EXECUTE_JOB_NAME, acks_late=True)  # type: ignore[untyped-decorator]
+def execute_run(task: Task) -> None:
+    """Execute the run whose id is the task's, with a heartbeat; stop the worker if a signal came meanwhile."""
+    run_id, terminate = task.request.id, signal.getsignal(signal.SIGTERM)
+    if not _is_waiting(run_id):
+        _logger.info("Run %s has begun or ended elsewhere", run_id)
+        return
+    with capture_interrupts():
+        with Heartbeat(instance, task.request.hostname, run_id) as heartbeat:
+            execute_run_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
+        if not heartbeat.has_interrupted and (check_captured_interrupt() or _was_interrupted(run_id)):
+            state.should_stop = 0
+    signal.signal(signal.SIGTERM, terminate)  # Dagster leaves the handler of SIGINT there
+
+
+def _is_waiting(run_id: str) -> bool:
+    """Tell whether nobody has begun the run; one that was cancelled before is ended here.
+
+    The broker sends a message again when its connection breaks, also while the worker that took it goes on.
+    """
+    run = instance.get_run_by_id(run_id)
+    if run is not None and run.status is DagsterRunStatus.CANCELING and WORKER_TAG not in run.tags:
+        instance.report_run_canceled(run)
+    return run is not None and run.status in (DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING)
+
+
+def _was_interrupted(run_id: str) -> bool:
+    run = instance.get_run_by_id(run_id)
+    return run is not None and run.tags.get(RUN_FAILURE_REASON_TAG) == "UNEXPECTED_TERMINATION"
+
+
+@signals.worker_init.connect  # type: ignore[untyped-decorator]
+def import_what_runs_need(**_: object) -> None:
+    """Import what every run needs, so that the first one does not wait for it."""
+    for module in _SLOW_IMPORTS:
+        importlib.import_module(module)
+
+
+@signals.setup_logging.connect  # type: ignore[untyped-decorator]
+def say_what_matters(**_: object) -> None:
+    """Log warnings of all libraries, and the worker's own coming, going and taking of runs."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("celery").setLevel(logging.INFO)

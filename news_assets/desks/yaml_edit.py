@@ -1,0 +1,134 @@
+"""The text of a desk file, made or extended: additions in, text out; comments, order and line ends survive.
+
+A file is never rewritten: lines are put between its lines, and the result is read again before anything is replaced.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import yaml
+
+from news_assets.desks.import_plan import Additions, Plain
+from news_assets.desks.loader import parse_desk
+from news_assets.desks.yaml_nodes import child_of, compose
+from news_assets.errors import DeskFileError
+from news_assets.records import Desk
+
+_UNBROKEN = 1_000_000  # columns: a long name stays on its line
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists are indented below their key, as in the desk files that come with the package."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def new_desk_text(key: str, timezone: str, language: str, first_day: date, additions: Additions) -> str:
+    """Return the text of a new desk file with these agencies."""
+    head = {"desk": key, "timezone": timezone, "language": language}
+    return f"{_yaml(head)}first_day: {first_day}\nagencies:\n{_block(additions.agencies, 2)}"
+
+
+def pasted_text(additions: Additions) -> str:
+    """Return what stands below `agencies:` with these additions; of agencies that the desk has, only new sources."""
+    grown = {key: {"sources": sources} for key, sources in additions.sources.items()}
+    return _block(additions.agencies | grown, 2)
+
+
+def extended_text(text: str, path: Path, additions: Additions, kinds: Collection[str]) -> str:
+    """Return a desk file's text with the additions in it: new agencies at the end, new sources after an agency's own.
+
+    Raises:
+        DeskFileError: The file has its agencies or sources in one line, or would not say just what it said and the
+            additions.
+    """
+    agencies = _value(compose(text, path), "agencies", path)
+    inserted = [(_last_line(agencies), _block(additions.agencies, agencies.value[0][0].start_mark.column))]
+    for key, sources in additions.sources.items():
+        there = _value(_value(agencies, key, path), "sources", path)
+        inserted.append((_last_line(there), _block(sources, there.start_mark.column)))
+    longer = _with_lines(text, inserted)
+    before, after = parse_desk(text, path, kinds), parse_desk(longer, path, kinds)
+    if _without(after, additions) != _without(before, additions) or not _has(after, before, additions):
+        raise DeskFileError([f"{path}:1: cannot be extended without changing what it says; add to it by hand"])
+    return longer
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Put a text in a file's place in one step, with the same permissions. Raises DeskFileError."""
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+            draft = Path(folder) / target.name
+            with draft.open("wb") as file:
+                file.write(text.encode("utf-8"))
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, draft)
+            draft.replace(target)
+    except OSError as error:
+        raise DeskFileError([f"{path}:1: cannot be written: {error.strerror or error}; nothing was changed"]) from error
+
+
+def _yaml(value: object) -> str:
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_UNBROKEN)
+
+
+def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
+    return indent(_yaml(value), " " * column) if value else ""
+
+
+def _value(node: Any, key: str, path: Path) -> Any:
+    """Return the block under a key, whose lines others can join."""
+    line, value = child_of(node, key) or (0, None)
+    if not isinstance(value, yaml.CollectionNode) or value.flow_style:
+        raise DeskFileError([f"{path}:{line + 1}: `{key}` is not written one a line; do that, so that it can grow"])
+    return value
+
+
+def _last_line(node: yaml.Node) -> int:
+    """Return the line that a node's last word stands on, counted from 0; the comments after it are no part of it."""
+    if isinstance(node, yaml.ScalarNode):
+        return node.end_mark.line - (1 if node.style in ("|", ">") else 0)
+    if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
+        return node.end_mark.line
+    pairs = node.value if isinstance(node, yaml.MappingNode) else [(one,) for one in node.value]
+    return max(_last_line(one) for pair in pairs for one in pair)
+
+
+def _with_lines(text: str, inserted: list[tuple[int, str]]) -> str:
+    """Return the text with blocks put after lines of it, which are counted from 0."""
+    lines = text.splitlines(keepends=True)
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    for number, block in sorted(inserted, reverse=True):
+        if not lines[number].endswith(("\n", "\r")):
+            lines[number] += end
+        lines.insert(number + 1, block.replace("\n", end))
+    return "".join(lines)
+
+
+def _without(desk: Desk, additions: Additions) -> Desk:
+    grown = {*additions.agencies, *additions.sources}
+    return replace(desk, agencies=tuple(agency for agency in desk.agencies if agency.key not in grown))
+
+
+def _has(after: Desk, before: Desk, additions: Additions) -> bool:
+    """Whether each agency that grew has the sources that it had, and then the new ones."""
+    had = {agency.key: agency.sources for agency in before.agencies}
+    has = {agency.key: agency.sources for agency in after.agencies}
+    urls = {key: [one["url"] for one in agency["sources"]] for key, agency in additions.agencies.items()}
+    urls |= {key: [one["url"] for one in sources] for key, sources in additions.sources.items()}
+    return all(
+        has[key][: len(had.get(key, ()))] == had.get(key, ())
+        and [source.url for source in has[key][len(had.get(key, ())) :]] == new
+        for key, new in urls.items()
+    )

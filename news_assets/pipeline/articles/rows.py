@@ -1,0 +1,244 @@
+"""The row that is stored of one article: what the entry, the page and the stored row say, put together. Pure.
+
+Rules: a text once had is never lost, and never replaced by a far shorter one unless the page says that it changed; the
+listing fills what the page leaves out. Duplicates are marked later, in `dedupe.py`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from news_assets.errors import FetchError
+from news_assets.pipeline.page.fragment import markdown_of_fragment
+from news_assets.pipeline.schedule import outcome_of, retry_at
+from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, PublishedOrigin, RawArticle
+from news_assets.text.fingerprint import minhash, text_hash
+from news_assets.text.language import language_of
+from news_assets.text.urls import canonical_url, url_hash
+from news_assets.text.words import words
+
+MIN_FEED_CHARS = 250  # a shorter text in a feed is a teaser and replaces nothing
+FEED_RATIO = 0.6  # a page that gives less than this of the feed's text was cleaned too much, or stands behind a wall
+KEPT_RATIO = 0.3  # a page that gives less than this of the stored text, with no change stated, is broken
+# A listing may be a week late with the day, yet it states one: an address has no clock, a guess states nothing.
+_WEAKER_THAN_LISTING = (None, "url", "guess")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text with where it came from, and why it is not the page's."""
+
+    text: str
+    origin: str
+    reason: str | None = None
+
+
+def article_row(
+    entry: FeedEntry,
+    answer: Page | FetchError,
+    extracted: ExtractedArticle | None,
+    previous: RawArticle | None,
+    now: datetime,
+) -> RawArticle:
+    """Return the article's row after one try. `previous` is the stored row, None where there is none.
+
+    A failed re-fetch keeps the stored text: the row stays `ok`, its reason tells what failed, and it is tried again.
+    """
+    failure = _failure(answer, extracted)
+    chosen = _chosen_text(entry, extracted, failure)
+    kept = previous if previous is not None and previous.text else None
+    if kept is not None and (chosen is None or _is_broken(chosen, extracted, kept)):
+        why = (
+            failure[1] if failure else f"page gives {len(chosen.text) if chosen else 0} of {kept.text_chars} characters"
+        )
+        return _kept_row(kept, entry, answer, why, now)
+    if chosen is not None:
+        return _ok_row(entry, answer, None if failure else extracted, kept, chosen, now)
+    outcome, reason = failure or ("failed", "no text")
+    return _failed_row(entry, answer, previous, outcome, reason, now)
+
+
+def revision_of(previous: RawArticle, new: RawArticle, now: datetime) -> ArticleRevision | None:
+    """Return the text that `new` replaces; None where the text is the same, or there was none."""
+    if not previous.text or previous.text_hash == new.text_hash or new.rev_n == previous.rev_n:
+        return None
+    return ArticleRevision(
+        article_id=previous.article_id,
+        desk=previous.desk,
+        agency=previous.agency,
+        day=previous.day,
+        rev_n=previous.rev_n,
+        title=previous.title,
+        text=previous.text,
+        text_hash=previous.text_hash,
+        fetched_at=previous.fetched_at,
+        replaced_at=now,
+    )
+
+
+# --- which text ------------------------------------------------------------------------------------------------------
+
+
+def _failure(answer: Page | FetchError, extracted: ExtractedArticle | None) -> tuple[Outcome, str] | None:
+    if isinstance(answer, FetchError):
+        return outcome_of(answer), answer.reason
+    if extracted is None:
+        return "failed", "page was not read"
+    return None if extracted.outcome == "ok" else (extracted.outcome, extracted.reason or "no article")
+
+
+def _chosen_text(
+    entry: FeedEntry, extracted: ExtractedArticle | None, failure: tuple[Outcome, str] | None
+) -> _Text | None:
+    """Return the page's text, or the feed's where the page gives much less or nothing."""
+    page_text = (extracted.text or "") if extracted and not failure else ""
+    feed_text = _feed_text(entry)
+    if len(feed_text) >= MIN_FEED_CHARS and len(page_text) < FEED_RATIO * len(feed_text):
+        why = failure[1] if failure else f"page gives {len(page_text)} of {len(feed_text)} characters"
+        return _Text(feed_text, "feed", f"text from the feed: {why}")
+    return _Text(page_text, "page", extracted.reason if extracted else None) if page_text else None
+
+
+def _feed_text(entry: FeedEntry) -> str:
+    """Return the full text in the listing as Markdown; a short one is not read."""
+    markup = entry.content_html or ""
+    return markdown_of_fragment(markup) if len(markup) >= MIN_FEED_CHARS else ""
+
+
+def _is_broken(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle) -> bool:
+    """Whether a new text is a remnant of the stored one: far shorter, and the page states no change since."""
+    if len(chosen.text) >= KEPT_RATIO * kept.text_chars:
+        return False
+    updated_at = extracted.updated_at if extracted else None
+    return updated_at is None or updated_at <= (kept.updated_at or kept.fetched_at)
+
+
+# --- the row ---------------------------------------------------------------------------------------------------------
+
+
+def _ok_row(
+    entry: FeedEntry,
+    answer: Page | FetchError,
+    extracted: ExtractedArticle | None,
+    kept: RawArticle | None,
+    chosen: _Text,
+    now: datetime,
+) -> RawArticle:
+    digest = text_hash(chosen.text)
+    row = replace(
+        _described(entry, answer, extracted, now),
+        text=chosen.text,
+        text_origin=chosen.origin,
+        text_chars=len(chosen.text),
+        word_count=len(words(chosen.text)),
+        text_hash=digest,
+        minhash=minhash(chosen.text),
+        outcome="ok",
+        reason=chosen.reason,
+        rev_n=kept.rev_n + (kept.text_hash != digest) if kept else 1,
+    )
+    return row if row.language else replace(row, language=language_of(chosen.text))
+
+
+def _kept_row(kept: RawArticle, entry: FeedEntry, answer: Page | FetchError, why: str, now: datetime) -> RawArticle:
+    """Return the stored row with what failed noted; the entry's state counts as seen, or it would be asked for ever."""
+    attempts = kept.attempts + 1
+    return replace(
+        kept,
+        day=entry.day,
+        entry_hash=entry.entry_hash,
+        fetched_at=_asked_at(answer, now),
+        outcome="ok",
+        reason=f"stored text kept: {why}",
+        attempts=attempts,
+        next_try_at=retry_at(attempts, answer if isinstance(answer, FetchError) else "failed", now),
+        trace_id=entry.trace_id,
+    )
+
+
+def _failed_row(
+    entry: FeedEntry,
+    answer: Page | FetchError,
+    previous: RawArticle | None,
+    outcome: Outcome,
+    reason: str,
+    now: datetime,
+) -> RawArticle:
+    attempts = (previous.attempts if previous else 0) + 1
+    return replace(
+        _described(entry, answer, None, now),
+        outcome=outcome,
+        reason=reason,
+        attempts=attempts,
+        next_try_at=retry_at(attempts, answer if isinstance(answer, FetchError) else outcome, now),
+    )
+
+
+def _described(
+    entry: FeedEntry, answer: Page | FetchError, extracted: ExtractedArticle | None, now: datetime
+) -> RawArticle:
+    """Return a row without text: the page's metadata where it was read, else the listing's.
+
+    A page that is no article gives nothing, not even its address: it may be a log-in form's.
+    """
+    page = extracted or ExtractedArticle(url=entry.url, canonical_url=canonical_url(entry.url), outcome="failed")
+    published_at, published_origin = _published(entry, page)
+    return RawArticle(
+        article_id=entry.article_id,
+        desk=entry.desk,
+        agency=entry.agency,
+        day=entry.day,
+        source_id=entry.source_id,
+        entry_id=entry.entry_id,
+        entry_hash=entry.entry_hash,
+        url=entry.url,
+        canonical_url=page.canonical_url,
+        url_hash=url_hash(page.canonical_url),
+        text_hash=None,
+        minhash=None,
+        title=page.title or entry.title,
+        subtitle=page.subtitle,
+        authors=page.authors or entry.authors,
+        section=page.section,
+        category=page.category or next(iter(entry.categories), None),
+        tags=_merged(page.tags, entry.categories),
+        article_type=page.article_type,
+        language=page.language,
+        published_at=published_at,
+        published_origin=published_origin,
+        updated_at=page.updated_at or entry.updated_at,
+        first_seen_at=entry.first_seen_at,
+        fetched_at=_asked_at(answer, now),
+        image_url=page.image_url or entry.image_url,
+        video_url=page.video_url,
+        text=None,
+        text_origin=None,
+        text_chars=0,
+        word_count=0,
+        out_links=page.out_links,
+        outcome="failed",
+        reason=None,
+        duplicate_of=None,
+        rev_n=0,
+        attempts=0,
+        next_try_at=None,
+        trace_id=entry.trace_id,
+    )
+
+
+def _published(entry: FeedEntry, page: ExtractedArticle) -> tuple[datetime | None, PublishedOrigin | None]:
+    """Return the time the page states, else the listing's, else what the address or a guess says, with its origin."""
+    if entry.published_at is not None and page.published_origin in _WEAKER_THAN_LISTING:
+        return entry.published_at, "listing"
+    return page.published_at, page.published_origin
+
+
+def _asked_at(answer: Page | FetchError, now: datetime) -> datetime:
+    return answer.fetched_at if isinstance(answer, Page) else now
+
+
+def _merged(tags: Iterable[str], categories: Iterable[str]) -> tuple[str, ...]:
+    known: dict[str, str] = {}
+    for tag in (*tags, *categories):
+        known.setdefault(tag.casefold(), tag)
+    return tuple(known.values())

@@ -1,0 +1,222 @@
+"""The daily report: what is counted of one day, in; what a person reads, out. Pure: no lake, no page, no picture.
+
+A day is 24 hours of UTC. What came in on it is what was first seen on it: an entry counts on the day a source first
+listed it, with whatever became of it since, and so does an article. Whoever makes the report again later sees the same
+entries, further down the stages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.records import Desk
+
+HISTORY_DAYS = 14
+STAGES = ("entries", "articles", "enriched", "embedded", "indexed")
+OUTCOMES = ("ok", "skipped", "gone", "blocked", "failed")  # of articles, from well to bad
+SHOWN_FINDINGS = 10
+_SHOWN_THEMES = 15
+NO_THEME = "no theme"
+OTHER_THEMES = "other themes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeskCounts:
+    """What a desk took in: entries, articles of outcome ok, and how far these came. `waiting` are not fetched yet."""
+
+    desk: str
+    agencies: int = 0
+    entries: int = 0
+    waiting: int = 0
+    articles: int = 0
+    copies: int = 0
+    enriched: int = 0
+    embedded: int = 0
+    indexed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """One article, for a look at what came in."""
+
+    desk: str
+    agency: str
+    first_seen_at: datetime
+    title: str
+    url: str
+    theme: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCounts:
+    """Everything the lake was asked about one day.
+
+    `hours`: entries by desk and hour; `outcomes`: articles by desk and outcome; `reasons`: articles by outcome and
+    reason, most first; `themes`: articles by label of level 1, most first, None where the enricher abstained; `polls`:
+    desk, outcome, polls, new and changed entries; `poll_reasons`: source, outcome, reason and polls, most first;
+    `history`: articles by day and outcome.
+    """
+
+    day: date
+    desks: tuple[DeskCounts, ...] = ()
+    hours: tuple[tuple[str, int, int], ...] = ()
+    outcomes: tuple[tuple[str, str, int], ...] = ()
+    reasons: tuple[tuple[str, str, int], ...] = ()
+    themes: tuple[tuple[str | None, int], ...] = ()
+    polls: tuple[tuple[str, str, int, int, int], ...] = ()
+    poll_reasons: tuple[tuple[str, str, str, int], ...] = ()
+    history: tuple[tuple[date, str, int], ...] = ()
+    newest: tuple[Headline, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One table with its heading; `note` says what is counted, or what was left out."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the page shows: figures at the top, series to be drawn, tables, and what is wrong now."""
+
+    day: date
+    made_at: datetime
+    is_over: bool
+    figures: tuple[tuple[str, int, str], ...]
+    stages: Mapping[str, tuple[int, ...]]
+    hours: Mapping[str, tuple[int, ...]]
+    history: Mapping[str, tuple[int, ...]]
+    themes: tuple[tuple[str, int], ...]
+    tables: tuple[Section, ...]
+    newest: tuple[Headline, ...]
+    gaps: tuple[Section, ...]
+    in_order: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came in."""
+        return not any(counts[0] for counts in self.stages.values())
+
+    @property
+    def history_days(self) -> tuple[date, ...]:
+        """The days that `history` counts, oldest first; the report's own is the last."""
+        return tuple(self.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS)))
+
+
+def build_report(
+    counts: DayCounts, desks: Sequence[Desk], gaps: Mapping[str, Mapping[str, Findings]], now: datetime
+) -> Report:
+    """Return the report; `gaps` are findings by desk and by what they are about, as of `now`."""
+    by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks} | {row.desk: row for row in counts.desks}
+    found = [(f"{desk}: {name}", findings) for desk, named in gaps.items() for name, findings in named.items()]
+    return Report(
+        day=counts.day,
+        made_at=now,
+        is_over=now >= datetime.combine(counts.day, time(), UTC) + timedelta(days=1),
+        figures=_figures(counts, sum(agency.is_active for desk in desks for agency in desk.agencies)),
+        stages={key: tuple(getattr(row, stage) for stage in STAGES) for key, row in by_desk.items()},
+        hours={key: _by_hour(counts, key) for key in by_desk},
+        history=_history(counts),
+        themes=shown_themes(counts.themes),
+        tables=_tables(counts, by_desk),
+        newest=counts.newest,
+        gaps=tuple(_gap(name, findings) for name, findings in found if findings.rows),
+        in_order=tuple(
+            f"{name} ({findings.unknown or f'{findings.checked:,} checked'})"
+            for name, findings in found
+            if not findings.rows
+        ),
+    )
+
+
+def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ...]:
+    def total(name: str) -> int:
+        return sum(getattr(row, name) for row in counts.desks)
+
+    failed = sum(n for _, outcome, n in counts.outcomes if outcome in ("failed", "blocked"))
+    polls = sum(row[2] for row in counts.polls)
+    bad_polls = sum(row[2] for row in counts.polls if row[1] not in ("ok", "unchanged"))
+    return (
+        ("entries", total("entries"), f"from {total('agencies'):,} of {agencies:,} agencies"),
+        ("articles", total("articles"), f"{total('copies'):,} of them copies"),
+        ("in the index", total("indexed"), f"{total('articles') - total('indexed'):,} articles are not"),
+        ("not fetched", failed, f"failed or blocked; {total('waiting'):,} more wait"),
+        ("polls", polls, f"{bad_polls:,} gave nothing of use"),
+    )
+
+
+def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
+    found = {hour: n for key, hour, n in counts.hours if key == desk}
+    return tuple(found.get(hour, 0) for hour in range(24))
+
+
+def _history(counts: DayCounts) -> dict[str, tuple[int, ...]]:
+    days = [counts.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))]
+    found = {(day, outcome): n for day, outcome, n in counts.history}
+    names = [*OUTCOMES, *sorted({outcome for _, outcome, _ in counts.history} - set(OUTCOMES))]
+    return {name: tuple(found.get((day, name), 0) for day in days) for name in names}
+
+
+def shown_themes(themes: Sequence[tuple[str | None, int]]) -> tuple[tuple[str, int], ...]:
+    """Return the themes with most articles, then the rest together and those without a theme, where there are any."""
+    named = [(label, n) for label, n in themes if label is not None]
+    rest = [
+        (OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),
+        (NO_THEME, sum(n for label, n in themes if label is None)),
+    ]
+    return (*named[:_SHOWN_THEMES], *(row for row in rest if row[1]))
+
+
+def _tables(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> tuple[Section, ...]:
+    found = {(desk, outcome): n for desk, outcome, n in counts.outcomes}
+    return (
+        Section(
+            title="Stages by desk",
+            note="Articles are those with a text; what stands right of them was made of the same articles.",
+            header=("desk", "agencies heard", *STAGES, "copies"),
+            rows=tuple(
+                (key, row.agencies, *(getattr(row, stage) for stage in STAGES), row.copies)
+                for key, row in by_desk.items()
+            ),
+        ),
+        Section(
+            title="Outcome of fetching, by desk",
+            note="Waiting: listed, and not asked for yet.",
+            header=("desk", *OUTCOMES, "waiting"),
+            rows=tuple(
+                (key, *(found.get((key, outcome), 0) for outcome in OUTCOMES), row.waiting)
+                for key, row in by_desk.items()
+            ),
+        ),
+        Section(
+            title="Why there is no article",
+            header=("outcome", "reason", "articles"),
+            rows=counts.reasons,
+            note="Most frequent first.",
+        ),
+        Section(
+            title="Polls by outcome", header=("desk", "outcome", "polls", "new entries", "changed"), rows=counts.polls
+        ),
+        Section(
+            title="Sources that gave nothing of use",
+            header=("source", "outcome", "reason", "polls"),
+            rows=counts.poll_reasons,
+            note="Most polls first.",
+        ),
+    )
+
+
+def _gap(name: str, findings: Findings) -> Section:
+    more = len(findings.rows) - SHOWN_FINDINGS
+    left_out = f"; {more:,} more are not shown" if more > 0 else ""
+    return Section(
+        title=name,
+        header=findings.header,
+        rows=findings.rows[:SHOWN_FINDINGS],
+        note=f"{len(findings.rows):,} found among {findings.checked:,} checked{left_out}",
+    )

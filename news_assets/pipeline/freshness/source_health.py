@@ -1,0 +1,115 @@
+"""Sources that fail, list nothing or are not asked: a desk, its sources' states and polls in, findings out.
+
+Sources of inactive agencies and those that the desk file no longer has are left out. When a source is asked again is
+`schedule.py`'s to say, whether an agency that is heard is silent `silence.py`'s.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.records import Desk, Source, SourceState
+
+ANSWERS = ("ok", "unchanged")
+EMPTY_AFTER = timedelta(days=2)  # a listing keeps its old entries on a quiet day
+
+_HEADER = ("source_id", "agency", "what", "since", "reason", "failed_polls", "failure_points", "next_poll_at")
+_ORDER = ("gone", "blocked", "fails", "lists nothing", "never polled", "overdue")
+_LASTING_POINTS, _LASTING_POLLS, _LASTING_INTERVALS, _LASTING = 1.0, 2, 2, timedelta(hours=1)
+_OVERDUE_INTERVALS, _OVERDUE = 2, timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollHistory:
+    """What the polls of the last days say of one source; None where there was no such poll in these days.
+
+    An answer is a poll with a listing or an unchanged document. `entry_count` is that of the last listing; the first
+    listing after the last one with entries was at `empty_since`. `failed_count` and `failing_since` are of the polls
+    after the last answer.
+    """
+
+    source_id: str
+    first_polled_at: datetime
+    first_answer_at: datetime | None = None
+    last_answer_at: datetime | None = None
+    entry_count: int | None = None
+    empty_since: datetime | None = None
+    failed_count: int = 0
+    failing_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    source: Source
+    what: str
+    since: datetime | None
+    reason: str | None
+    failed_count: int
+    state: SourceState | None
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        points, next_at = (self.state.failure_points, self.state.next_poll_at) if self.state else (0.0, None)
+        source = self.source
+        return source.source_id, source.agency, self.what, self.since, self.reason, self.failed_count, points, next_at
+
+
+def failing(desk: Desk, states: Mapping[str, SourceState], polls: Mapping[str, PollHistory], now: datetime) -> Findings:
+    """Return what is wrong with the sources of a desk, the worst kind first; states and polls are by source_id.
+
+    `gone`, `blocked` (we are not let in) and `fails`: the last outcome was no answer, and it is more than a hiccup: a
+    source that is gone, a whole failure point, two failed polls in a row, or no answer for an hour and two intervals.
+    `lists nothing`: its listings have been empty for EMPTY_AFTER. `never polled`, and `overdue` where it was due two
+    intervals ago (at least ten minutes): polling is off. A source that fails can be overdue besides.
+    """
+    found = [
+        finding
+        for source in desk.sources
+        for finding in _findings(source, states.get(source.source_id), polls.get(source.source_id), now)
+    ]
+    found.sort(key=lambda finding: (_ORDER.index(finding.what), finding.source.source_id))
+    return Findings(len(desk.sources), _HEADER, tuple(finding.row for finding in found))
+
+
+def _findings(
+    source: Source, state: SourceState | None, polls: PollHistory | None, now: datetime
+) -> Iterator[_Finding]:
+    if state is None:
+        yield _Finding(source, "never polled", None, "no poll is known of", 0, None)
+        return
+    if state.last_outcome not in ANSWERS:
+        if _is_lasting(state, polls, now):
+            yield _failure(source, state, polls)
+    elif polls is not None and (since := _empty_since(state, polls)) is not None and now - since >= EMPTY_AFTER:
+        yield _Finding(source, "lists nothing", since, "it answers without one entry", 0, state)
+    if now - state.next_poll_at > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state)):
+        yield _Finding(source, "overdue", state.next_poll_at, "due and not asked", 0, state)
+
+
+def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _Finding:
+    what = state.last_outcome if state.last_outcome in ("gone", "blocked") else "fails"
+    since = polls.failing_since if polls else None
+    count = polls.failed_count if polls else 1
+    return _Finding(source, what, since or state.last_polled_at, state.last_reason, max(count, 1), state)
+
+
+def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) -> bool:
+    if state.last_outcome == "gone" or state.failure_points >= _LASTING_POINTS:
+        return True
+    if polls is None:
+        return False
+    heard_at = polls.last_answer_at or polls.first_polled_at
+    is_late = now - heard_at > max(_LASTING, _LASTING_INTERVALS * _interval(state))
+    return polls.failed_count >= _LASTING_POLLS or is_late
+
+
+def _empty_since(state: SourceState, polls: PollHistory) -> datetime | None:
+    """Give since when its document has no entry; None where it has, or had before these polls."""
+    if polls.entry_count is None:  # unchanged all the time: it is as it was when it last listed something
+        return polls.first_answer_at if state.last_new_at is None else None
+    return polls.empty_since if polls.entry_count == 0 else None
+
+
+def _interval(state: SourceState) -> timedelta:
+    return timedelta(seconds=state.interval_s)

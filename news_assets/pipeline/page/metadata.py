@@ -1,0 +1,259 @@
+"""What a page says of its article: title, authors, times, section, tags, image, canonical address.
+
+A parsed page enters; one `PageMetadata` leaves. JSON-LD is asked first, then meta tags, then the visible page, and
+trafilatura for what is still missing. Times are read in `page_times.py`, addresses in `page_addresses.py`; the text
+belongs to `page_text.py`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lxml.html import HtmlElement
+
+from news_assets.pipeline.page.json_ld import Node, article_of, article_type, linked_nodes, texts_of
+from news_assets.pipeline.page.links import base_address, first_address, stated_address
+from news_assets.pipeline.page.times import DatedPage, guessed_time, published_time, updated_time
+from news_assets.records import PublishedOrigin
+from news_assets.text.html import plain_text
+from news_assets.text.language import language_tag
+
+Meta = dict[str, list[str]]
+
+_MAX_TAGS, _MAX_TAG_CHARS, _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 40, 80, 12, 80
+_MAX_TITLE_CHARS = 400
+_SUBTITLE_CHARS = range(20, 500)
+
+_AUTHOR = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator",
+           "citation_author", "cxenseparse:author")  # fmt: skip
+_TAGS = ("article:tag", "news_keywords", "parsely-tags", "sailthru.tags", "keywords")
+_TITLE = ("og:title", "twitter:title", "dc.title", "parsely-title", "sailthru.title")
+_IMAGE = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src")
+_VIDEO = ("og:video:secure_url", "og:video:url", "og:video")
+_LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
+_EMBEDDED_VIDEO = re.compile(r"//(?:www\.)?(?:youtube(?:-nocookie)?\.com/embed|player\.vimeo\.com/video)/[\w-]+")
+_SUBTITLE_CLASS = re.compile(
+    r"documentDescription|sub-?t[ií]tul?[eo]|(?<![a-z])(?:standfirst|dek|linha-?fina|bigode|gravata|sub-?headline)\b",
+    re.IGNORECASE,
+)
+_BY = re.compile(r"^(?:by|por|von|par|texto:|reportagem(?: de)?:?|autora?:|autor(?=\s)|author:)\s+", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion)$", re.IGNORECASE
+)
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # the account of someone who is named as well
+_BETWEEN_NAMES = re.compile(r"\s*(?:;|\||\band\b|&|\bund\b|\bog\b|,(?=\s*\S+\s\S))\s*")
+_SITE_NAME = re.compile(r"\s+[|–—•·»-]\s+")
+_BREAK = re.compile(r"</p>|<br\s*/?>|</h\d>|</li>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageMetadata:
+    """The statements of one page. Times are UTC to the minute, addresses absolute; `titles` has every form it gives."""
+
+    title: str | None
+    titles: tuple[str, ...]
+    subtitle: str | None
+    authors: tuple[str, ...]
+    section: str | None
+    category: str | None
+    tags: tuple[str, ...]
+    article_type: str | None
+    is_stated_article: bool
+    language: str | None
+    published_at: datetime | None
+    published_origin: PublishedOrigin | None
+    updated_at: datetime | None
+    image_url: str | None
+    video_url: str | None
+    canonical_url: str
+    stated_body: str | None
+    is_paywalled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """What trafilatura reads off the visible page."""
+
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    day: str | None = None
+    categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: datetime) -> PageMetadata:
+    """Return what the page at `url` states; times without a zone are read in `timezone`, none lies in its future."""
+    nodes = linked_nodes(tree)
+    article = article_of(nodes, url)
+    meta = _meta_of(tree)
+    base = base_address(tree, url)
+    titles = [plain for text in _title_texts(tree, article, meta) if (plain := plain_text(text)[:_MAX_TITLE_CHARS])]
+    authors = _stated_authors(article, meta)
+    dated = DatedPage(tree, article, meta, next(iter(titles), None), url, timezone, fetched_at)
+    published = published_time(dated)
+    guess = _Guess() if titles and authors and published else _guess(tree, url)
+    title = next(iter(titles), guess.title)
+    sections = [
+        plain_text(name) for name in (*texts_of(article.get("articleSection")), *_values(meta, "article:section"))
+    ]
+    section = next(iter(sections), None) or _breadcrumb(nodes)
+    categories = (*sections[1:], *guess.categories)
+    published = published or guessed_time(dated, guess.day)
+    return PageMetadata(
+        title=title,
+        titles=tuple(dict.fromkeys(filter(None, (*titles, guess.title)))),
+        subtitle=_subtitle(tree, article, title),
+        authors=authors or _names(guess.authors),
+        section=section,
+        category=next((name for name in categories if name and name != section), None),
+        tags=_tags(article, meta, guess.tags),
+        article_type=article_type(article) or _microdata_type(tree),
+        is_stated_article=bool(article) or "article" in _values(meta, "og:type"),
+        language=_language(tree, article, meta),
+        published_at=published.at if published else None,
+        published_origin=published.origin if published else None,
+        updated_at=updated_time(dated, published.at if published else None),
+        image_url=first_address(
+            base, [*texts_of(article.get("image"), "url", "contentUrl", "@id"), *_values(meta, *_IMAGE)]
+        ),
+        video_url=first_address(base, _video_texts(tree, article, nodes, meta)),
+        canonical_url=stated_address(tree, _values(meta, "og:url"), base, url),
+        stated_body=_stated_body(article),
+        is_paywalled=str(article.get("isAccessibleForFree")).lower() in ("false", "no", "0"),
+    )
+
+
+def _guess(tree: HtmlElement, url: str) -> _Guess:
+    from trafilatura.metadata import extract_metadata
+
+    # Without htmldate's extensive search: its first use compiles the patterns of 205 locales, four seconds.
+    found = extract_metadata(tree, default_url=url, extensive=False)
+    return _Guess(
+        title=found.title,
+        authors=tuple((found.author or "").split("; ")),
+        day=found.date,
+        categories=tuple(found.categories or ()),
+        tags=tuple(found.tags or ()),
+    )
+
+
+def _meta_of(tree: HtmlElement) -> Meta:
+    """Return the contents of the meta tags by lower-cased property or name, in order."""
+    found: Meta = {}
+    for tag in tree.iter("meta"):
+        content = (tag.get("content") or "").strip()
+        name = tag.get("property") or tag.get("name") or tag.get("itemprop") or tag.get("http-equiv")
+        if content and name:
+            found.setdefault(name.strip().lower(), []).append(content)
+    return found
+
+
+def _values(meta: Meta, *names: str) -> list[str]:
+    return [value for name in names for value in meta.get(name, ())]
+
+
+# --- title, subtitle, authors, section, tags -------------------------------------------------------------------------
+
+
+def _title_texts(tree: HtmlElement, article: Node, meta: Meta) -> Iterator[str]:
+    """Yield the forms of the title, best first: the headline on the page, in JSON-LD, for sharing, in the head."""
+    headings = [" ".join(heading.itertext()) for heading in tree.iter("h1")]
+    headings = [heading for heading in headings if heading.strip()]
+    stated = [*texts_of(article.get("headline")), *_values(meta, *_TITLE)]
+    head = next((" ".join(tag.itertext()) for tag in tree.iter("title")), "")
+    yield from (heading for heading in headings if any(_is_alike(heading, other) for other in (*stated, head)))
+    yield from (_without_site(text, meta) for text in stated)
+    yield _without_site(head, meta)
+
+
+def _is_alike(heading: str, other: str) -> bool:
+    words, other_words = set(plain_text(heading).lower().split()), set(plain_text(other).lower().split())
+    return len(words) > 1 and len(words & other_words) >= 0.6 * len(words)
+
+
+def _without_site(title: str, meta: Meta) -> str:
+    """Cut the site's name off the end: where it is known exactly that one, else the last of several parts."""
+    text = plain_text(title)
+    parts = _SITE_NAME.split(text)
+    sites = {plain_text(name).lower() for name in _values(meta, "og:site_name", "application-name")}
+    if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
+        return text
+    return text[: text.rindex(parts[-1])].rstrip(" |–—•·»-") if len(parts[0].split()) > 2 else text
+
+
+def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None:
+    candidates = [*texts_of(article.get("alternativeHeadline"))]
+    for element in tree.iter("h2", "h3", "p", "div", "span"):
+        name = element.get("class") or element.get("itemprop")
+        if name and _SUBTITLE_CLASS.search(name):
+            candidates.append(" ".join(element.itertext()))
+            break
+    plain = (plain_text(text) for text in candidates)
+    return next((text for text in plain if len(text) in _SUBTITLE_CHARS and text != title), None)
+
+
+def _stated_authors(article: Node, meta: Meta) -> tuple[str, ...]:
+    return _names(texts_of(article.get("author"), "name")) or _names(_values(meta, *_AUTHOR))
+
+
+def _names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return names of people and desks, without "by", addresses and accounts."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for part in _BETWEEN_NAMES.split(_BY.sub("", plain_text(text))):
+            name = part.strip(" ,.-")
+            if name and len(name) <= _MAX_AUTHOR_CHARS and not (_NO_NAME.search(name) or _SLUG.fullmatch(name)):
+                found.setdefault(name)
+    return tuple(found)[:_MAX_AUTHORS]
+
+
+def _breadcrumb(nodes: Sequence[Node]) -> str | None:
+    """Return the section above the article in the trail of navigation: the one below the home page."""
+    for node in nodes:
+        if "BreadcrumbList" in str(node.get("@type")):
+            steps = [part for part in node.get("itemListElement") or () if isinstance(part, dict)]
+            names = [name for step in steps for name in texts_of(step.get("name") or step.get("item"), "name")[:1]]
+            if len(names) > 2:
+                return plain_text(names[1])
+    return None
+
+
+def _tags(article: Node, meta: Meta, guessed: Iterable[str]) -> tuple[str, ...]:
+    texts = [*texts_of(article.get("keywords"), "name"), *_values(meta, *_TAGS)] or list(guessed)
+    parts = (plain_text(part) for text in texts for part in re.split(r"[,;]", text))
+    known: dict[str, str] = {}
+    for part in parts:
+        if 1 < len(part) <= _MAX_TAG_CHARS:
+            known.setdefault(part.casefold(), part)
+    return tuple(known.values())[:_MAX_TAGS]
+
+
+def _microdata_type(tree: HtmlElement) -> str | None:
+    kinds = (article_type({"@type": element.get("itemtype")}) for element in tree.xpath(".//*[@itemtype]"))
+    return next(filter(None, kinds), None)
+
+
+def _language(tree: HtmlElement, article: Node, meta: Meta) -> str | None:
+    stated = [
+        tree.get("lang"),
+        *texts_of(article.get("inLanguage"), "alternateName", "name"),
+        *_values(meta, *_LANGUAGE),
+    ]
+    return next(filter(None, map(language_tag, stated)), None)
+
+
+def _video_texts(tree: HtmlElement, article: Node, nodes: Sequence[Node], meta: Meta) -> Iterator[str]:
+    videos = [article.get("video"), *(node for node in nodes if node.get("@type") == "VideoObject")]
+    yield from texts_of(videos, "contentUrl", "embedUrl", "url")
+    yield from _values(meta, *_VIDEO)
+    for frame in tree.iter("iframe"):
+        if _EMBEDDED_VIDEO.search(source := frame.get("src") or ""):
+            yield source
+
+
+def _stated_body(article: Node) -> str | None:
+    """Return articleBody as lines of plain text."""
+    body = next(iter(texts_of(article.get("articleBody"))), "")
+    lines = (plain_text(line) for line in _BREAK.sub("\n", body).splitlines())
+    return "\n".join(filter(None, lines)) or None

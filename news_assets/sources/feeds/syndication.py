@@ -1,0 +1,199 @@
+"""RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, RDF and CDF: one XML document in, a Listing out, read by feedparser.
+
+feedparser gets bytes in memory and a settled charset, never an address it could open; its own sanitising is off,
+because nh3 does that once and faster, and its times are not used, because it takes a time without a zone for UTC.
+Telling XML from anything else is `feed.py`'s part.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import feedparser  # type: ignore[import-untyped]  # it ships no types
+
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.sources.entries import fallback_id, language_tag, unique
+from news_assets.sources.feeds.xml import sound_xml
+from news_assets.sources.platforms import found_instead
+from news_assets.text.dates import parse_date
+from news_assets.text.html import plain_text, sanitize
+from news_assets.text.urls import web_url
+
+# Bugs of feedparser that broken documents reach (an xml:base that is no address, a declaration within a declaration).
+_PARSER_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_PERIOD_S = {"hourly": 3600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000}
+_FULL_TEXT_CHARS = 1000  # a description this long is the article itself, as in G1's feeds
+_IMAGE_NAME = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)(?:$|\?)", re.IGNORECASE)
+_NOT_LINKS: Final = ("self", "enclosure", "replies", "edit", "license", "next", "prev", "hub", "related", "via")
+
+Parsed = Mapping[str, Any]
+
+
+def read_xml(page: Page, source: Source) -> Listing:
+    """Return every entry of an XML feed in the document's order; entries without an address have an empty `url`.
+
+    Raises:
+        ListingChangedError: XML that is no feed.
+        SourceError: feedparser cannot read it at all.
+    """
+    parsed, problems, is_whole = _parsed(page)
+    if not parsed.get("version") and not parsed["entries"]:
+        raise ListingChangedError(f"{page.url}: no feed: {found_instead(page, source.kind)}")
+    feed: Parsed = parsed["feed"]
+    base = _base_of(parsed, page)
+    return Listing(
+        entries=tuple(_entry(entry, base, source) for entry in parsed["entries"]),
+        title=_plain(feed, "title"),
+        language=language_tag(_string(feed, "language")),
+        ttl_s=_ttl_s(feed),
+        is_whole=is_whole,
+        problems=problems,
+    )
+
+
+def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
+    """Run feedparser over the mended document; return its result, what was wrong, and whether it was whole."""
+    body, problems, is_whole = sound_xml(page)
+    try:
+        parsed: Parsed = feedparser.parse(
+            io.BytesIO(body),
+            response_headers={"content-type": "application/xml; charset=utf-8"},
+            sanitize_html=False,
+            resolve_relative_uris=False,
+        )
+    except _PARSER_ERRORS as error:
+        raise SourceError(f"{page.url}: XML that cannot be read: {error}") from error
+    count = len(parsed["entries"])
+    told = (f"{problem}: {count} entries read" if _is_of_form(problem) else problem for problem in problems)
+    return parsed, tuple(told), is_whole
+
+
+def _is_of_form(problem: str) -> bool:
+    return problem.startswith(("truncated", "not well-formed", "document cut"))
+
+
+def _base_of(parsed: Parsed, page: Page) -> str:
+    """Return what relative links hang on: RSS means its channel's site, Atom the document (RFC 4287, section 2)."""
+    if str(parsed.get("version", "")).startswith("atom"):
+        return page.final_url
+    return web_url(_string(parsed["feed"], "link"), page.final_url) or page.final_url
+
+
+def _ttl_s(feed: Parsed) -> float | None:
+    """Return the pause the feed asks for: `ttl` in minutes, else `sy:updatePeriod` over `sy:updateFrequency`."""
+    ttl = _number(feed, "ttl")
+    if ttl:
+        return ttl * 60
+    period = _PERIOD_S.get(_string(feed, "sy_updateperiod").lower())
+    return period / (_number(feed, "sy_updatefrequency") or 1) if period else None
+
+
+def _number(owner: Parsed, key: str) -> float | None:
+    text = _string(owner, key)
+    return float(text) if re.fullmatch(r"\d{1,7}(?:\.\d{1,3})?", text) else None
+
+
+# --- one entry -------------------------------------------------------------------------------------------------------
+
+
+def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
+    url = _url_of(entry, base)
+    title = _plain(entry, "title")
+    summary_html, content_html = _texts(entry)
+    summary = plain_text(summary_html) or None
+    if content_html is None and "<" in summary_html and len(summary or "") >= _FULL_TEXT_CHARS:
+        content_html = summary_html
+    updated = parse_date(_string(entry, "updated"), source.timezone)
+    published = next(filter(None, (parse_date(_string(entry, key), source.timezone) for key in _PUBLISHED)), None)
+    return ListedEntry(
+        entry_id=_id_of(entry) or fallback_id(url, title, summary or content_html),
+        url=url or "",
+        title=title,
+        summary=summary,
+        content_html=sanitize(content_html, base) or None if content_html else None,
+        authors=_authors(entry),
+        categories=_categories(entry),
+        image_url=_image_url(entry, base),
+        published_at=published or updated,
+        updated_at=updated,
+    )
+
+
+_PUBLISHED = ("published", "created")  # feedparser files dc:date and Atom 0.3 `modified` under `updated`
+
+
+def _id_of(entry: Parsed) -> str:
+    """Return Atom id, RSS guid or rdf:about; without user and password where it is an address."""
+    entry_id = _string(entry, "id")
+    return web_url(entry_id, "") or entry_id if "@" in entry_id and "://" in entry_id else entry_id
+
+
+def _url_of(entry: Parsed, base: str) -> str | None:
+    """Return the address of the article: before FeedBurner's counting redirect, alternate links first, then the id."""
+    urls = (web_url(link, base) for link in _links(entry) if link)
+    return next(filter(None, urls), None)
+
+
+def _links(entry: Parsed) -> Iterator[str]:
+    yield _string(entry, "feedburner_origlink")
+    yield _string(entry, "pheedo_origlink")
+    yield _string(entry, "link")
+    links = [link for link in entry.get("links", ()) if isinstance(link, Mapping)]
+    yield from (_string(link, "href") for link in links if link.get("rel") == "alternate")
+    yield from (_string(link, "href") for link in links if link.get("rel") not in _NOT_LINKS)
+    entry_id = _string(entry, "id")
+    if entry_id.startswith(("http://", "https://")) and entry.get("guidislink") is not False:
+        yield entry_id
+
+
+def _texts(entry: Parsed) -> tuple[str, str | None]:
+    """Return summary and full text, both as HTML. feedparser copies a lone content into the summary: undone here."""
+    summary = _string(entry, "summary")
+    contents = [_string(content, "value") for content in entry.get("content", ()) if isinstance(content, Mapping)]
+    content = max(contents, key=len, default="")
+    return ("" if summary == content else summary), content or None
+
+
+def _authors(entry: Parsed) -> tuple[str, ...]:
+    people = [person for person in entry.get("authors", ()) if isinstance(person, Mapping)]
+    named = [plain_text(_string(person, "name") or _string(person, "email")) for person in people]
+    return unique(named) or unique([_plain(entry, "author")])
+
+
+def _categories(entry: Parsed) -> tuple[str, ...]:
+    tags = [tag for tag in entry.get("tags", ()) if isinstance(tag, Mapping)]
+    return unique(_plain(tag, "label") or _plain(tag, "term") for tag in tags)
+
+
+def _image_url(entry: Parsed, base: str) -> str | None:
+    """Return the first image of: media:content (widest), media:thumbnail, enclosure, itunes:image."""
+    urls = (web_url(link, base) for link in _images(entry) if link)
+    return next(filter(None, urls), None)
+
+
+def _images(entry: Parsed) -> Iterator[str]:
+    media = [item for item in entry.get("media_content", ()) if isinstance(item, Mapping) and _is_image(item, "url")]
+    yield from (_string(item, "url") for item in sorted(media, key=lambda item: -(_number(item, "width") or 0)))
+    yield from (_string(item, "url") for item in entry.get("media_thumbnail", ()) if isinstance(item, Mapping))
+    links = [link for link in entry.get("links", ()) if isinstance(link, Mapping) and link.get("rel") == "enclosure"]
+    yield from (_string(link, "href") for link in links if _is_image(link, "href"))
+    image = entry.get("image")
+    if isinstance(image, Mapping):
+        yield _string(image, "href")
+
+
+def _is_image(item: Parsed, key: str) -> bool:
+    kind = _string(item, "medium") or _string(item, "type")
+    return kind.startswith("image") or bool(not kind and _IMAGE_NAME.search(_string(item, key)))
+
+
+def _plain(owner: Parsed, key: str) -> str | None:
+    return plain_text(_string(owner, key)) or None
+
+
+def _string(owner: Parsed, key: str) -> str:
+    """Return a string value. Past feedparser's own lookup, which answers `updated` with `published`."""
+    value = dict.get(owner, key) if isinstance(owner, dict) else None
+    return value.strip() if isinstance(value, str) else ""

@@ -1,0 +1,233 @@
+"""A listing page by templates: an HTML page and a table of CSS selectors in, the entries of the first that fits out.
+
+Pure. Each family of sites has its table in a module of its own; a second markup is a second row there, never a
+condition here. Which pages are asked, and where paging stops, belongs to the pipeline.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from lxml.html import HtmlElement
+
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.sources.entries import fallback_id, language_tag, storable, unique
+from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
+from news_assets.sources.platforms import found_instead
+from news_assets.text.dates import parse_date
+from news_assets.text.urls import canonical_url, host_of, web_url
+
+MAX_ITEMS = 1000  # of one page; the longest listing seen shows 60
+
+_CLOCK = r"(?:[\s,|–-]*(?:[aà]s)?\s*\d{1,2}(?:h\d{0,2}|:\d{2}(?::\d{2})?))?"
+_STAMP = re.compile(
+    r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?"
+    rf"|(?<!\d)\d{{1,2}}[/.]\d{{1,2}}[/.](?:\d{{4}}|\d{{2}}){_CLOCK}"
+    rf"|(?<!\d)\d{{1,2}}º?\s+de\s+[a-zç]{{4,9}}\s+de\s+\d{{4}}{_CLOCK}",
+    re.IGNORECASE,
+)
+_OF_CHANGE = re.compile(r"modifi|atualiza|alterad|updated", re.IGNORECASE)
+_LEADING_STAMP = re.compile(rf"^[\s|–—-]*(?:{_STAMP.pattern})[\s|–—-]*", re.IGNORECASE)
+_NEXT = "a[rel~=next], a.proximo, .next a, a.next, .pager-next a, .pager__item--next a"
+_PAGE_NUMBER = re.compile(r"\d{1,6}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """One markup of a listing, as CSS selectors; all but `items` are looked up within an item, the first match counts.
+
+    `title` finds the headline, whose link is the article's. `times` are tried in order; the words before a date tell
+    whether it is one of publication or of change. `categories` may find several.
+    """
+
+    name: str
+    items: str
+    title: str
+    times: tuple[str, ...] = ()
+    summary: str = ""
+    categories: str = ""
+    image: str = "img"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A listing page that was read: its tree, how many items its template found, and the listing."""
+
+    tree: HtmlElement
+    item_count: int
+    listing: Listing
+
+
+def read_page(page: Page, source: Source, templates: Sequence[Template]) -> ReadPage:
+    """Return what the first template that finds an article reads; each article once, newest first.
+
+    A page whose items were all left out, and one without any, has an empty listing: see `changed`.
+
+    Raises:
+        ListingChangedError: Not HTML.
+        SourceError: Nothing at all.
+    """
+    if not page.body.strip():
+        raise SourceError(f"{page.url}: an empty document")
+    tree = html_tree(page)
+    if tree is None:
+        raise ListingChangedError(f"{page.url}: {found_instead(page, source.kind)}, in place of a listing page")
+    base = base_of(tree, page)
+    for template in templates:
+        items = _outermost(select(tree, template.items))
+        listing = _listing(items, template, base, source)
+        if any(entry.url for entry in listing.entries):
+            named = replace(listing, title=title_of(tree), language=language_tag(tree.get("lang")))
+            return ReadPage(tree, len(items), storable(named))
+    return ReadPage(tree, 0, storable(Listing(entries=())))
+
+
+def changed(page: Page, source: Source, templates: Sequence[Template]) -> ListingChangedError:
+    """Return the error for a page in which no template found an article: what it is instead, and what was tried."""
+    tried = ", ".join(template.name for template in templates)
+    return ListingChangedError(
+        f"{page.url}: no listing of news: {found_instead(page, source.kind)}; templates tried: {tried}"
+    )
+
+
+def _outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
+    """Return the items that stand in no other item."""
+    every = set(items)
+    return [item for item in items if not any(above in every for above in item.iterancestors())]
+
+
+def _listing(items: Sequence[HtmlElement], template: Template, base: str, source: Source) -> Listing:
+    problem = f"{len(items) - MAX_ITEMS} items beyond the first {MAX_ITEMS}: left out"
+    return Listing(
+        entries=tuple(_entry(item, template, base, source) for item in items[:MAX_ITEMS]),
+        problems=(problem,) if len(items) > MAX_ITEMS else (),
+    )
+
+
+# --- one item --------------------------------------------------------------------------------------------------------
+
+
+def _entry(item: HtmlElement, template: Template, base: str, source: Source) -> ListedEntry:
+    headline = _headline(item, template)
+    url = _link_of(item, headline, base) if headline is not None else None
+    title = _title_of(headline) if headline is not None else None
+    summary = _LEADING_STAMP.sub("", _first_words(item, template.summary))
+    published, updated = _times_of(item, template, source.timezone)
+    return ListedEntry(
+        entry_id=fallback_id(url, title, summary),
+        url=url or "",
+        title=title,
+        summary=summary or None,
+        categories=unique(words_of(element) for element in _selected(item, template.categories)),
+        image_url=_image_of(item, template, base),
+        published_at=published,
+        updated_at=updated,
+    )
+
+
+def _selected(item: HtmlElement, css: str) -> list[HtmlElement]:
+    return select(item, css) if css else []
+
+
+def _headline(item: HtmlElement, template: Template) -> HtmlElement | None:
+    """Return the headline with words in it, else one that has at least a place."""
+    found = _selected(item, template.title)
+    return next((element for element in found if _title_of(element)), found[0] if found else None)
+
+
+def _title_of(headline: HtmlElement) -> str | None:
+    """Return the words of a headline, else what its link or picture is titled."""
+    stated = [part.get(name) or "" for part in headline.iter("a", "img") for name in ("title", "alt")]
+    return next((words for words in (words_of(headline), *(" ".join(text.split()) for text in stated)) if words), None)
+
+
+def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
+    """Return where the headline leads: its own link, one within, or one around it."""
+    around = [above for above in headline.iterancestors("a") if above is item or item in above.iterancestors()]
+    links = (link.get("href") or "" for link in (*headline.iter("a"), *around))
+    urls = (web_url(link, base) for link in links if link.strip() and not link.strip().startswith("#"))
+    return next(filter(None, urls), None)
+
+
+def _first_words(item: HtmlElement, css: str) -> str:
+    return next((words for element in _selected(item, css) if (words := words_of(element))), "")
+
+
+def _image_of(item: HtmlElement, template: Template, base: str) -> str | None:
+    links = (image.get("data-src") or image.get("src") or "" for image in _selected(item, template.image))
+    return next(filter(None, (web_url(link, base) for link in links if link)), None)
+
+
+def _times_of(item: HtmlElement, template: Template, timezone: str) -> tuple[datetime | None, datetime | None]:
+    """Return when the article was published and changed, by the first selector that finds a time."""
+    for css in template.times:
+        words = " ".join(_moment(element) for element in select(item, css))
+        times = _times_in(words, timezone)
+        if any(times):
+            return times
+    return None, None
+
+
+def _moment(element: HtmlElement) -> str:
+    return element.get("datetime") or words_of(element)
+
+
+def _times_in(words: str, timezone: str) -> tuple[datetime | None, datetime | None]:
+    """Return the first time of publication and the first of change that the words name."""
+    published: datetime | None = None
+    updated: datetime | None = None
+    end = 0
+    for stamp in _STAMP.finditer(words):
+        at, is_change = parse_date(stamp[0], timezone), _OF_CHANGE.search(words, end, stamp.start()) is not None
+        published, updated = (published, updated or at) if is_change else (published or at, updated)
+        end = stamp.end()
+    if end:
+        return published, updated
+    at = parse_date(words, timezone)  # "Feb 27, 2026 02:30 PM" and whatever else parse_date knows
+    return (None, at) if _OF_CHANGE.search(words) else (at, None)
+
+
+# --- the next page ---------------------------------------------------------------------------------------------------
+
+
+def page_number(url: str, parameter: str) -> int:
+    """Return the number that a listing's address carries in a query parameter; 0 where it carries none."""
+    return next((int(value) for name, value in _pairs(url) if name == parameter and _PAGE_NUMBER.fullmatch(value)), 0)
+
+
+def with_page_number(url: str, parameter: str, number: int) -> str:
+    """Return the same address with another page number."""
+    parts = urlsplit(url)
+    pairs = [(name, value) for name, value in _pairs(url) if name != parameter]
+    query = urlencode([*pairs, (parameter, str(number))], quote_via=quote, safe=":")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+
+
+def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
+    """Return the linked page of the same site with the next higher number, else what the pager calls the next."""
+    base, current = base_of(read.tree, page), page_number(page.final_url, parameter)
+    stem = parameter.partition(":")[0]  # what no link escapes; most links have none of it
+    hrefs = [href for link in read.tree.iter("a") if stem in (href := link.get("href") or "")]
+    urls = _same_site(hrefs, base, page)
+    later = {number: url for url in reversed(urls) if (number := page_number(url, parameter)) > current}
+    if later:
+        return later[min(later)]
+    stated = _same_site((link.get("href") or "" for link in select(read.tree, _NEXT)), base, page)
+    own = canonical_url(page.final_url)
+    return next((url for url in stated if not page_number(url, parameter) and canonical_url(url) != own), None)
+
+
+def _same_site(links: Iterable[str], base: str, page: Page) -> list[str]:
+    host = host_of(page.final_url)
+    urls = (web_url(link, base) for link in links if link.strip() and not link.strip().startswith("#"))
+    return [url for url in urls if url is not None and host_of(url) == host]
+
+
+def _pairs(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    except ValueError:
+        return []

@@ -1,0 +1,230 @@
+"""Sitemaps: one document in, a Listing out; an index, or a robots.txt, names the documents that continue it.
+
+Follows the published protocol (sitemaps.org), Google's documentation of the news and image extensions, and RFC 9309 for
+robots.txt; no site's own markup is read here. A `lastmod` is a time of change and never one of publication. How many
+children are asked is decided by the pipeline, their order by `sitemap_order.py`; the XML is read by `sitemap_xml.py`.
+
+A past day is asked for by a fragment (`sitemap.xml#day=2026-11-03`), which no server is sent (RFC 3986, section 3.5):
+the same documents then name only the children, and give only the entries, that can be of that day.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.sources.entries import language_tag, unique
+from news_assets.sources.feeds import feed
+from news_assets.sources.feeds.charsets import decoded
+from news_assets.sources.platforms import found_instead
+from news_assets.sources.sitemap.order import Child, in_order
+from news_assets.sources.sitemap.xml import MAX_ITEMS, Fields, read_sitemap
+from news_assets.text.dates import day_of, parse_date
+from news_assets.text.html import plain_text
+from news_assets.text.urls import canonical_url, web_url
+
+MAX_BYTES = 52_428_800  # decompressed, as the protocol allows
+MAX_ENTRIES = 10_000  # of one document, the newest: a poll stores them in one transaction
+_GZIP_MAGIC = b"\x1f\x8b"
+_MAX_MEMBERS = 100  # of a gzip file; each is copied once
+_FEED_ROOT = re.compile(r"<(?:[\w.-]+:)?(?:rss|feed|RDF)[\s>]")
+_MAX_URL_CHARS = 2048  # as the protocol allows
+_HEAD_CHARS = 4096
+_ROBOTS_LINE = re.compile(r"^[ \t]*(user-agent|disallow|allow|sitemap)[ \t]*:[ \t]*([^\r\n#]*)", re.IGNORECASE | re.M)
+_ROBOTS_CHARS = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read
+_DAY = re.compile(r"#day=(\d{4}-\d\d-\d\d)$")
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def day_url(source: Source, day: date) -> str:
+    """Return where a listing of a past day begins: the same address with the day as its fragment."""
+    return f"{source.url.partition('#')[0]}#day={day.isoformat()}"
+
+
+def parse(page: Page, source: Source) -> Listing:
+    """Return the entries of a sitemap, newest first, or the children of an index or a robots.txt as `next_urls`.
+
+    Reads `urlset` and `sitemapindex`, news and image extensions, one address a line, RSS and Atom, each also as gzip.
+    `published_at` and `title` are there in news sitemaps only; `updated_at` is the `lastmod`, read in `source.timezone`
+    where it names no zone. Of more than 10,000 entries the newest are given, with a problem that counts the others.
+
+    Raises:
+        ListingChangedError: A page, a log-in form, other XML, JSON or text in place of a sitemap.
+        SourceError: Nothing, or nothing that can be read.
+    """
+    unpacked, is_whole = _unpacked(page)
+    text, problem = decoded(unpacked.body, page.encoding, page.content_type)
+    text = text.strip("\ufeff\0 \t\r\n")
+    if not text:
+        raise SourceError(f"{page.url}: an empty document")
+    read = _reader_of(text, unpacked)
+    listing = read(text, unpacked, source)
+    problems = (problem, None if is_whole else "truncated gzip", *listing.problems)
+    return replace(listing, is_whole=listing.is_whole and is_whole, problems=tuple(filter(None, problems)))
+
+
+def _reader_of(text: str, page: Page) -> Callable[[str, Page, Source], Listing]:
+    if text.startswith("<"):
+        return _feed_listing if _FEED_ROOT.search(text, 0, _HEAD_CHARS) else _xml_listing
+    if _ROBOTS_LINE.search(text) and "<" not in text[:_HEAD_CHARS]:
+        return _robots_listing
+    if text.lower().startswith(("http://", "https://")):
+        return _text_listing
+    raise ListingChangedError(f"{page.url}: no sitemap: {found_instead(page)}")
+
+
+def _unpacked(page: Page) -> tuple[Page, bool]:
+    """Return the page without its gzip, and whether that was whole. A bomb ends at the protocol's own limit."""
+    if not page.body.startswith(_GZIP_MAGIC):
+        return page, True
+    body, rest, is_whole = bytearray(), page.body, True
+    for _ in range(_MAX_MEMBERS):  # one after the other they are one document
+        if not rest.startswith(_GZIP_MAGIC):
+            break
+        inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        try:
+            body += inflater.decompress(rest, MAX_BYTES + 1 - len(body))
+        except zlib.error as error:
+            raise SourceError(f"{page.url}: gzip that cannot be read: {error}") from error
+        if len(body) > MAX_BYTES:
+            raise SourceError(f"{page.url}: more than {MAX_BYTES:,} bytes decompressed")
+        rest, is_whole = inflater.unused_data, inflater.eof
+    if body.startswith(_GZIP_MAGIC):
+        raise ListingChangedError(f"{page.url}: compressed twice, in place of a sitemap")
+    return replace(page, body=bytes(body), content_type=""), is_whole
+
+
+# --- the documents ---------------------------------------------------------------------------------------------------
+
+
+def _feed_listing(_: str, page: Page, source: Source) -> Listing:
+    return feed.parse(page, source)
+
+
+def _xml_listing(text: str, page: Page, source: Source) -> Listing:
+    sitemap = read_sitemap(text, page.url)
+    if sitemap.root not in ("urlset", "sitemapindex"):
+        raise ListingChangedError(f"{page.url}: no sitemap: {found_instead(page)}")
+    if sitemap.root == "sitemapindex":
+        found = Listing(entries=(), next_urls=_children(sitemap.items, page, source))
+    else:
+        found = _listing_of(sitemap.items, page, source)
+    return replace(found, is_whole=sitemap.is_whole, problems=(*sitemap.problems, *found.problems))
+
+
+def _robots_listing(text: str, page: Page, source: Source) -> Listing:
+    lines = _ROBOTS_LINE.finditer(text, 0, _ROBOTS_CHARS)
+    children = _children([{"loc": match[2].strip()} for match in lines if match[1].lower() == "sitemap"], page, source)
+    if not children:
+        raise ListingChangedError(f"{page.url}: a robots.txt that names no sitemap")
+    return Listing(entries=(), next_urls=children)
+
+
+def _text_listing(text: str, page: Page, source: Source) -> Listing:
+    lines = text.split(None, MAX_ITEMS)
+    listing = _listing_of([{"loc": line} for line in lines[:MAX_ITEMS]], page, source)
+    cut = (f"more than {MAX_ITEMS:,} addresses: the others are not read",) if len(lines) > MAX_ITEMS else ()
+    return replace(listing, problems=(*cut, *listing.problems))
+
+
+def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str, ...]:
+    """Return the addresses of an index, each with the day that is asked for; the index itself is not among them."""
+    day = _asked_day(page)
+    urls = ((web_url(item["loc"], page.final_url), item) for item in items if "loc" in item)
+    children = [Child(url, _time(item.get("lastmod"), source)) for url, item in urls if url]
+    own = {page.url.partition("#")[0], page.final_url}
+    fragment = f"#day={day.isoformat()}" if day else ""
+    return tuple(f"{url}{fragment}" for url in in_order(children, day) if url not in own)
+
+
+def _asked_day(page: Page) -> date | None:
+    match = _DAY.search(page.url)
+    try:
+        return date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+# --- entries ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """What a sitemap states of one address, with its times read once."""
+
+    item: Fields
+    published_at: datetime | None
+    updated_at: datetime | None
+
+    @property
+    def sort_time(self) -> datetime:
+        return self.published_at or self.updated_at or _NEVER
+
+
+def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
+    newest = sorted(_possible(items, page, source), key=lambda dated: dated.sort_time, reverse=True)
+    taken = newest[:MAX_ENTRIES] if _asked_day(page) is None else newest[-MAX_ENTRIES:]  # the closest to the day
+    listed = [_entry(dated, page) for dated in taken]
+    entries: dict[str, ListedEntry] = {}
+    for entry in filter(None, listed):
+        entries.setdefault(entry.entry_id, entry)
+    left, skipped = len(newest) - len(taken), listed.count(None)
+    problems = (
+        f"{skipped:,} addresses cannot be used: skipped" if skipped else None,
+        f"{len(taken):,} of {len(newest):,} entries are taken: {left:,} left" if left else None,
+        None if items else "no entries",
+    )
+    return Listing(
+        entries=tuple(entries.values()),
+        title=_agreed(plain_text(dated.item.get("news:name", "")) for dated in taken),
+        language=language_tag(_agreed(dated.item.get("news:language") for dated in taken)),
+        problems=tuple(filter(None, problems)),
+    )
+
+
+def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Dated]:
+    """Return the items with their times; where a day is asked for, those that can be of it."""
+    day = _asked_day(page)
+    dated = [
+        _Dated(item, _time(item.get("news:publication_date"), source), _time(item.get("lastmod"), source))
+        for item in items
+    ]
+    return dated if day is None else [one for one in dated if _may_be_of(one, day, source.timezone)]
+
+
+def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
+    """Whether an address can be of a day: published on it, or where that is not stated, changed on it or later."""
+    if dated.published_at is not None:
+        return day_of(dated.published_at, timezone) == day
+    return dated.updated_at is None or day_of(dated.updated_at, timezone) >= day
+
+
+def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
+    """Return the entry; None where its address is none of the web, or longer than the protocol allows."""
+    item = dated.item
+    link, image = item.get("loc", ""), item.get("image:loc")
+    url = web_url(link, page.final_url) if 0 < len(link) <= _MAX_URL_CHARS else None
+    if url is None:
+        return None
+    return ListedEntry(
+        entry_id=canonical_url(url),
+        url=url,
+        title=plain_text(item.get("news:title", "")) or None,
+        categories=unique(plain_text(word) for word in item.get("news:keywords", "").split(",")),
+        image_url=web_url(image, page.final_url) if image else None,
+        published_at=dated.published_at,
+        updated_at=dated.updated_at,
+    )
+
+
+def _time(text: str | None, source: Source) -> datetime | None:
+    return parse_date(text, source.timezone)
+
+
+def _agreed(values: Iterable[str | None]) -> str | None:
+    """Return the one value that all state who state one."""
+    stated = {value for value in values if value}
+    return stated.pop() if len(stated) == 1 else None

@@ -1,0 +1,143 @@
+"""What the lake says of one UTC day, counted: the numbers of the daily report. How they are shown is not decided here.
+
+In: an open lake, a day, desks. Out: `DayCounts`. Everything is grouped by DuckDB; no row of an article comes back but
+those of the newest headlines. Months without an entry of that day are skipped by their files' statistics.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from news_assets.pipeline.freshness.report import HISTORY_DAYS, DayCounts, DeskCounts, Headline
+from news_assets.store.lake import Lake
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SHOWN_REASONS = 12
+_SHOWN_HEADLINES = 12
+
+_WANTED = "list_contains($desks::VARCHAR[], desk)"
+_SEEN = f"{_WANTED} AND first_seen_at >= $start AND first_seen_at < $end"
+_DESKS = f"""
+WITH articles AS (SELECT desk, article_id, outcome, duplicate_of FROM raw_articles WHERE {_SEEN}),
+good AS (SELECT desk, article_id FROM articles WHERE outcome = 'ok')
+    SELECT desk, count(DISTINCT agency) AS agencies, count(*) AS entries FROM entries WHERE {_SEEN} GROUP BY desk
+UNION ALL BY NAME
+    SELECT desk, count(DISTINCT article_id) AS waiting
+    FROM entries ANTI JOIN raw_articles USING (article_id) WHERE {_SEEN} GROUP BY desk
+UNION ALL BY NAME
+    SELECT desk, count(*) FILTER (outcome = 'ok') AS articles,
+        count(*) FILTER (outcome = 'ok' AND duplicate_of IS NOT NULL) AS copies
+    FROM articles GROUP BY desk
+UNION ALL BY NAME
+    SELECT desk, count(*) AS enriched
+    FROM good SEMI JOIN (FROM enriched_articles WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
+    USING (article_id) GROUP BY desk
+UNION ALL BY NAME
+    SELECT desk, count(*) AS embedded
+    FROM good SEMI JOIN (FROM article_embeddings WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
+    USING (article_id) GROUP BY desk
+UNION ALL BY NAME
+    SELECT desk, count(*) AS indexed
+    FROM good SEMI JOIN (FROM indexed_documents WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
+    USING (article_id) GROUP BY desk
+"""
+_COUNTS = ("agencies", "entries", "waiting", "articles", "copies", "enriched", "embedded", "indexed")
+
+_HOURS = f"SELECT desk, hour(first_seen_at) AS h, count(*) FROM entries WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
+
+_OUTCOMES = f"SELECT desk, outcome, count(*) FROM raw_articles WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
+
+_REASONS = f"""
+SELECT outcome, coalesce(reason, 'no reason given') AS reason, count(*) AS n
+FROM raw_articles WHERE {_SEEN} AND outcome <> 'ok' GROUP BY ALL ORDER BY n DESC, outcome, reason LIMIT {_SHOWN_REASONS}
+"""
+
+_THEMES = f"""
+SELECT CASE WHEN theme_code IS NOT NULL THEN theme_labels[1] END AS label, count(*) AS n
+FROM enriched_articles SEMI JOIN (SELECT article_id FROM raw_articles WHERE {_SEEN} AND outcome = 'ok')
+USING (article_id) WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day
+GROUP BY ALL ORDER BY n DESC, label
+"""
+
+_POLLED = f"{_WANTED} AND polled_at >= $start AND polled_at < $end"
+
+_POLLS = f"""
+SELECT desk, outcome, count(*), sum(new_count)::BIGINT, sum(updated_count)::BIGINT
+FROM polls WHERE {_POLLED} GROUP BY ALL ORDER BY ALL
+"""
+
+_POLL_REASONS = f"""
+SELECT source_id, outcome, coalesce(reason, 'no reason given') AS reason, count(*) AS n
+FROM polls WHERE {_POLLED} AND outcome NOT IN ('ok', 'unchanged')
+GROUP BY ALL ORDER BY n DESC, source_id, reason LIMIT {_SHOWN_REASONS}
+"""
+
+_HISTORY = f"""
+SELECT first_seen_at::DATE AS seen_on, outcome, count(*) FROM raw_articles
+WHERE {_WANTED} AND first_seen_at >= $history AND first_seen_at < $end GROUP BY ALL ORDER BY ALL
+"""
+
+_NEWEST = f"""
+WITH newest AS (
+    SELECT desk, agency, first_seen_at, coalesce(title, url) AS title, url, article_id
+    FROM raw_articles WHERE {_SEEN} AND outcome = 'ok' AND duplicate_of IS NULL
+    ORDER BY first_seen_at DESC, article_id LIMIT {_SHOWN_HEADLINES}
+)
+SELECT n.desk, n.agency, n.first_seen_at, n.title, n.url,
+    CASE WHEN e.theme_code IS NOT NULL THEN e.theme_labels[-1] END AS theme
+FROM newest n LEFT JOIN (FROM enriched_articles WHERE day BETWEEN $first_day AND $last_day) e USING (article_id)
+ORDER BY n.first_seen_at DESC, n.article_id
+"""
+
+_DAYS = f"SELECT min(day), max(day) FROM raw_articles WHERE {_SEEN}"
+
+
+def count_day(lake: Lake, day: date, desks: Collection[str]) -> DayCounts:
+    """Return what these desks took in on this day of UTC."""
+    ask = _Question(lake, day, desks)
+    return DayCounts(
+        day=day,
+        desks=tuple(_desk_counts(ask)),
+        hours=ask.rows(_HOURS),
+        outcomes=ask.rows(_OUTCOMES),
+        reasons=ask.rows(_REASONS),
+        themes=ask.rows(_THEMES),
+        polls=ask.rows(_POLLS),
+        poll_reasons=ask.rows(_POLL_REASONS),
+        history=ask.rows(_HISTORY),
+        newest=tuple(Headline(**row) for row in ask.frame(_NEWEST).iter_rows(named=True)),
+    )
+
+
+class _Question:
+    """One day of some desks, and the lake that is asked about it."""
+
+    def __init__(self, lake: Lake, day: date, desks: Collection[str]) -> None:
+        start = datetime.combine(day, time(), UTC)
+        end = start + timedelta(days=1)
+        self._lake = lake
+        self._params: dict[str, Any] = {
+            "desks": list(desks),
+            "start": start,
+            "end": end,
+            "history": end - timedelta(days=HISTORY_DAYS),
+        }
+        # Days of publication that the articles have: later stages are looked up in those months only.
+        first_day, last_day = self.frame(_DAYS).row(0)
+        self._params |= {"first_day": first_day, "last_day": last_day}
+
+    def frame(self, sql: str) -> "pl.DataFrame":
+        """Return the answer to one of the queries above; DuckDB refuses parameters that a query does not name."""
+        return self._lake.query(sql, {name: value for name, value in self._params.items() if f"${name}" in sql})
+
+    def rows(self, sql: str) -> tuple[Any, ...]:
+        """Return the answer's rows."""
+        return tuple(self.frame(sql).iter_rows())
+
+
+def _desk_counts(ask: _Question) -> Iterator[DeskCounts]:
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in _COUNTS)
+    for row in ask.frame(f"SELECT desk, {sums} FROM ({_DESKS}) GROUP BY desk ORDER BY desk").iter_rows(named=True):
+        yield DeskCounts(**row)

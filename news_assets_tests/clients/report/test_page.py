@@ -1,0 +1,145 @@
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from news_assets.clients.report.page import render_page, write_page
+from news_assets.clients.report.plots import plot_pages, plot_thumbnail
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline, Report, build_report
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.records import Desk
+
+DAY = date(2026, 11, 19)
+NOW = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)
+STRANGE = "<script>alert(1)</script> \" onload='x' & ${a}$ {{ 7 * 7 }} ]]>"
+
+
+def desk(key: str) -> Desk:
+    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=())
+
+
+def headline(url: str = "https://x.example/1", title: str = "A title") -> Headline:
+    return Headline(desk="g1", agency="rio", first_seen_at=NOW, title=title, url=url, theme=None)
+
+
+def report(counts: DayCounts | None = None, desks: int = 1, gaps: dict[str, Findings] | None = None) -> Report:
+    return build_report(counts or full_day(desks), [desk(f"desk{n}") for n in range(desks)], {"desk0": gaps or {}}, NOW)
+
+
+def full_day(desks: int) -> DayCounts:
+    """A day on which each of so many desks took in thousands of entries each hour."""
+    keys = [f"desk{n}" for n in range(desks)]
+    return DayCounts(
+        day=DAY,
+        desks=tuple(DeskCounts(desk=key, entries=99_999, articles=90_000, indexed=80_000) for key in keys),
+        hours=tuple((key, hour, 4_000) for key in keys for hour in range(24)),
+        outcomes=(("desk0", "ok", 90_000),),
+        themes=tuple((f"A theme with a rather long label, number {n}", 500) for n in range(20)),
+        history=((DAY, "ok", 90_000), (DAY, "failed", 20)),
+        newest=(headline(),),
+    )
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str | None] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.links += [value for name, value in attrs if name == "href"]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def parsed(page: str) -> _Tags:
+    tags = _Tags()
+    tags.feed(page)
+    return tags
+
+
+def test_what_strangers_wrote_is_text_on_the_page_and_nothing_else() -> None:
+    counts = replace(
+        full_day(1),
+        reasons=(("failed", STRANGE, 1),),
+        themes=((STRANGE, 3),),
+        poll_reasons=((STRANGE, "failed", STRANGE, 1),),
+        newest=(replace(headline(title=STRANGE), agency=STRANGE, theme=STRANGE),),
+    )
+    tags = parsed(render_page(report(counts, gaps={STRANGE: Findings(1, (STRANGE,), ((STRANGE,),))})))
+
+    assert "script" not in tags.names
+    assert "49" not in tags.text
+    assert len([text for text in tags.text if STRANGE in text]) == 9
+
+
+def test_pictures_hold_a_strange_label_as_a_drawing() -> None:
+    pictures = plot_pages(report(replace(full_day(1), themes=((STRANGE, 3),))))
+    assert not any("<script" in svg for svg in pictures.values())
+
+
+def test_only_web_addresses_become_links() -> None:
+    others = ("javascript:alert(1)", "data:text/html,x", "//x.example/", "http://[x", "", "nonsense")
+    newest = tuple(map(headline, (*others, "https://x.example/1")))
+    page = parsed(render_page(report(DayCounts(day=DAY, newest=newest))))
+    assert page.links == ["https://x.example/1"]
+
+
+def test_the_page_needs_nothing_beside_it() -> None:
+    page = render_page(report(desks=2))
+    assert set(re.findall(r'src="([^;"]+)', page)) == {"data:image/svg+xml"}
+    assert "<link" not in page
+    assert "default-src 'none'" in page
+
+
+def test_an_empty_day_says_so_and_draws_nothing() -> None:
+    page = render_page(report(DayCounts(day=DAY)))
+    assert "Nothing came in on this day" in page
+    assert "<img" not in page
+    assert "Nothing came in" not in render_page(report())
+
+
+def test_what_needs_a_look_stands_first_with_what_is_in_order_below() -> None:
+    gaps = {"behind": Findings(9, ("agency", "since"), (("rio", NOW),)), "silent": Findings(3, ("agency",), ())}
+    text = " ".join(parsed(render_page(report(gaps=gaps))).text)
+
+    assert text.index("Needs a look") < text.index("New entries by hour")
+    assert "1 found among 9 checked" in text
+    assert "2026-11-20 05:30 UTC" in text
+    assert "In order: desk0: silent (3 checked)." in text
+
+
+def test_the_same_report_is_the_same_page() -> None:
+    counts = DayCounts(day=DAY, themes=(("A theme", 3),), history=((DAY, "ok", 3),))
+    assert render_page(report(counts)) == render_page(report(counts))
+
+
+@pytest.mark.parametrize("desks", [1, 5, 12])
+def test_the_thumbnail_is_a_small_png_however_many_desks_there_are(desks: int) -> None:
+    picture = plot_thumbnail(report(desks=desks))
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 45_000  # 60 kB as base64
+
+
+def test_the_file_is_named_by_its_day_and_replaced_as_a_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "on the way"
+    path = write_page(folder, report(DayCounts(day=DAY)))
+    assert write_page(folder, report(DayCounts(day=DAY, desks=(DeskCounts(desk="desk0", entries=1),)))) == path
+
+    assert [file.name for file in folder.iterdir()] == ["2026-11-19.html"]
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert "Nothing came in" not in path.read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NewsAssetsError, match=r"file/2026-11-19\.html: the report cannot be written"):
+        write_page(tmp_path / "file", report(DayCounts(day=DAY)))

@@ -1,0 +1,197 @@
+"""What only the SQLite backend promises; what every backend does is in test_contracts.py."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from news_assets.clients.search.embedded import parts, vectors
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.errors import IndexingError
+from news_assets.ports import SearchQuery
+from news_assets_tests.support.stored import hashes
+from news_assets_tests.test_contracts import document
+
+_WRITER = """
+import sys
+from pathlib import Path
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets_tests.test_contracts import document
+
+name, count = sys.argv[2], int(sys.argv[3])
+with SqliteSearchIndex.open(Path(sys.argv[1])) as index:
+    for n in range(count):
+        index.upsert([document(n, "vacina", article_id=f"{name}-{n}", vector=(1.0, 0.0)), document(0, "estrada")])
+        print(f"{name}-{n}", flush=True)
+"""
+
+
+def writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _WRITER, str(path), name, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def keyword(index: SqliteSearchIndex, text: str, limit: int = 10) -> list[str]:
+    return [hit.article_id for hit in index.search(SearchQuery(text=text, mode="keyword", limit=limit)).hits]
+
+
+def test_processes_that_write_at_once_lose_nothing_and_a_reader_sees_it_all(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path) as index:
+        assert keyword(index, "vacina") == []
+        writers = [writer(path, name, 20) for name in ("a", "b", "c")]
+        assert [process.communicate()[1] or process.returncode for process in writers] == [0, 0, 0]
+        answer = index.search(SearchQuery(text="vacina", vector=(1.0, 0.0)))
+        assert (index.count(), answer.found) == (61, 60)
+
+
+def test_a_killed_writer_leaves_everything_it_had_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    process = writer(path, "a", 100_000)
+    assert process.stdout is not None
+    acknowledged = [process.stdout.readline().strip() for _ in range(15)]
+    os.kill(process.pid, signal.SIGKILL)
+    acknowledged += process.communicate()[0].split()
+    with SqliteSearchIndex.open(path) as index:
+        assert set(acknowledged) <= set(hashes(index, "govbr"))
+        assert set(acknowledged) <= set(keyword(index, "vacina", limit=10_000))
+        assert index.upsert([document(1, "depois")]) == {}
+
+
+def test_threads_take_turns(tmp_path: Path) -> None:
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: (index.upsert([document(n, "vacina")]), keyword(index, "vacina")), range(40)))
+        assert index.count() == 40
+
+
+def test_folded_rewritten_and_deleted_documents_are_found_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "FOLD_AT", 7)
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path) as index, SqliteSearchIndex.open(path) as reader:
+        for turn in range(6):
+            index.upsert([document(n, f"vacina turno{turn}", document_hash=f"{turn}-{n}") for n in range(20)])
+            assert len(keyword(reader, f"turno{turn}", limit=99)) == 20
+        index.delete([f"mec-{n}" for n in range(15)])
+        expected = {f"mec-{n}" for n in range(15, 20)}
+        for asked in ("vacina", "turno5"):
+            assert set(keyword(reader, asked, limit=99)) == set(keyword(index, asked, limit=99)) == expected
+        assert keyword(reader, "turno0") == keyword(reader, "turno5", limit=0) == []
+
+
+@pytest.mark.parametrize(("block_rows", "kept_bytes"), [(8_192, 2**20), (64, 2**20), (64, 0), (64, 350 * 24 * 2)])
+def test_the_vector_search_is_exact_also_with_filters_and_after_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int, kept_bytes: int
+) -> None:
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(vectors, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(vectors, "_READ_BELOW", 50)
+    rng = np.random.default_rng(7)
+    rows = rng.standard_normal((600, 24))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    documents = [document(n, agency=f"agency-{n % 3}", vector=tuple(rows[n].tolist())) for n in range(600)]
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
+        index.upsert(documents[:300])
+        index.search(SearchQuery(text="", mode="vector", vector=tuple(rows[0].tolist())))
+        index.upsert(documents[300:])
+        index.delete(["mec-5"])
+        stored = rows.astype(np.float16).astype(np.float32)
+        for query in rng.standard_normal((20, 24)):
+            cosines = stored @ (query / np.linalg.norm(query)).astype(np.float32)
+            order = [n for n in np.argsort(-cosines).tolist() if n != 5]
+            for agency in (None, "agency-1"):
+                asked = SearchQuery(text="", mode="vector", vector=tuple(query.tolist()), agency=agency)
+                expected = [f"mec-{n}" for n in order if agency is None or n % 3 == 1][:10]
+                assert [hit.article_id for hit in index.search(asked).hits] == expected
+
+
+def test_a_changed_vector_replaces_the_old_one(tmp_path: Path) -> None:
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
+        index.upsert([document(1, vector=(1.0, 0.0)), document(2, vector=(0.6, 0.8))])
+        ask = SearchQuery(text="", mode="vector", vector=(1.0, 0.0), limit=1)
+        assert index.search(ask).hits[0].article_id == "mec-1"
+        index.upsert([document(1, vector=(0.0, 1.0), document_hash="new")])
+        assert index.search(ask).hits[0].article_id == "mec-2"
+
+
+def test_an_original_that_comes_after_its_duplicates_leads_their_group(tmp_path: Path) -> None:
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
+        index.upsert([document(n, "vacina", duplicate_of="mec-9") for n in (1, 2)])
+        assert len(keyword(index, "vacina")) == 1
+        index.upsert([document(9, "vacina e mais")])
+        assert keyword(index, "vacina") == ["mec-9"]
+        index.upsert([document(9, "vacina e menos", document_hash="new")])
+        assert keyword(index, "vacina") == ["mec-9"]
+
+
+def test_the_length_that_was_asked_for_holds_before_the_first_vector(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path, dim=3) as index:
+        assert set(index.upsert([document(1, vector=(1.0, 0.0))])) == {"mec-1"}
+        index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
+    with pytest.raises(IndexingError, match=r"384 dimensions, the index has 3"):
+        SqliteSearchIndex.open(path, dim=384)
+
+
+def test_another_programs_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE mine (x)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(IndexingError, match="not a search index"):
+        SqliteSearchIndex.open(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"hello, this is no database" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_damaged_file_is_an_error_with_path_and_advice(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "search.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(IndexingError, match=r"search\.sqlite: .*(delete|move)"):
+        SqliteSearchIndex.open(path)
+
+
+def test_a_file_damaged_inside_is_an_error_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path) as index:
+        index.upsert([document(n, "vacina") for n in range(200)])
+    content = bytearray(path.read_bytes())
+    content[4096 * 2 :] = b"\xa5" * (len(content) - 4096 * 2)
+    path.write_bytes(content)
+    with pytest.raises(IndexingError, match=r"search\.sqlite: .*damaged"), SqliteSearchIndex.open(path) as index:
+        keyword(index, "vacina")
+
+
+def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(IndexingError, match=tmp_path.name):
+        SqliteSearchIndex.open(tmp_path)
+
+
+def test_an_unchanged_batch_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path) as index:
+        index.upsert([document(n, "vacina") for n in range(20)])
+        wal = path.with_name(path.name + "-wal")
+        before = wal.stat().st_size, wal.stat().st_mtime_ns
+        time.sleep(0.01)
+        index.upsert([document(n, "vacina") for n in range(20)])
+        assert (wal.stat().st_size, wal.stat().st_mtime_ns) == before
+
+
+def test_long_texts_are_cut_to_a_snippet_around_the_match(tmp_path: Path) -> None:
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
+        text = "palavra " * 200 + "a vacinação chegou ao posto " + "outra " * 200
+        index.upsert([document(1, "Nota", text), replace(document(2, "Vacina", "outro assunto " * 60))])
+        snippets = [hit.snippet for hit in index.search(SearchQuery(text="vacina", mode="keyword")).hits]
+        assert all(150 < len(one) < 320 for one in snippets)
+        assert sum("<mark>vacinação</mark>" in one for one in snippets) == 1

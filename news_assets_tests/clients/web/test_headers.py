@@ -1,0 +1,60 @@
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from news_assets.clients.web.headers import max_age_s, retry_after_s, validators_of
+from news_assets.records import Validators
+
+NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
+_DATE = "Tue, 08 Sep 2026 12:00:00 GMT"
+_LATER = "Tue, 08 Sep 2026 12:10:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"retry-after": "120"}, 120),
+        ({"retry-after": _LATER}, 600),
+        ({"retry-after": _LATER, "date": "Tue, 08 Sep 2026 12:09:00 GMT"}, 60),
+        ({"retry-after": "Mon, 07 Sep 2026 12:00:00 GMT"}, 0),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "soon"}, None),
+    ],
+)
+def test_retry_after_is_read_in_both_forms(headers: dict[str, str], expected: float | None) -> None:
+    assert retry_after_s(httpx.Headers(headers), NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"cache-control": "public, max-age=600"}, 600),
+        ({"cache-control": "max-age=600", "age": "200"}, 400),
+        ({"cache-control": "max-age=600", "age": "700"}, 0),
+        ({"cache-control": 'MAX-AGE = "60"', "expires": _LATER}, 60),
+        ({"cache-control": "s-maxage=600"}, None),
+        ({"cache-control": "no-cache", "expires": _LATER, "date": _DATE}, 600),
+        ({"expires": "0"}, None),
+    ],
+)
+def test_max_age_is_what_is_left_of_the_freshness(headers: dict[str, str], expected: float | None) -> None:
+    assert max_age_s(httpx.Headers(headers), NOW) == expected
+
+
+def test_validators_made_up_for_each_answer_are_none() -> None:
+    made_up = {"etag": '"x"', "last-modified": _DATE, "expires": "0", "cache-control": "no-store, no-cache"}
+    assert validators_of(httpx.Headers(made_up)) == Validators()
+    assert validators_of(httpx.Headers(made_up | {"cache-control": "no-cache"})) == Validators('"x"', _DATE)
+
+
+@given(st.text())
+def test_no_header_breaks_the_reading(value: str) -> None:
+    headers = {"retry-after": value, "expires": value, "date": value, "cache-control": value, "age": value}
+    encoded = httpx.Headers({name: text.encode("utf-8", "replace") for name, text in headers.items()})
+    assert (retry_after_s(encoded, NOW) or 0) >= 0
+    assert (max_age_s(encoded, NOW) or 0) >= 0

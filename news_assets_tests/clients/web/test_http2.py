@@ -1,0 +1,88 @@
+"""HTTP/2 over TLS, against a small server of the h2 library with a certificate made for the test."""
+
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import RequestReceived
+
+from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.errors import FetchError
+from news_assets.ports import PageRequest
+
+OpenFetcher = Callable[..., HttpFetcher]
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    order = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout {path} -out {path}.crt -days 1 -subj /CN=localhost"
+    subprocess.run([*order.split(), "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
+
+
+@pytest.fixture
+def h2_url(certificate: Path) -> Iterator[str]:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    context.set_alpn_protocols(["h2"])
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                plain, _ = server.accept()
+                with suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
+                    _serve(connection)
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    yield f"https://localhost:{server.getsockname()[1]}"
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+    thread.join(timeout=3)
+
+
+def _serve(connection: ssl.SSLSocket) -> None:
+    h2 = H2Connection(H2Configuration(client_side=False))
+    h2.initiate_connection()
+    connection.sendall(h2.data_to_send())
+    while data := connection.recv(65_535):
+        for event in h2.receive_data(data):
+            if isinstance(event, RequestReceived):
+                h2.send_headers(event.stream_id, [(":status", "200"), ("content-type", "text/html")])
+                for _ in range(40 if dict(event.headers)[b":path"] == b"/drip" else 0):
+                    h2.send_data(event.stream_id, b"x")
+                    connection.sendall(h2.data_to_send())
+                    time.sleep(0.03)
+                h2.send_data(event.stream_id, b"x" * 16_000)
+                h2.send_data(event.stream_id, b"x" * 14_000, end_stream=True)
+        connection.sendall(h2.data_to_send())
+
+
+def test_pages_come_over_one_http2_connection_and_a_drip_ends_in_time(
+    h2_url: str, certificate: Path, open_fetcher: OpenFetcher
+) -> None:
+    fetcher = open_fetcher(ssl_context=ssl.create_default_context(cafile=f"{certificate}.crt"), total_s=0.4)
+    pages = [fetcher.fetch(PageRequest(f"{h2_url}/{number}", obeys_robots=False)) for number in range(2)]
+    assert [len(page.body) for page in pages] == [30_000, 30_000]
+    with pytest.raises(FetchError, match="not finished in time"):
+        fetcher.fetch(PageRequest(f"{h2_url}/drip", obeys_robots=False))
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(h2_url: str, fetcher: HttpFetcher) -> None:
+    with pytest.raises(FetchError, match="no connection: TLS: self-signed certificate") as raised:
+        fetcher.fetch(PageRequest(h2_url, obeys_robots=False))
+    assert (raised.value.weight, raised.value.is_transient) == (0.5, True)

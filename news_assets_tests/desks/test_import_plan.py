@@ -1,0 +1,109 @@
+from datetime import date
+
+from news_assets.desks.import_plan import Additions, choose
+from news_assets.desks.import_rows import Offer, Refusal
+from news_assets.records import Agency, Desk, Source
+
+KINDS = ("feed", "sitemap")
+
+
+def desk(key: str, url: str, *, is_active: bool = True) -> Desk:
+    source = Source(
+        source_id=f"{key}/bee/1", desk=key, agency="bee", kind="feed", url=url, timezone="UTC", language="en"
+    )
+    agency = Agency(key="bee", name="The Bee", timezone="UTC", language="en", sources=(source,), is_active=is_active)
+    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=(agency,))
+
+
+def feed(url: str, **more: str) -> dict[str, str]:
+    return {"kind": "feed", "url": url} | more
+
+
+def test_each_newsroom_becomes_an_agency_and_its_feeds_are_sources_of_it() -> None:
+    offers = [
+        Offer(line=1, url="https://example.org/a", name="Gazeta da Serra", type="Interior"),
+        Offer(line=2, url="https://www.example.org/b", name="Gazeta da Serra", language="pt"),
+        Offer(line=3, url="https://example.net/a", name="Gazeta da Serra"),
+        Offer(line=4, url="https://example.com/feed.xml"),
+        Offer(line=5, url="https://example.com/sports/rss", kind="sitemap"),
+    ]
+    assert choose(offers, None, (), KINDS) == Additions(
+        {
+            "gazeta-da-serra": {
+                "name": "Gazeta da Serra",
+                "type": "Interior",
+                "sources": [feed("https://example.org/a"), feed("https://www.example.org/b", language="pt")],
+            },
+            "gazeta-da-serra-2": {"name": "Gazeta da Serra", "sources": [feed("https://example.net/a")]},
+            "example-com": {"name": "example.com", "sources": [feed("https://example.com/feed.xml")]},
+            "example-com-sports": {
+                "name": "example.com/sports",
+                "sources": [{"kind": "sitemap", "url": "https://example.com/sports/rss"}],
+            },
+        },
+        {},
+        (),
+    )
+
+
+def test_an_agency_that_is_there_gets_the_new_source_by_its_key_or_by_its_name_and_host() -> None:
+    there = desk("mine", "https://bee.example.org/rss")
+    offers = [
+        Offer(line=1, url="https://example.org/a", agency="bee", timezone="UTC", language="pt"),
+        Offer(line=2, url="https://bee.example.org/more", name="The Bee"),
+        Offer(line=3, url="https://other.example.org/", name="The Bee"),
+    ]
+    assert choose(offers, there, (), KINDS) == Additions(
+        {"the-bee": {"name": "The Bee", "sources": [feed("https://other.example.org/")]}},
+        {"bee": [feed("https://example.org/a", language="pt"), feed("https://bee.example.org/more")]},
+        (),
+    )
+
+
+def test_a_known_source_is_refused_with_the_place_where_it_is() -> None:
+    offers = [
+        Offer(line=1, url="http://www.example.org/rss/"),
+        Offer(line=2, url="https://example.net/feed"),
+        Offer(line=3, url="http://example.net/feed/"),
+        Offer(line=4, url="https://old.example.org/rss"),
+    ]
+    known = (desk("g1", "https://example.org/rss"), desk("old", "https://old.example.org/rss", is_active=False))
+    additions = choose(offers, None, known, KINDS)
+    assert additions.source_count == 1
+    assert additions.refused == (
+        Refusal(1, "http://www.example.org/rss/: already in desk g1, agency bee"),
+        Refusal(3, "http://example.net/feed/: already on line 2"),
+        Refusal(4, "https://old.example.org/rss: already in desk old, agency bee (not active)"),
+    )
+
+
+def test_what_no_desk_file_may_hold_is_refused_with_every_reason() -> None:
+    offers = [Offer(line=7, url="https://example.org/a", kind="feeds", timezone="America/Sao_Paolo")]
+    assert choose(offers, None, (), KINDS) == Additions(
+        {},
+        {},
+        (
+            Refusal(7, "kind: `feeds` is no kind of source; there are: feed, sitemap"),
+            Refusal(7, "timezone: `America/Sao_Paolo` is no time zone; did you mean `America/Sao_Paulo`?"),
+        ),
+    )
+
+
+def test_names_without_a_latin_letter_get_their_key_from_the_host() -> None:
+    offers = [
+        Offer(line=1, url="https://www.nhk.example/rss", name="日本放送"),
+        Offer(line=2, url="https://x.org", name="!"),
+    ]
+    assert list(choose(offers, None, (), KINDS).agencies) == ["nhk-example", "x-org"]
+
+
+def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
+    offers = [
+        Offer(line=1, url="https://example.org/a", name="Council", pace="civic"),
+        Offer(line=2, url="https://example.org/b", name="Council", pace="weekly"),
+    ]
+    assert choose(offers, None, (), KINDS) == Additions(
+        {"council": {"name": "Council", "sources": [feed("https://example.org/a", pace="civic")]}},
+        {},
+        (Refusal(2, "pace: `weekly` is no pace; write adaptive or civic"),),
+    )

@@ -1,0 +1,166 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from news_assets.errors import FetchError
+from news_assets.pipeline.articles.fetch import due_entries, fetch_entries, store_articles
+from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.ports import PageRequest
+from news_assets.records import (
+    Agency,
+    ArticleRevision,
+    Desk,
+    EnrichedArticle,
+    FeedEntry,
+    IndexedDocument,
+    Page,
+    RawArticle,
+    StoredPage,
+)
+from news_assets.store.lake import Lake
+from news_assets.text.urls import url_hash
+from news_assets_tests.support.made_fetcher import MadeFetcher
+
+NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
+TODAY = NOW.date()
+STORY = "<p>The city council voted on Tuesday to keep the night buses running for another year, after four hours.</p>"
+AGENCIES = tuple(Agency(key=key, name=key, timezone="UTC", language="en", sources=()) for key in ("a", "b"))
+DESK = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=AGENCIES)
+
+
+def entry(number: int = 1, agency: str = "a", day: date = TODAY) -> FeedEntry:
+    url = f"https://example.org/{number}"
+    return FeedEntry(
+        entry_id=str(number),
+        source_id=f"d/{agency}/feed",
+        desk="d",
+        agency=agency,
+        day=day,
+        article_id=f"{agency}-{day}-{number}",
+        url=url,
+        url_hash=url_hash(url),
+        title=f"Night buses {number}",
+        summary=None,
+        content_html=None,
+        authors=(),
+        categories=(),
+        image_url=None,
+        published_at=NOW,
+        updated_at=None,
+        is_future_dated=False,
+        is_moved=False,
+        entry_hash="one",
+        first_seen_at=NOW,
+        last_seen_at=NOW,
+        trace_id="t",
+    )
+
+
+class SavedPages(MadeFetcher):
+    """A fetcher whose pages are in memory; what it does not have is not found."""
+
+    def __init__(self, pages: dict[str, str]) -> None:
+        self.pages = pages
+        self.asked: list[str] = []
+
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        self.asked.append(request.url)
+        if request.url not in self.pages:
+            return FetchError(request.url, "not found (404)", status=404)
+        body = f"<html><head><title>Night buses</title></head><body><article>{self.pages[request.url]}</article></body>"
+        return Page(url=request.url, final_url=request.url, status=200, body=body.encode(), fetched_at=NOW)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as opened:
+        yield opened
+
+
+def stored(lake: Lake, fetcher: SavedPages, *entries: FeedEntry, now: datetime = NOW) -> dict[str, RawArticle]:
+    fetched = list(fetch_entries(entries, DESK, fetcher))
+    lake.transact(lambda rows: store_articles(rows, DESK, fetched, now))
+    return {article.article_id: article for article in lake.read(RawArticle)}
+
+
+def test_entries_are_due_when_missing_changed_moved_or_when_their_failure_is(lake: Lake) -> None:
+    fine, failed = entry(1), entry(2)
+    articles = stored(lake, SavedPages({fine.url: STORY * 4}), fine, failed)
+    later = articles[failed.article_id].next_try_at
+    assert later is not None
+    changed = replace(fine, entry_hash="two")
+    moved = replace(fine, day=fine.day - timedelta(days=3))
+
+    def due(*entries: FeedEntry, now: datetime = NOW, refetch: bool = False) -> list[FeedEntry]:
+        return due_entries(entries, articles, now, refetch=refetch)
+
+    assert due(fine, failed) == []
+    assert due(fine, failed, now=later) == [failed]
+    assert due(changed) == [changed]
+    assert due(moved) == [moved]
+    assert due(entry(3)) == [entry(3)]
+    assert due(fine, refetch=True) == [fine]
+
+
+def test_the_entry_seen_first_stands_for_an_article_that_two_sources_list() -> None:
+    first = entry(1)
+    second = replace(first, source_id="d/a/other", first_seen_at=NOW + timedelta(hours=1))
+    assert due_entries([second, first], {}, NOW) == [first]
+
+
+def test_an_address_is_asked_for_once_and_read_for_each_entry(lake: Lake) -> None:
+    ours, theirs = entry(1, "a"), entry(1, "b")
+    fetcher = SavedPages({ours.url: STORY * 4})
+    articles = stored(lake, fetcher, ours, theirs)
+    assert fetcher.asked == [ours.url]
+    assert articles[theirs.article_id].duplicate_of == ours.article_id
+    assert {page.article_id for page in lake.read(StoredPage)} == set(articles)
+
+
+def test_the_same_text_in_another_agency_is_marked_also_when_it_comes_days_later(lake: Lake) -> None:
+    original, copy = entry(1, "a"), entry(2, "b", NOW.date() + timedelta(days=2))
+    fetcher = SavedPages({original.url: STORY * 4, copy.url: STORY * 4})
+    stored(lake, fetcher, original)
+    articles = stored(lake, fetcher, copy)
+    assert (articles[original.article_id].duplicate_of, articles[copy.article_id].duplicate_of) == (
+        None,
+        original.article_id,
+    )
+
+
+def test_a_new_text_is_a_revision_and_a_lost_page_keeps_the_text(lake: Lake) -> None:
+    one = entry(1)
+    first = stored(lake, SavedPages({one.url: STORY * 4}), one)[one.article_id]
+    second = stored(lake, SavedPages({one.url: STORY.replace("four", "five") * 4}), one)[one.article_id]
+    third = stored(lake, SavedPages({}), one)[one.article_id]
+    assert (first.rev_n, second.rev_n, third.rev_n) == (1, 2, 2)
+    assert (third.outcome, third.text) == ("ok", second.text)
+    assert "404" in str(third.reason)
+    assert [revision.text for revision in lake.read(ArticleRevision)] == [first.text]
+
+
+def test_an_article_moves_to_its_new_day_once_and_takes_nothing_stale_along(lake: Lake) -> None:
+    one = entry(1)
+    fetcher = SavedPages({one.url: STORY * 4})
+    first = stored(lake, fetcher, one)[one.article_id]
+    receipt = IndexedDocument(
+        article_id=one.article_id,
+        desk="d",
+        agency="a",
+        day=one.day,
+        document_hash="h",
+        has_vector=False,
+        indexed_at=NOW,
+        outcome="ok",
+        reason=None,
+        trace_id="t",
+    )
+    lake.transact(lambda rows: rows.upsert([receipt]))
+    moved = replace(one, day=one.day - timedelta(days=5), is_moved=True)
+    articles = stored(lake, fetcher, moved)
+    there = replace(first, day=moved.day)
+    assert articles == {one.article_id: replace(there, content_hash=content_hash(there))}
+    assert lake.read(IndexedDocument) == lake.read(EnrichedArticle) == []

@@ -1,0 +1,265 @@
+"""The policy of enrichment: what is asked, what is kept, what is reused; and the local enricher."""
+
+import json
+from dataclasses import asdict, replace
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.enrich import Enriched, LocalEnricher, enrich_articles, input_hash
+from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
+from news_assets.taxonomy.loader import load_taxonomy
+
+RESULT = Enrichment(
+    theme_path=("a", "a.b"),
+    theme_labels=("A", "B"),
+    theme_score=0.9,
+    summary="It is so.",
+    keywords=("so",),
+    word_count=3,
+)
+
+
+class CountingEnricher:
+    """Answers the same to everything, fails on texts with `bad`, and remembers what it was asked."""
+
+    def __init__(self, model: str = "1") -> None:
+        self.name, self.model, self.prompt_version, self.taxonomy_version = "counting", model, "p", "t"
+        self.asked: list[str] = []
+
+    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
+        self.asked.append(text)
+        if "bad" in text:
+            raise EnrichError("the text is bad")
+        return RESULT
+
+
+def raw(article_id: str, text: str | None = "Some text.", **changes: object) -> RawArticle:
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    article = RawArticle(
+        article_id=article_id,
+        desk="sample",
+        agency="mec",
+        day=date(2026, 11, 20),
+        source_id="s",
+        entry_id="e",
+        entry_hash="h",
+        url="https://x.example/1",
+        canonical_url="https://x.example/1",
+        url_hash="u",
+        text_hash=None,
+        minhash=None,
+        title="Title",
+        subtitle=None,
+        authors=(),
+        section=None,
+        category=None,
+        tags=(),
+        article_type=None,
+        language="en",
+        published_at=at,
+        updated_at=None,
+        first_seen_at=at,
+        fetched_at=at,
+        image_url=None,
+        video_url=None,
+        text=text,
+        text_origin="page",
+        text_chars=len(text or ""),
+        word_count=0,
+        out_links=(),
+        outcome="ok",
+        reason=None,
+        duplicate_of=None,
+        rev_n=1,
+        attempts=1,
+        next_try_at=None,
+        trace_id="t1",
+    )
+    return replace(article, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def enricher() -> CountingEnricher:
+    return CountingEnricher()
+
+
+def enriched(
+    articles: list[RawArticle],
+    enricher: CountingEnricher,
+    now: datetime,
+    cached: tuple[CachedEnrichment, ...] = (),
+    originals: tuple[EnrichedArticle, ...] = (),
+) -> Enriched:
+    by_hash = {entry.input_hash: entry for entry in cached}
+    return enrich_articles(articles, by_hash, {row.article_id: row for row in originals}, enricher, now)
+
+
+def test_an_article_becomes_a_row_and_a_cache_entry(enricher: CountingEnricher, now: datetime) -> None:
+    key = input_hash("Title", "Some text.", enricher)
+
+    assert enriched([raw("a1", content_hash="c1")], enricher, now) == Enriched(
+        rows=[
+            EnrichedArticle(
+                article_id="a1",
+                desk="sample",
+                agency="mec",
+                day=date(2026, 11, 20),
+                input_hash=key,
+                content_hash="c1",
+                theme_code="a.b",
+                theme_path=("a", "a.b"),
+                theme_labels=("A", "B"),
+                theme_score=0.9,
+                summary="It is so.",
+                keywords=("so",),
+                language=None,
+                word_count=3,
+                reading_minutes=0,
+                readability=None,
+                enricher="counting",
+                model="1",
+                prompt_version="p",
+                taxonomy_version="t",
+                reused_from=None,
+                enriched_at=now,
+                outcome="ok",
+                reason=None,
+                trace_id="t1",
+            )
+        ],
+        new_cache=[
+            CachedEnrichment(
+                input_hash=key,
+                enricher="counting",
+                model="1",
+                result_json=json.dumps(asdict(RESULT), ensure_ascii=False),
+                created_at=now,
+            )
+        ],
+    )
+
+
+def test_an_article_without_text_or_with_another_outcome_gets_no_row(enricher: CountingEnricher, now: datetime) -> None:
+    articles = [raw("a", None), raw("b", " \n"), raw("c", outcome="failed"), raw("d", outcome="gone")]
+
+    assert enriched(articles, enricher, now) == Enriched([], [])
+
+
+def test_a_cached_answer_is_not_asked_for_again(enricher: CountingEnricher, now: datetime) -> None:
+    first = enriched([raw("a1")], enricher, now - timedelta(days=1))
+    again = enriched([raw("a1")], enricher, now, cached=tuple(first.new_cache))
+
+    assert again == Enriched([replace(first.rows[0], enriched_at=now)], [])
+    assert len(enricher.asked) == 1
+
+
+def test_an_edited_text_and_another_model_are_asked_anew(enricher: CountingEnricher, now: datetime) -> None:
+    first = enriched([raw("a1")], enricher, now)
+    edited = enriched([raw("a1", "Other text.")], enricher, now, cached=tuple(first.new_cache))
+    newer = enriched([raw("a1")], CountingEnricher("2"), now, cached=tuple(first.new_cache))
+
+    assert len({row.input_hash for part in (first, edited, newer) for row in part.rows}) == 3
+    assert (len(edited.new_cache), len(newer.new_cache)) == (1, 1)
+
+
+def test_a_cache_entry_that_cannot_be_read_is_replaced(enricher: CountingEnricher, now: datetime) -> None:
+    whole = enriched([raw("a1")], enricher, now)
+    for broken in ("{", "[]", "3", '{"unknown": 1}', '{"keywords": 3}'):
+        cached = replace(whole.new_cache[0], result_json=broken)
+        assert enriched([raw("a1")], enricher, now, cached=(cached,)) == whole
+
+
+def test_one_failure_is_a_row_and_its_neighbours_go_on(enricher: CountingEnricher, now: datetime) -> None:
+    found = enriched([raw("a1", "bad"), raw("a2")], enricher, now)
+
+    assert [(row.article_id, row.outcome, row.reason) for row in found.rows] == [
+        ("a1", "failed", "the text is bad"),
+        ("a2", "ok", None),
+    ]
+    assert [entry.input_hash for entry in found.new_cache] == [found.rows[1].input_hash]
+
+
+def test_the_same_input_is_asked_once_even_where_it_fails(enricher: CountingEnricher, now: datetime) -> None:
+    found = enriched([raw("a1"), raw("a2"), raw("a3", "bad"), raw("a4", "bad")], enricher, now)
+
+    assert enricher.asked == ["Some text.", "bad"]
+    assert [row.outcome for row in found.rows] == ["ok", "ok", "failed", "failed"]
+
+
+def test_a_duplicate_reuses_its_originals_answer_whichever_comes_first(
+    enricher: CountingEnricher, now: datetime
+) -> None:
+    copy = raw("a1", "Some text, copied.", duplicate_of="a2")
+    found = enriched([copy, raw("a2")], enricher, now)
+
+    assert [(row.article_id, row.reused_from, row.summary) for row in found.rows] == [
+        ("a1", "a2", "It is so."),
+        ("a2", None, "It is so."),
+    ]
+    assert enricher.asked == ["Some text."]
+
+
+def test_a_duplicate_of_a_stored_original_asks_nothing(enricher: CountingEnricher, now: datetime) -> None:
+    original = enriched([raw("a2")], CountingEnricher(), now).rows[0]
+    found = enriched([raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))
+
+    assert (found.rows[0].reused_from, found.new_cache, enricher.asked) == ("a2", [], [])
+
+
+@pytest.mark.parametrize("change", [{"outcome": "failed"}, {"model": "0"}, {"taxonomy_version": "old"}])
+def test_an_original_that_failed_or_is_outdated_is_not_reused(
+    enricher: CountingEnricher, now: datetime, change: dict[str, str]
+) -> None:
+    original = replace(enriched([raw("a2")], CountingEnricher(), now).rows[0], **change)  # type: ignore[arg-type]
+    found = enriched([raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))
+
+    assert (found.rows[0].reused_from, enricher.asked) == (None, ["Copied."])
+
+
+def test_duplicates_in_a_circle_are_each_enriched(enricher: CountingEnricher, now: datetime) -> None:
+    found = enriched([raw("a1", "One.", duplicate_of="a2"), raw("a2", "Two.", duplicate_of="a1")], enricher, now)
+
+    assert [row.outcome for row in found.rows] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("parts", [("ab", "c"), ("a", "bc"), ("", "abc"), ('a"', "bc")])
+def test_the_input_hash_keeps_title_and_text_apart(parts: tuple[str, str]) -> None:
+    others = [("abc", ""), ("a\x00b", "c")]
+
+    assert all(input_hash(*parts, CountingEnricher()) != input_hash(*other, CountingEnricher()) for other in others)
+
+
+@pytest.fixture(scope="module")
+def local() -> LocalEnricher:
+    return LocalEnricher(load_taxonomy())
+
+
+def test_the_local_enricher_says_everything_of_an_article(local: LocalEnricher) -> None:
+    text = (
+        "O Banco Central reduziu nesta quarta-feira a taxa básica de juros para 10% ao ano, menor nível desde 2013. "
+        "A decisão do Copom foi unânime e era esperada pelo mercado financeiro.\n\nFoto: Divulgação."
+    )
+    found = local.enrich("Copom reduz a Selic para 10%", text, "pt-BR")
+
+    assert replace(found, theme_score=1.0, keywords=(), readability=None) == Enrichment(
+        theme_path=("economy", "economy.macro", "economy.macro.rates"),
+        theme_labels=("Economia e negócios", "Conjuntura e política econômica", "Juros e banco central"),
+        theme_score=1.0,
+        summary=text.split("\n")[0],
+        keywords=(),
+        language="pt-BR",
+        word_count=34,
+        reading_minutes=1,
+        readability=None,
+    )
+    assert 0.5 < found.theme_score <= 1
+    assert {"Banco Central", "Copom"} <= set(found.keywords)
+
+
+@pytest.mark.parametrize("text", ["", "![Foto](a.jpg)", "\x00\ud800", "слово " * 50, "a" * 100_000, "1 " * 5_000])
+def test_the_local_enricher_takes_any_text(local: LocalEnricher, text: str) -> None:
+    found = local.enrich("", text, None)
+
+    assert (found.theme_path, len(found.summary or "") <= 280, found.reading_minutes >= 1) == ((), True, True)

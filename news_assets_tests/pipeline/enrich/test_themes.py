@@ -1,0 +1,99 @@
+"""Themes found by the words of a taxonomy."""
+
+from pathlib import Path
+
+import pytest
+
+from news_assets.pipeline.enrich.themes import FoundTheme, ThemeTable
+from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+
+TREE = """
+- code: sport
+  label: Sport
+  children:
+  - code: sport.football
+    label: Football
+    keywords: [goalkeeper, penalty kick, world cup]
+  - code: sport.tennis
+    label: Tennis
+    keywords: [racket, wimbledon]
+- code: health
+  label: Health
+  keywords: [vaccine, hospital]
+  excludes: [hospital ship (see Defence)]
+- code: defence
+  label: Defence
+  keywords: [navy, recommendations]
+- code: trade
+  label: Trade
+  keywords: [imports]
+"""
+
+
+@pytest.fixture
+def taxonomy(tmp_path: Path) -> Taxonomy:
+    path = tmp_path / "themes.yaml"
+    path.write_text(TREE, encoding="utf-8")
+    return load_taxonomy(path)
+
+
+@pytest.fixture
+def table(taxonomy: Taxonomy) -> ThemeTable:
+    return ThemeTable(taxonomy, "en")
+
+
+def path_of(table: ThemeTable, text: str, title: str = "") -> tuple[str, ...]:
+    return table.find(title, text).path
+
+
+def test_the_words_of_a_theme_lead_to_its_whole_path(table: ThemeTable) -> None:
+    assert path_of(table, "The goalkeeper saved a penalty kick at the World Cup.") == ("sport", "sport.football")
+
+
+def test_it_stops_at_the_level_that_is_clear(table: ThemeTable) -> None:
+    assert path_of(table, "Sport: a goalkeeper met a racket. Sport is sport.") == ("sport",)
+
+
+@pytest.mark.parametrize("text", ["", "Nothing here is told of anything.", "12 34 !!", "\ud800 \x00"])
+def test_a_text_without_evidence_has_no_theme(table: ThemeTable, text: str) -> None:
+    assert table.find("", text) == FoundTheme()
+
+
+def test_a_dead_heat_has_no_theme(table: ThemeTable) -> None:
+    assert path_of(table, "A vaccine for the navy.") == ()
+
+
+def test_only_whole_words_count(table: ThemeTable) -> None:
+    assert path_of(table, "Commendation, hospitalisation-free vaccineless unworldly bracketed.") == ()
+
+
+def test_a_word_that_only_shares_the_stem_counts_less(table: ThemeTable) -> None:
+    assert table.find("", "An important hall.").score < table.find("", "An imports hall.").score
+
+
+def test_what_a_theme_excludes_speaks_against_it(table: ThemeTable) -> None:
+    assert path_of(table, "The hospital ship of the navy.") == ("defence",)
+
+
+def test_the_title_counts_more_than_the_text(table: ThemeTable) -> None:
+    assert path_of(table, "A hospital waits.", title="Wimbledon begins")[0] == "sport"
+
+
+def test_words_of_another_language_are_no_evidence() -> None:
+    built_in = load_taxonomy()
+
+    assert path_of(ThemeTable(built_in, "de"), "Der goalkeeper und die Bundesregierung") == ()
+    assert path_of(ThemeTable(built_in, None), "Vacinação no hospital") == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "text", "path"),
+    [
+        ("pt", "Copom reduz a Selic", "O Banco Central cortou os juros.", ("economy", "economy.macro")),
+        ("pt", "Vacinacao contra a dengue", "Postos de saude aplicam as doses.", ("health",)),
+        ("en", "Striker scores twice", "The Premier League club won the match.", ("sport", "sport.football")),
+        ("en", "Earthquake kills dozens", "The quake left survivors.", ("disasters", "disasters.natural")),
+    ],
+)  # fmt: skip
+def test_the_built_in_taxonomy_knows_everyday_news(language: str, title: str, text: str, path: tuple[str, ...]) -> None:
+    assert path_of(ThemeTable(load_taxonomy(), language), text, title)[: len(path)] == path

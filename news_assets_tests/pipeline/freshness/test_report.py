@@ -1,0 +1,98 @@
+from datetime import UTC, date, datetime, timedelta
+
+from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Report, Section, build_report, shown_themes
+from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.records import Agency, Desk
+
+DAY = date(2026, 11, 19)
+NEXT_MORNING = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)
+
+
+def desk(key: str, agencies: int = 2) -> Desk:
+    listed = tuple(
+        Agency(key=f"a{n}", name=f"A{n}", timezone="UTC", language="en", sources=()) for n in range(agencies)
+    )
+    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=listed)
+
+
+def report(counts: DayCounts, now: datetime = NEXT_MORNING) -> Report:
+    return build_report(counts, [desk("g1"), desk("world")], {}, now)
+
+
+def test_a_desk_without_entries_is_shown_with_zeros() -> None:
+    counts = DayCounts(day=DAY, desks=(DeskCounts(desk="g1", entries=3, articles=2, enriched=2, indexed=1),))
+
+    made = report(counts)
+
+    assert made.stages == {"g1": (3, 2, 2, 0, 1), "world": (0, 0, 0, 0, 0)}
+    assert made.hours == {"g1": (0,) * 24, "world": (0,) * 24}
+    assert not made.is_empty
+
+
+def test_a_day_without_entries_is_empty() -> None:
+    assert report(DayCounts(day=DAY)).is_empty
+
+
+def test_the_figures_are_sums_over_the_desks() -> None:
+    counts = DayCounts(
+        day=DAY,
+        desks=(
+            DeskCounts(desk="g1", agencies=1, entries=5, waiting=1, articles=3, copies=1, indexed=2),
+            DeskCounts(desk="world", agencies=2, entries=1, articles=1, indexed=1),
+        ),
+        outcomes=(("g1", "failed", 1), ("g1", "ok", 3), ("world", "blocked", 2), ("world", "gone", 4)),
+        polls=(("g1", "failed", 2, 0, 0), ("g1", "ok", 3, 5, 0), ("world", "unchanged", 7, 0, 0)),
+    )
+    assert report(counts).figures == (
+        ("entries", 6, "from 3 of 4 agencies"),
+        ("articles", 4, "1 of them copies"),
+        ("in the index", 3, "1 articles are not"),
+        ("not fetched", 3, "failed or blocked; 1 more wait"),
+        ("polls", 12, "2 gave nothing of use"),
+    )
+
+
+def test_hours_and_days_without_anything_are_zeros_in_their_place() -> None:
+    made = report(
+        DayCounts(
+            day=DAY,
+            hours=(("g1", 0, 4), ("g1", 23, 1)),
+            history=((DAY, "ok", 5), (DAY - timedelta(days=13), "failed", 2), (DAY, "unheard of", 1)),
+        )
+    )
+    assert made.hours["g1"] == (4, *(0,) * 22, 1)
+    assert made.history["ok"] == (*(0,) * 13, 5)
+    assert made.history["failed"] == (2, *(0,) * 13)
+    assert made.history["unheard of"] == (*(0,) * 13, 1)
+    assert (made.history_days[0], made.history_days[-1]) == (DAY - timedelta(days=13), DAY)
+
+
+def test_many_themes_end_in_the_rest_and_those_without_one() -> None:
+    themes = [(f"theme {n}", 20 - n) for n in range(17)]
+
+    assert shown_themes([*themes, (None, 7)]) == (*themes[:15], ("other themes", 5 + 4), ("no theme", 7))
+    assert shown_themes(themes[:2]) == tuple(themes[:2])
+    assert shown_themes([]) == ()
+
+
+def test_findings_are_shown_in_part_and_what_is_in_order_is_named() -> None:
+    behind = Findings(100, ("agency", "article_id"), tuple(("a0", f"id{n}") for n in range(12)))
+    gaps = {"g1": {"behind": behind, "silent": Findings(1200, ("agency",), ())}}
+
+    made = build_report(DayCounts(day=DAY), [desk("g1")], gaps, NEXT_MORNING)
+
+    assert made.gaps == (
+        Section(
+            title="g1: behind",
+            header=("agency", "article_id"),
+            rows=behind.rows[:10],
+            note="12 found among 100 checked; 2 more are not shown",
+        ),
+    )
+    assert made.in_order == ("g1: silent (1,200 checked)",)
+
+
+def test_a_day_is_over_at_midnight_utc() -> None:
+    midnight = datetime(2026, 11, 20, tzinfo=UTC)
+    assert report(DayCounts(day=DAY), midnight).is_over
+    assert not report(DayCounts(day=DAY), midnight - timedelta(seconds=1)).is_over

@@ -1,0 +1,84 @@
+"""A source, what is remembered of it, and a fetcher with an answer for each source: what tests of polls begin with."""
+
+from datetime import UTC, datetime, timedelta
+
+from news_assets.errors import FetchError, SourceError
+from news_assets.pipeline.poll.entries import EntryChanges
+from news_assets.pipeline.poll.poll import AdapterOf, Polled, poll_sources
+from news_assets.ports import PageRequest
+from news_assets.records import ListedEntry, Listing, Page, Source, SourceState, Validators
+from news_assets.sources.adapter import Adapter, Parse
+from news_assets_tests.support.made_fetcher import MadeFetcher
+
+NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
+SOURCE = Source(
+    source_id="mec-1",
+    desk="govbr",
+    agency="mec",
+    kind="feed",
+    url="https://example.org/feed",
+    timezone="America/Sao_Paulo",
+    language="pt-BR",
+)
+BODY = b"https://example.org/1\nhttps://example.org/2"
+NONE = EntryChanges()
+STATE = SourceState(
+    source_id="mec-1",
+    desk="govbr",
+    agency="mec",
+    url="https://example.org/feed",
+    etag='"old"',
+    last_modified=None,
+    document_hash="0" * 64,
+    last_polled_at=NOW - timedelta(hours=1),
+    last_new_at=NOW - timedelta(hours=1),
+    next_poll_at=NOW,
+    interval_s=3600.0,
+    failure_points=1.5,
+    last_outcome="failed",
+    last_reason="no answer in time",
+)
+
+
+class Answers(MadeFetcher):
+    """A fetcher that has one answer for each address."""
+
+    def __init__(self, **by_key: Page | FetchError) -> None:
+        self.by_key = by_key
+        self.asked: list[PageRequest] = []
+
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        self.asked.append(request)
+        return self.by_key[request.key.replace("-", "_")]
+
+
+def page(body: bytes = BODY, status: int = 200, **changes: object) -> Page:
+    values = {
+        "url": SOURCE.url,
+        "final_url": SOURCE.url,
+        "status": status,
+        "body": body,
+        "content_type": "text/html",
+        "validators": Validators('"new"', "today"),
+        "fetched_at": NOW,
+        "elapsed_ms": 12,
+    }
+    return Page(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def parse(document: Page, source: Source) -> Listing:
+    if document.body.startswith(b"<html"):
+        raise SourceError("no feed")
+    lines = document.body.decode().split()
+    return Listing(entries=tuple(ListedEntry(entry_id=line, url=line) for line in lines if line.startswith("http")))
+
+
+def reads(parse: Parse) -> AdapterOf:
+    """Return the adapters of a world where every source is read in one way."""
+    return lambda source: Adapter(parse=parse)
+
+
+def poll(answer: Page | FetchError, state: SourceState | None = None) -> tuple[Polled, PageRequest]:
+    fetcher = Answers(mec_1=answer)
+    (polled,) = poll_sources([SOURCE], {state.source_id: state} if state else {}, reads(parse), fetcher)
+    return polled, fetcher.asked[0]

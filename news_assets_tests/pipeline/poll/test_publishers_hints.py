@@ -1,0 +1,109 @@
+"""What feeds and servers say about asking again, from the bytes on the wire to when the source is due."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.pipeline.poll.entries import EntryChanges
+from news_assets.pipeline.poll.poll import poll_sources
+from news_assets.pipeline.poll.storing import next_state
+from news_assets.records import SourceState
+from news_assets.sources.kinds import adapter_of
+from news_assets_tests.clients.web.conftest import Site, answer
+from news_assets_tests.pipeline.poll.asked import NOW, SOURCE, STATE
+
+SYNDICATION = "http://purl.org/rss/1.0/modules/syndication/"
+HALF_HOUR, HOUR, DAY = timedelta(minutes=30), timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    opened = Site()
+    yield opened
+    opened.close()
+
+
+def feed(hint: str = "") -> bytes:
+    items = "".join(f"<item><title>{n}</title><link>https://example.org/{n}</link></item>" for n in range(3))
+    return f'<rss version="2.0" xmlns:sy="{SYNDICATION}"><channel>{hint}{items}</channel></rss>'.encode()
+
+
+def next_after(site: Site, folder: Path, state: SourceState, wire: bytes) -> SourceState:
+    """Ask the site once and return what is remembered of it; nothing of the feed is new."""
+    source = replace(SOURCE, url=site.put("/feed", wire))
+    state = replace(state, url=source.url)
+    with HttpFetcher(
+        user_agent="t", delay_s=0, state_dir=folder, allow_private_hosts=("127.0.0.1",), clock=lambda: NOW
+    ) as fetcher:
+        (polled,) = poll_sources([source], {source.source_id: state}, adapter_of, fetcher)
+    return next_state(source, state, polled, EntryChanges(), NOW)
+
+
+QUIET = replace(STATE, interval_s=HALF_HOUR.total_seconds() / 1.25, failure_points=0.0)
+ONE_HOUR_LATER = "Tue, 08 Sep 2026 13:00:00 GMT"
+
+
+def test_a_feed_that_asks_for_nothing_is_due_after_its_own_interval(site: Site, tmp_path: Path) -> None:
+    assert next_after(site, tmp_path, QUIET, answer(feed())).next_poll_at == NOW + HALF_HOUR
+
+
+@pytest.mark.parametrize(
+    ("hint", "pause"),
+    [
+        ("<ttl>60</ttl>", HOUR),
+        ("<ttl>5</ttl>", HALF_HOUR),
+        ("<ttl>100000</ttl>", DAY),
+        ("<ttl>soon</ttl>", HALF_HOUR),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod>", HOUR),
+        ("<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>12</sy:updateFrequency>", 2 * HOUR),
+        ("<sy:updatePeriod>yearly</sy:updatePeriod>", DAY),
+        ("<sy:updatePeriod>often</sy:updatePeriod>", HALF_HOUR),
+    ],
+)
+def test_a_feeds_ttl_and_update_period_are_kept_also_while_it_answers_304(
+    site: Site, tmp_path: Path, hint: str, pause: timedelta
+) -> None:
+    told = next_after(site, tmp_path, QUIET, answer(feed(hint), etag='"a"'))
+    assert told.next_poll_at == NOW + pause
+    unchanged = next_after(site, tmp_path, replace(told, interval_s=QUIET.interval_s), answer(status=304))
+    assert (unchanged.last_outcome, unchanged.next_poll_at) == ("unchanged", NOW + pause)
+    assert site.asked[-1][2]["if-none-match"] == '"a"'
+
+
+@pytest.mark.parametrize("status", [200, 304])
+@pytest.mark.parametrize(
+    ("headers", "pause"),
+    [
+        ({"cache-control": "public, max-age=3600"}, HOUR),
+        ({"cache-control": "max-age=7200", "age": "3600"}, HOUR),
+        ({"cache-control": "max-age=31536000"}, DAY),
+        ({"cache-control": "no-cache, max-age=0"}, HALF_HOUR),
+        ({"expires": ONE_HOUR_LATER}, HOUR),
+        ({"expires": ONE_HOUR_LATER, "cache-control": "max-age=60"}, HALF_HOUR),
+        ({"expires": "0"}, HALF_HOUR),
+        ({"retry-after": "7200"}, HALF_HOUR),
+    ],
+)
+def test_what_the_headers_say_of_freshness_lengthens_the_pause(
+    site: Site, tmp_path: Path, headers: dict[str, str], pause: timedelta, status: int
+) -> None:
+    wire = answer(feed() if status == 200 else b"", status=status, **headers)
+    assert next_after(site, tmp_path, QUIET, wire).next_poll_at == NOW + pause
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("retry_after", "pause"),
+    [("7200", 2 * HOUR), (ONE_HOUR_LATER, HOUR), ("60", None), ("31536000", 30 * DAY), ("soon", None)],
+)
+def test_a_refusal_is_kept_as_long_as_retry_after_says_and_at_least_as_long_as_any_failure(
+    site: Site, tmp_path: Path, status: int, retry_after: str, pause: timedelta | None
+) -> None:
+    failed = next_after(site, tmp_path, QUIET, answer(status=status, retry_after=retry_after))
+    own = timedelta(seconds=QUIET.interval_s * 2**0.5)
+    assert (failed.last_outcome, failed.failure_points) == ("failed", 0.5)
+    assert failed.next_poll_at == NOW + (pause or own)

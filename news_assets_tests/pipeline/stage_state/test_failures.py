@@ -1,0 +1,145 @@
+"""What failed is counted, tried again ever later, given up, and gone once it succeeds."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from news_assets.pipeline.schedule import MAX_ATTEMPTS, stage_retry_at
+from news_assets.pipeline.stage_state.failures import make_due, note_outcomes
+from news_assets.records import EnrichedArticle, Failure, RawArticle
+from news_assets.store.lake import Lake
+from news_assets_tests.store.examples import full
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.small_desk import NOW, TODAY, Newsroom, entry
+
+ROW = full(
+    EnrichedArticle,
+    article_id="a-1",
+    desk="d",
+    agency="a",
+    day=TODAY,
+    content_hash="c1",
+    outcome="failed",
+    reason="no answer",
+    trace_id="t",
+)
+FAILURE = Failure(
+    stage="enriched_articles",
+    article_id="a-1",
+    desk="d",
+    agency="a",
+    day=TODAY,
+    version="c1",
+    reason="no answer",
+    attempts=1,
+    first_failed_at=NOW,
+    last_failed_at=NOW,
+    next_try_at=NOW + timedelta(minutes=5),
+    trace_id="t",
+)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
+        yield opened
+
+
+def noted(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:
+    lake.transact(lambda rows: note_outcomes(rows, tried, now))
+    return lake.read(Failure)
+
+
+def test_the_first_failure_is_a_row_that_says_when_again(lake: Lake) -> None:
+    assert noted(lake, NOW, ROW) == [FAILURE]
+    assert noted(lake, NOW) == [FAILURE]
+
+
+def test_each_try_when_it_is_due_counts_and_the_last_reason_stands(lake: Lake) -> None:
+    noted(lake, NOW, ROW)
+    assert noted(lake, NOW + HOUR, replace(ROW, reason="busy")) == [
+        replace(
+            FAILURE,
+            reason="busy",
+            attempts=2,
+            last_failed_at=NOW + HOUR,
+            next_try_at=stage_retry_at(2, NOW + HOUR),
+        )
+    ]
+
+
+def test_a_try_before_its_time_because_neighbours_were_due_does_not_count(lake: Lake) -> None:
+    noted(lake, NOW, ROW)
+    early = NOW + timedelta(minutes=1)
+    assert noted(lake, early, ROW) == [replace(FAILURE, last_failed_at=early)]
+
+
+def test_after_the_last_attempt_it_is_given_up_and_stays_so(lake: Lake) -> None:
+    last = replace(FAILURE, attempts=MAX_ATTEMPTS - 1)
+    lake.transact(lambda rows: rows.upsert([last]))
+    (given_up,) = noted(lake, NOW + HOUR, ROW)
+    assert (given_up.attempts, given_up.next_try_at) == (MAX_ATTEMPTS, None)
+    assert noted(lake, NOW + 2 * HOUR, ROW) == [replace(given_up, last_failed_at=NOW + 2 * HOUR)]
+
+
+def test_another_state_of_the_article_begins_a_new_series(lake: Lake) -> None:
+    lake.transact(lambda rows: rows.upsert([replace(FAILURE, attempts=MAX_ATTEMPTS, next_try_at=None)]))
+    (failure,) = noted(lake, NOW + HOUR, replace(ROW, content_hash="c2"))
+    assert failure == replace(
+        FAILURE, version="c2", last_failed_at=NOW + HOUR, next_try_at=stage_retry_at(1, NOW + HOUR)
+    )
+
+
+def test_success_drops_the_failure_of_that_stage_and_article_alone(lake: Lake) -> None:
+    others = [replace(FAILURE, stage="search_index"), replace(FAILURE, article_id="a-2")]
+    lake.transact(lambda rows: rows.upsert([FAILURE, *others]))
+    assert noted(lake, NOW, replace(ROW, outcome="ok", reason=None)) == others
+
+
+def test_what_is_made_due_has_all_its_tries_again(lake: Lake) -> None:
+    given_up = replace(FAILURE, attempts=MAX_ATTEMPTS, next_try_at=None)
+    other = replace(given_up, article_id="a-2")
+    lake.transact(lambda rows: rows.upsert([given_up, other]))
+    made = lake.transact(lambda rows: make_due(rows, NOW + HOUR, article_id=["a-1"]))
+    due = replace(given_up, attempts=0, next_try_at=NOW + HOUR)
+    assert (made, lake.read(Failure)) == ([due], [due, other])
+    (again,) = noted(lake, NOW + HOUR, ROW)[:1]
+    assert (again.attempts, again.next_try_at) == (1, stage_retry_at(1, NOW + HOUR))
+
+
+# --- in the stages ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def room(lake: Lake) -> Newsroom:
+    return Newsroom(lake, FakeSearchIndex())
+
+
+def test_a_page_that_cannot_be_had_is_a_failure_with_the_articles_own_times(room: Newsroom) -> None:
+    room.pages.missing.add("https://example.org/1")
+    room.list(entry(1), entry(2))
+    room.run("raw_articles")
+    (article,) = room.lake.read(RawArticle, article_id=["a-1"])
+    (failure,) = room.lake.read(Failure)
+    assert failure == replace(
+        FAILURE, stage="raw_articles", version="one", reason="not found (404)", next_try_at=article.next_try_at
+    )
+    room.lake.transact(lambda rows: make_due(rows, NOW, stage=["raw_articles"]))
+    room.pages.missing.clear()
+    room.run("raw_articles")
+    assert room.lake.read(Failure) == []
+
+
+def test_the_failures_of_an_article_that_is_gone_go_with_its_rows(room: Newsroom) -> None:
+    room.enricher.refused.add("line1")
+    room.embedder.refused.add("line1")
+    room.list(entry(1), entry(2))
+    room.run()
+    assert [failure.stage for failure in room.lake.read(Failure)] == ["article_embeddings", "enriched_articles"]
+    room.lake.transact(lambda rows: rows.delete(RawArticle, article_id=["a-1"]))
+    room.run("enriched_articles", "article_embeddings", "search_index")
+    assert room.lake.read(Failure) == []

@@ -1,0 +1,357 @@
+"""One document per behaviour; the expected listing is compared whole where a document is meant to be complete."""
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
+from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.sources import kinds
+from news_assets.sources.feeds import feed
+
+SOURCE = Source(
+    source_id="mec/1",
+    desk="sample",
+    agency="mec",
+    kind="feed",
+    url="https://example.org/feed.xml",
+    timezone="America/Sao_Paulo",
+    language="pt",
+)
+
+
+def page(body: bytes | str, content_type: str = "application/rss+xml", encoding: str | None = None) -> Page:
+    return Page(
+        url=SOURCE.url,
+        final_url=SOURCE.url,
+        status=200,
+        body=body.encode() if isinstance(body, str) else body,
+        content_type=content_type,
+        encoding=encoding,
+        fetched_at=datetime(2026, 9, 9, tzinfo=UTC),
+    )
+
+
+def rss(items: str, head: str = "") -> str:
+    return f'<?xml version="1.0"?><rss version="2.0"><channel><title>T</title>{head}{items}</channel></rss>'
+
+
+def entries(body: bytes | str) -> tuple[ListedEntry, ...]:
+    return feed.parse(page(body), SOURCE).entries
+
+
+FULL_RSS = """<?xml version="1.0" encoding="utf-8"?>
+<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/"
+     xmlns:media="http://search.yahoo.com/mrss/" xmlns:atom="http://www.w3.org/2005/Atom">
+<channel><title>Not&#237;cias</title><link>https://example.org/site/</link><language>pt_br</language><ttl>30</ttl>
+<item>
+  <title>Educa&amp;ccedil;&amp;atilde;o &lt;b&gt;b&#225;sica&lt;/b&gt;</title>
+  <link>/noticias/1</link><guid isPermaLink="false">n-1</guid>
+  <description>&lt;p&gt;Resumo.&lt;/p&gt;</description>
+  <content:encoded><![CDATA[<p onclick="x()">Texto <img src="/i.png"></p><script>y()</script>]]></content:encoded>
+  <dc:creator>Ana</dc:creator><category>Ensino</category><category>Ensino</category><category>Verba</category>
+  <media:content url="https://example.org/s.jpg" medium="image" width="100"/>
+  <media:content url="https://example.org/l.jpg" medium="image" width="900"/>
+  <pubDate>Tue, 08 Sep 2026 14:30:00 -0300</pubDate><atom:updated>2026-09-08T18:00:00Z</atom:updated>
+</item></channel></rss>"""
+
+FULL_ENTRY = ListedEntry(
+    entry_id="n-1",
+    url="https://example.org/noticias/1",
+    title="Educação básica",
+    summary="Resumo.",
+    content_html='<p>Texto <img src="https://example.org/i.png"></p>',
+    authors=("Ana",),
+    categories=("Ensino", "Verba"),
+    image_url="https://example.org/l.jpg",
+    published_at=datetime(2026, 9, 8, 17, 30, tzinfo=UTC),
+    updated_at=datetime(2026, 9, 8, 18, 0, tzinfo=UTC),
+)
+
+
+def test_an_rss_feed_is_read_whole() -> None:
+    expected = Listing(entries=(FULL_ENTRY,), title="Notícias", language="pt-BR", ttl_s=1800)
+    assert feed.parse(page(FULL_RSS), SOURCE) == expected
+
+
+def test_an_atom_feed_is_read_whole() -> None:
+    atom = """<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en-us" xml:base="https://example.org/blog/">
+    <title>B</title><entry><id>tag:example.org,2026:1</id><title type="html">A &amp;amp; B</title>
+    <link rel="self" href="self.xml"/><link rel="alternate" href="one"/><summary>s</summary>
+    <content type="html">&lt;p&gt;text&lt;/p&gt;</content><author><name>Ana</name></author>
+    <category term="x" label="X"/>
+    <published>2026-09-08T10:00:00Z</published><updated>2026-09-08T11:00:00Z</updated></entry></feed>"""
+    assert feed.parse(page(atom), SOURCE) == Listing(
+        title="B",
+        language="en-US",
+        entries=(
+            ListedEntry(
+                entry_id="tag:example.org,2026:1",
+                url="https://example.org/blog/one",
+                title="A & B",
+                summary="s",
+                content_html="<p>text</p>",
+                authors=("Ana",),
+                categories=("X",),
+                published_at=datetime(2026, 9, 8, 10, tzinfo=UTC),
+                updated_at=datetime(2026, 9, 8, 11, tzinfo=UTC),
+            ),
+        ),
+    )
+
+
+def test_a_json_feed_is_read_whole() -> None:
+    body = """{"version": "https://jsonfeed.org/version/1.1", "title": "J", "language": "en", "items": [{
+      "id": 12345678901234567890, "url": "/one", "title": "A &amp; B", "summary": "s",
+      "content_html": "<p>t<script>x</script></p>",
+      "authors": [{"name": "Ana"}], "author": {"name": "Ana"}, "tags": ["x", 3], "image": "i.png",
+      "date_published": "2026-09-08T10:00:00", "date_modified": "2026-09-08T11:00:00Z"}, 7]}"""
+    assert feed.parse(page(body, "application/feed+json"), SOURCE) == Listing(
+        title="J",
+        language="en",
+        problems=("1 items are no objects: skipped",),
+        entries=(
+            ListedEntry(
+                entry_id="12345678901234567890",
+                url="https://example.org/one",
+                title="A & B",
+                summary="s",
+                content_html="<p>t</p>",
+                authors=("Ana",),
+                categories=("x",),
+                image_url="https://example.org/i.png",
+                published_at=datetime(2026, 9, 8, 13, tzinfo=UTC),
+                updated_at=datetime(2026, 9, 8, 11, tzinfo=UTC),
+            ),
+        ),
+    )
+
+
+def test_a_plone_rdf_feed_takes_its_date_for_the_publication() -> None:
+    rdf = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+    xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>T</title></channel>
+    <item rdf:about="https://example.org/1"><title>a</title><link>https://example.org/1</link>
+    <dc:date>2026-09-08T14:30:00</dc:date></item></rdf:RDF>"""
+    assert [entry.published_at for entry in entries(rdf)] == [datetime(2026, 9, 8, 17, 30, tzinfo=UTC)]
+
+
+def test_entries_come_newest_first_where_all_have_a_time_and_else_in_the_documents_order() -> None:
+    old = "<item><link>https://e.org/old</link><pubDate>Mon, 07 Sep 2026 10:00:00 GMT</pubDate></item>"
+    new = "<item><link>https://e.org/new</link><pubDate>Tue, 08 Sep 2026 10:00:00 GMT</pubDate></item>"
+    none = "<item><link>https://e.org/none</link></item>"
+    assert [entry.url for entry in entries(rss(old + new))] == ["https://e.org/new", "https://e.org/old"]
+    assert [entry.url for entry in entries(rss(none + new))] == ["https://e.org/none", "https://e.org/new"]
+
+
+def test_an_entry_without_id_has_its_canonical_url_for_one() -> None:
+    listed = entries(rss("<item><link>https://e.org/1?utm_source=rss</link></item>"))
+    assert [(entry.entry_id, entry.url) for entry in listed] == [("https://e.org/1", "https://e.org/1?utm_source=rss")]
+
+
+def test_addresses_that_share_one_id_are_all_kept() -> None:
+    items = "".join(f"<item><link>https://e.org/{n}</link><guid isPermaLink='false'>same</guid></item>" for n in (1, 2))
+    assert [entry.entry_id for entry in entries(rss(items))] == ["https://e.org/1", "https://e.org/2"]
+
+
+def test_feedburners_counting_link_gives_way_to_the_original() -> None:
+    body = rss(
+        "<item><link>https://feedproxy.example/~r/1</link><f:origLink>https://e.org/1</f:origLink></item>"
+    ).replace("<rss", '<rss xmlns:f="http://rssnamespace.org/feedburner/ext/1.0"')
+    assert [entry.url for entry in entries(body)] == ["https://e.org/1"]
+
+
+@pytest.mark.parametrize("link", ["", "<link>javascript:alert(1)</link>", "<link>ftp://e.org/1</link>"])
+def test_an_entry_that_leads_nowhere_is_left_out_with_a_reason_and_its_neighbour_stays(link: str) -> None:
+    body = rss(f"<item><title>a</title>{link}</item><item><title>b</title><link>https://e.org/b</link></item>")
+    listing = feed.parse(page(body), SOURCE)
+    assert [entry.title for entry in listing.entries] == ["b"]
+    assert listing.problems == ("entry 1 has no link: skipped", "no dates")
+
+
+def test_reading_without_policy_keeps_an_entry_that_leads_nowhere() -> None:
+    listing = feed.read(page(rss("<item><title>a</title></item>")), SOURCE)
+    assert [(entry.title, entry.url) for entry in listing.entries] == [("a", "")]
+
+
+def test_a_password_in_a_link_is_not_kept() -> None:
+    assert [entry.url for entry in entries(rss("<item><link>https://u:p@e.org/1</link></item>"))] == ["https://e.org/1"]
+
+
+def test_a_feed_without_entries_says_so() -> None:
+    assert feed.parse(page(rss("")), SOURCE) == Listing(entries=(), title="T", problems=("no entries",))
+
+
+SY = 'xmlns:x="http://purl.org/rss/1.0/modules/syndication/"'
+
+
+@pytest.mark.parametrize(
+    ("hint", "ttl_s"),
+    [
+        ("<ttl>\n 60 </ttl>", 3600),
+        ("<ttl>1.5</ttl>", 90),
+        ("<ttl>0</ttl>", None),
+        ("<ttl>-5</ttl>", None),
+        ("<ttl>60 min</ttl>", None),
+        ("<ttl>" + "9" * 400 + "</ttl>", None),
+        ("<ttl>\u0663\u0660</ttl>", 1800),  # 30 in Arabic digits
+        ("<x:updatePeriod>hourly</x:updatePeriod>", 3600),
+        ("<x:updatePeriod>\n Hourly </x:updatePeriod><x:updateFrequency> 2 </x:updateFrequency>", 1800),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>4</x:updateFrequency>", 21_600),
+        ("<x:updatePeriod>weekly</x:updatePeriod>", 604_800),
+        ("<x:updatePeriod>monthly</x:updatePeriod>", 2_592_000),
+        ("<x:updatePeriod>yearly</x:updatePeriod>", 31_536_000),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>0</x:updateFrequency>", 86_400),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>-1</x:updateFrequency>", 86_400),
+        ("<x:updatePeriod>daily</x:updatePeriod><x:updateFrequency>often</x:updateFrequency>", 86_400),
+        ("<x:updatePeriod>now and then</x:updatePeriod><x:updateFrequency>2</x:updateFrequency>", None),
+        ("<ttl>never</ttl><x:updatePeriod>hourly</x:updatePeriod>", 3600),
+        ("<ttl>15</ttl><x:updatePeriod>yearly</x:updatePeriod>", 900),
+    ],
+)  # fmt: skip
+def test_the_pause_a_feed_asks_for_is_read_and_nonsense_is_none(hint: str, ttl_s: float | None) -> None:
+    assert feed.parse(page(rss("", hint).replace("<rss", f"<rss {SY}")), SOURCE).ttl_s == ttl_s
+
+
+def test_a_truncated_feed_yields_its_whole_entries() -> None:
+    body = rss("<item><link>https://e.org/1</link></item><item><link>https://e.org/2</link></item>")
+    listing = feed.parse(page(body[: body.index("/2</link>") + 1]), SOURCE)
+    assert [entry.url for entry in listing.entries] == ["https://e.org/1"]
+    assert listing.problems == ("truncated document: 1 entries read", "no dates")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda body: "\n\n" + body,
+        lambda body: body + "<!-- x --> junk",
+        lambda body: body.replace("<title>T", "<title>A &nbsp; T & <br>"),
+        lambda body: body.replace("<item>", "<item><dc:creator>x</dc:creator>"),
+        lambda body: body.replace("<item>", "<item><title>&#xD800;</title>"),
+    ],
+)
+def test_a_feed_that_is_not_well_formed_is_read_all_the_same(damage: object) -> None:
+    assert callable(damage)
+    body = damage(rss("<item><link>https://e.org/1</link></item>"))
+    assert [entry.url for entry in entries(body)] == ["https://e.org/1"]
+
+
+def test_a_large_feed_that_is_not_well_formed_is_recovered() -> None:
+    items = "".join(f"<item><title>caf&eacute; & {n}</title><link>https://e.org/{n}</link></item>" for n in range(2000))
+    listing = feed.parse(page(rss(items)), SOURCE)
+    assert len(listing.entries) == 2000
+    assert (listing.entries[7].title or "").startswith("café")
+    assert listing.problems[0].startswith("not well-formed")
+
+
+TITLE = "Eleição – “São Paulo”"
+
+
+@pytest.mark.parametrize(
+    ("body_encoding", "declared", "content_type", "problem"),
+    [
+        ("utf-8", "utf-8", "text/xml", ()),
+        ("utf-8", "", "application/xml", ()),
+        ("utf-8", "iso-8859-1", "application/xml", ("encoding declared iso-8859-1, read as utf-8",)),
+        ("utf-8", "utf-8", "text/xml; charset=iso-8859-1", ("encoding declared iso-8859-1, read as utf-8",)),
+        ("cp1252", "iso-8859-1", "application/xml", ()),
+        ("cp1252", "utf-8", "application/xml", ("encoding declared utf-8, read as windows-1252",)),
+        ("cp1252", "utf-8", "application/xml; charset=windows-1252", ()),
+        ("utf-16", "utf-16", "application/xml", ()),
+        ("utf-16-be", "", "application/xml", ()),
+        ("utf-8-sig", "utf-16", "application/xml", ()),
+        ("utf-8", "x-no-such", "application/xml", ("encoding declared x-no-such, read as utf-8",)),
+    ],
+)
+def test_a_lie_about_the_charset_makes_no_mojibake(
+    body_encoding: str, declared: str, content_type: str, problem: tuple[str, ...]
+) -> None:
+    body = rss(f"<item><title>{TITLE}</title><link>https://e.org/1</link></item>")
+    said = f' encoding="{declared}"' if declared else ""
+    document = body.replace('<?xml version="1.0"', f'<?xml version="1.0"{said}').encode(body_encoding)
+    listing = feed.read(page(document, content_type), SOURCE)
+    assert ([entry.title for entry in listing.entries], listing.problems) == ([TITLE], problem)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "<!-- x --><!DOCTYPE html><title>Home</title>",
+            'no feed: an HTML page of no known kind, titled "Home"',
+        ),
+        ("<html><form><input type=password></form></html>", "no feed: looks like a log-in page"),
+        ('<html><link href="/wp-content/a.css"></html>', "no feed: looks like WordPress: use kind wordpress"),
+        ("%PDF-1.7 <</Type/Catalog>>", "no feed: looks like a PDF"),
+        ("just words", "no feed: plain text of no known kind"),
+        ("<urlset><url/></urlset>", "no feed: looks like a sitemap: use kind sitemap"),
+        ("<note/>", "no feed: XML with the root <note> of no known kind"),
+        ('{"error": "no"}', "JSON that is no feed: it has no list of items"),
+        ("[]", "JSON that is no feed: it has no list of items"),
+        (
+            '{"code": "rest_no_route"}',
+            "JSON that is no feed: it has no list of items; looks like WordPress: use kind wordpress",
+        ),
+        ("[" * 100_000, "JSON that is nested too deeply"),
+    ],
+)
+def test_what_is_no_feed_is_a_changed_listing_and_says_what_it_is(body: str, reason: str) -> None:
+    with pytest.raises(ListingChangedError) as caught:
+        feed.parse(page(body), SOURCE)
+    assert str(caught.value) == f"{SOURCE.url}: {reason}"
+
+
+@pytest.mark.parametrize("body", ["", " \n", "\ufeff", '{"items": [', "{"])
+def test_what_is_empty_or_cut_to_nothing_is_an_error(body: str) -> None:
+    with pytest.raises(SourceError):
+        feed.parse(page(body), SOURCE)
+
+
+def test_no_file_is_read_and_no_entity_grows() -> None:
+    doctype = """<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "aaaaaaaaaa">
+      <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"""
+    body = rss("<item><title>x &f; &c;</title><link>https://e.org/1</link></item>").replace("<rss", doctype + "<rss")
+    listing = feed.read(page(body), SOURCE)
+    assert "root:" not in str(listing)
+    assert len(str(listing)) < 2000
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        rss("<item " + " ".join(f'a{n}="1"' for n in range(5000)) + "/>"),
+        rss("<a>" * 20_000),
+        rss("<a " * 30_000),
+        rss("<item><link>https://e.org/1</link><description>" + "&lt;div&gt;" * 50_000 + "</description></item>"),
+        rss("<item><title>" + "& " * 100_000 + "</title></item>"),
+    ],
+    ids=["attributes", "depth", "open tags", "markup in text", "ampersands"],
+)
+def test_an_attack_on_the_parser_takes_bounded_time(attack: str) -> None:
+    started = time.process_time()
+    with suppress(SourceError):
+        feed.parse(page(attack), SOURCE)
+    assert time.process_time() - started < 5
+
+
+@given(st.binary(max_size=300), st.integers(0, len(FULL_RSS)))
+def test_any_bytes_are_a_listing_or_one_of_our_errors(noise: bytes, at: int) -> None:
+    body = FULL_RSS.encode()
+    for document in (noise, body[:at] + noise + body[at:], body[:at]):
+        try:
+            assert isinstance(feed.parse(page(document), SOURCE), Listing)
+        except NewsAssetsError as error:
+            assert SOURCE.url in str(error)  # noqa: PT017 - either outcome is right
+
+
+def test_an_unknown_kind_of_source_names_the_known_ones() -> None:
+    with pytest.raises(SourceError, match=r"unknown kind of source 'ftp'; known: .*feed"):
+        kinds.parse(page(FULL_RSS), replace(SOURCE, kind="ftp"))
+
+
+def test_the_table_of_kinds_leads_to_the_adapter() -> None:
+    assert kinds.parse(page(FULL_RSS), SOURCE).entries == (FULL_ENTRY,)

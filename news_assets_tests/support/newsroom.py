@@ -1,0 +1,65 @@
+"""The evaluation material's newsroom, run as a server of its own, and a desk made of its sites."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from news_assets.desks.loader import load_desks
+from news_assets.records import Desk
+from news_assets.sources.kinds import KINDS
+
+START_S = 30.0
+
+
+class Sites:
+    """The sites of a newsroom that runs on this port: real pages, each agency on its own loopback address."""
+
+    def __init__(self, port: int) -> None:
+        self.base = f"http://127.0.1.1:{port}"
+
+    def ask(self, path: str, **order: Any) -> Any:
+        """Return the answer to one of the newsroom's own addresses; with an order it is posted."""
+        body = json.dumps(order).encode() if order else None
+        with urllib.request.urlopen(urllib.request.Request(self.base + path, body), timeout=START_S) as answer:
+            return json.load(answer)
+
+    def article_requests(self) -> int:
+        """Return how often an article was asked for."""
+        return sum(n for key, n in self.ask("/_stats")["requests"].items() if " articles " in key)
+
+    def desk(self, folder: Path) -> Desk:
+        """Return a desk of all its sites, written to and loaded from a desk file."""
+        agencies = {
+            site["agency"]: {
+                "name": site["name"],
+                "language": site["language"],
+                "sources": [{"kind": "feed", "url": site["feed_url"]}],
+            }
+            for site in self.ask("/_agencies")
+        }
+        first_day = (datetime.now(UTC) - timedelta(days=10)).date().isoformat()
+        desk = {"desk": "newsroom", "timezone": "UTC", "language": "en", "first_day": first_day, "agencies": agencies}
+        path = folder / "newsroom.yaml"
+        path.write_text(yaml.safe_dump(desk))
+        return load_desks([str(path)], KINDS)[0]
+
+
+@contextmanager
+def newsroom(shared: Path, port: int, *options: str) -> Iterator[Sites]:
+    """Run the newsroom on this port and yield its sites."""
+    command = [sys.executable, str(shared / "tools" / "support/newsroom.py"), "--corpus", str(shared / "corpus")]
+    with subprocess.Popen([*command, "--port", str(port), *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "agencies" in process.stdout.readline(), "the newsroom did not start"
+        try:
+            yield Sites(port)
+        finally:
+            process.terminate()

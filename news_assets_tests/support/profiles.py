@@ -1,0 +1,336 @@
+"""The shipped profiles, run as they are in a folder of their own: real processes, free ports, nothing left behind.
+
+    with Site(tmp_path) as site, local(tmp_path, site.env) as profile:
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+
+The shipped files are copied; only `.news/` in them becomes the folder's own. Logs lie in `profile.log`.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+from dagster import DagsterInstance, DagsterRun, RunsFilter
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
+
+from news_assets.defs.instance.heartbeat import WORKER_TAG
+from news_assets.demo.site import HOST, PORT, SampleSite
+from news_assets_tests.support.servers import Postgres, RabbitMQ, free_port, postgres, rabbitmq
+
+REPOSITORY = Path(__file__).parents[2]
+START_S, STOP_S, RUN_S = 180.0, 30.0, 60.0  # on a busy machine; 10, 4 and 2 on an idle one
+_HEALTH = """{
+  instance { daemonHealth { allDaemonStatuses { required healthy } } }
+  workspaceOrError { ... on Workspace { locationEntries { locationOrLoadError { __typename } } } }
+}"""
+_LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+} }"""
+_SENSORS = """query($repository: RepositorySelector!) { sensorsOrError(repositorySelector: $repository) {
+  ... on Sensors { results { name sensorState { id ticks(statuses: [STARTED], dayRange: 1) { id } } } }
+} }"""
+_START_SENSOR = """mutation($selector: SensorSelector!) { startSensor(sensorSelector: $selector) {
+  __typename ... on PythonError { message }
+} }"""
+_STOP_SENSOR = "mutation($id: String!) { stopSensor(id: $id) { __typename ... on PythonError { message } } }"
+_REPOSITORY = {"repositoryLocationName": "news_assets", "repositoryName": "__repository__"}
+
+
+class Profile:
+    """A running profile. Everything in `env` reaches its processes; give it to child processes of a test too."""
+
+    def __init__(self, home: Path, dagster_home: Path, env: Mapping[str, str]) -> None:
+        self.home, self.port = home, free_port()
+        self.log = home / "profile.log"
+        places = {"DAGSTER_HOME": str(dagster_home), "NEWS_HOME": str(home / ".news")}
+        local = {
+            "DAGSTER_EVENT_BATCH_SIZE": "500",
+            "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.0/8",
+            "NEWS_HOST_DELAY_S": "0",
+            "PORT": str(self.port),
+        }
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.env = {**os.environ, "PATH": path, **local, **env, **places}
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def instance(self) -> DagsterInstance:
+        """Return Dagster's instance of this profile, opened anew."""
+        before = dict(os.environ)
+        os.environ.update(self.env)  # the scale-out's dagster.yaml names variables
+        try:
+            return DagsterInstance.from_config(self.env["DAGSTER_HOME"])
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a process of the profile, in a group of its own, writing to the log."""
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                command, cwd=self.home, env=self.env, stdout=log, stderr=log, start_new_session=True
+            )
+        self.processes.append(process)
+        return process
+
+    def graphql(self, query: str, **variables: Any) -> Any:
+        """Return the data of one GraphQL query to the web server."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/graphql",
+            json.dumps({"query": query, "variables": variables}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=START_S) as answer:
+            return json.load(answer)["data"]
+
+    def launch(self, job: str, partition: str | None = None, **tags: str) -> str:
+        """Submit a run of a job as the UI does and return its id; `tags` are given with `__` for `/`."""
+        tags = {name.replace("__", "/"): value for name, value in tags.items()}
+        tags |= {"dagster/partition": partition} if partition else {}
+        params = {
+            "selector": {**_REPOSITORY, "jobName": job},
+            "runConfigData": {},
+            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+        }
+        answer = self.graphql(_LAUNCH, params=params)["launchRun"]
+        assert answer["__typename"] == "LaunchRunSuccess", answer
+        return str(answer["run"]["runId"])
+
+    def switch(self, sensor: str, *, on: bool) -> None:
+        """Start or stop one sensor."""
+        selector = {**_REPOSITORY, "sensorName": sensor}
+        if on:
+            answer = self.graphql(_START_SENSOR, selector=selector)["startSensor"]
+            assert answer["__typename"] == "Sensor", answer
+            return
+        for found in self.graphql(_SENSORS, repository=_REPOSITORY)["sensorsOrError"]["results"]:
+            if found["name"] == sensor:
+                answer = self.graphql(_STOP_SENSOR, id=found["sensorState"]["id"])["stopSensor"]
+                assert answer["__typename"] == "StopSensorMutationResult", answer
+
+    def silence(self) -> None:
+        """Stop every sensor, and return when no tick is going and no run is left that they asked for."""
+        for sensor in self._sensors():
+            answer = self.graphql(_STOP_SENSOR, id=sensor["id"])["stopSensor"]
+            assert answer["__typename"] == "StopSensorMutationResult", answer
+        with self.instance as instance:
+            while any(sensor["ticks"] for sensor in self._sensors()) or _unfinished(instance):
+                time.sleep(0.1)
+
+    def _sensors(self) -> list[Any]:
+        results = self.graphql(_SENSORS, repository=_REPOSITORY)["sensorsOrError"]["results"]
+        return [result["sensorState"] for result in results]
+
+    def run(self, run_id: str) -> DagsterRun:
+        """Return the run as it is now."""
+        with self.instance as instance:
+            run = instance.get_run_by_id(run_id)
+        assert run is not None
+        return run
+
+    def wait(self, run_id: str, timeout_s: float = RUN_S, *, until_started: bool = False) -> DagsterRun:
+        """Return the run when it has ended (or begun to execute)."""
+        deadline = time.monotonic() + timeout_s
+        with self.instance as instance:
+            while time.monotonic() < deadline:
+                run = instance.get_run_by_id(run_id)
+                if run and (run.is_finished or (until_started and run.status.value == "STARTED")):
+                    return run
+                time.sleep(0.02)
+        raise AssertionError(f"run {run_id} is {run and run.status} after {timeout_s} s; see {self.log}")
+
+    def worker_pids(self) -> list[int]:
+        """Return the processes that take runs."""
+        return [process.pid for process in self.tree() if "news_assets.defs.instance.worker" in process.cmdline()]
+
+    def tree(self) -> list[psutil.Process]:
+        """Return the profile's processes, the servers of the scale-out not among them."""
+        roots = [psutil.Process(process.pid) for process in self.processes if process.poll() is None]
+        return [process for root in roots for process in (root, *root.children(recursive=True))]
+
+    def kill_worker(self, pid: int | None = None) -> int:
+        """Kill a worker (the first one) as the kernel does when memory runs out, and return its process id."""
+        pid = pid or self.worker_pids()[0]
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def pid_of_worker(self, run: DagsterRun) -> int:
+        """Return the process of the worker that took this run."""
+        name = run.tags[WORKER_TAG].split("@")[0]
+        return next(
+            process.pid
+            for process in self.tree()
+            if "news_assets.defs.instance.worker" in process.cmdline() and f"{name}@%h" in process.cmdline()
+        )
+
+    def wait_until_healthy(self) -> None:
+        """Return when the code is loaded, every daemon has reported and the workers take runs."""
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            assert all(process.poll() is None for process in self.processes), self.log.read_text()[-3000:]
+            with suppress(OSError):
+                if _is_healthy(self.graphql(_HEALTH)) and self.ready_workers() >= int(self.env.get("WORKERS", 0)):
+                    return
+            time.sleep(0.1)
+        raise AssertionError(f"not healthy after {START_S} s; see {self.log}\n{self.log.read_text()[-3000:]}")
+
+    def wait_for_line(self, text: str, timeout_s: float = RUN_S) -> None:
+        """Return when the log holds this text."""
+        deadline = time.monotonic() + timeout_s
+        while text not in self.log.read_text():
+            assert time.monotonic() < deadline, f"no {text!r} after {timeout_s} s in {self.log}"
+            time.sleep(0.1)
+
+    def ready_workers(self) -> int:
+        """Return how often a worker has said that it is ready."""
+        return len(re.findall(r"INFO \S+ ready\.", self.log.read_text()))
+
+    def stop(self) -> None:
+        """End every process: by Ctrl-C, and by force what does not end."""
+        tree = self.tree()
+        for process in self.processes:
+            process.send_signal(signal.SIGINT)
+        _, alive = psutil.wait_procs(tree, STOP_S)
+        for left in alive:
+            with suppress(psutil.NoSuchProcess):
+                left.kill()
+        for process in self.processes:
+            process.wait()
+
+
+def _unfinished(instance: DagsterInstance) -> int:
+    return instance.get_runs_count(RunsFilter(statuses=NOT_FINISHED_STATUSES))
+
+
+def _is_healthy(answer: Any) -> bool:
+    daemons = answer["instance"]["daemonHealth"]["allDaemonStatuses"]
+    locations = answer["workspaceOrError"].get("locationEntries", [])
+    is_loaded = [(entry["locationOrLoadError"] or {}).get("__typename") == "RepositoryLocation" for entry in locations]
+    return all(daemon["healthy"] for daemon in daemons if daemon["required"]) and is_loaded == [True]
+
+
+class Site(SampleSite):
+    """The sample site on a free port; `is_open` cleared, it keeps every reader waiting."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(datetime.now(UTC), port=0)
+        self._server.handle_error = lambda request, client: None  # type: ignore[method-assign]  # killed readers
+        self.is_open = threading.Event()
+        self.is_open.set()
+        text = (REPOSITORY / "news_assets" / "desks" / "sample.yaml").read_text()
+        home.mkdir(parents=True, exist_ok=True)
+        desk = home / "sample.yaml"
+        desk.write_text(text.replace(f"http://{HOST}:{PORT}", self.base))
+        self.env = {"NEWS_DESKS": str(desk)}  # the settings of a desk `sample` that polls this site
+
+    def answer(self, path: str) -> tuple[int, str, bytes]:
+        """Return status, content type and body for one path, when the site is open."""
+        self.is_open.wait()
+        return super().answer(path)
+
+
+class PlainProfile(Profile):
+    """`dagster dev`: each run is a process of its own."""
+
+    def worker_pids(self) -> list[int]:
+        """Return the processes that execute a run now."""
+        with self.instance as instance:
+            return [self.pid_of_worker(run) for run in instance.get_runs() if run.status.value == "STARTED"]
+
+    def pid_of_worker(self, run: DagsterRun) -> int:
+        """Return the process that executes this run."""
+        return int(run.tags[WORKER_TAG].partition("@")[0])
+
+
+@contextmanager
+def plain(home: Path, env: Mapping[str, str] | None = None) -> Iterator[PlainProfile]:
+    """Run `dagster dev` with the root dagster.yaml below `home`."""
+    _copy(REPOSITORY / "dagster.yaml", home / "dagster.yaml", home)
+    profile = PlainProfile(home, home, env or {})
+    workspace = str(REPOSITORY / "workspace.yaml")
+    with _running(profile, "dagster", "dev", "-w", workspace, "--host", "127.0.0.1", "--port", str(profile.port)):
+        yield profile
+
+
+@contextmanager
+def local(home: Path, env: Mapping[str, str] | None = None, workers: int = 2) -> Iterator[Profile]:
+    """Run `deploy/start local` below `home`."""
+    start = _copy_deploy(home)
+    ports = {"WORKERS": str(workers), "DAGSTER_GRPC_PORT": str(free_port())}
+    profile = Profile(home, home / "deploy" / "local", {**ports, **(env or {})})
+    with _running(profile, str(start), "local"):
+        yield profile
+
+
+class ScaleoutProfile(Profile):
+    """Postgres, RabbitMQ and workers that come and go."""
+
+    postgres: Postgres
+    rabbitmq: RabbitMQ
+
+    def add_worker(self, name: str) -> int:
+        """Start one more worker, as another machine would, and return its process id when it takes runs."""
+        ready = self.ready_workers()
+        options = ("--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat")
+        process = self.start("celery", "-A", "news_assets.defs.instance.worker", "worker", "-n", f"{name}@%h", *options)
+        deadline = time.monotonic() + START_S
+        while self.ready_workers() == ready:
+            assert process.poll() is None, self.log.read_text()[-3000:]
+            assert time.monotonic() < deadline, f"no new worker after {START_S} s; see {self.log}"
+            time.sleep(0.1)
+        return process.pid
+
+
+@contextmanager
+def scaleout(home: Path, env: Mapping[str, str] | None = None, workers: int = 2) -> Iterator[ScaleoutProfile]:
+    """Run `deploy/start scaleout` below `home`, with a Postgres and a RabbitMQ of its own."""
+    start = _copy_deploy(home)
+    with postgres(home / "postgres") as database, rabbitmq(home / "rabbitmq") as broker:
+        places = {
+            "DAGSTER_POSTGRES_URL": database.url("dagster"),
+            "DAGSTER_CELERY_BROKER_URL": broker.url,
+            "DAGSTER_MAX_RUNS": str(workers),
+            "NEWS_CATALOG": database.url("lake"),
+        }
+        ports = {"WORKERS": str(workers), "DAGSTER_GRPC_PORT": str(free_port())}
+        profile = ScaleoutProfile(home, home / "deploy" / "scaleout", {**places, **ports, **(env or {})})
+        profile.postgres, profile.rabbitmq = database, broker
+        with _running(profile, str(start), "scaleout"):
+            yield profile
+
+
+def _copy_deploy(home: Path) -> Path:
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(REPOSITORY / "deploy", home / "deploy")
+    for name in ("local", "scaleout"):
+        _copy(REPOSITORY / "deploy" / name / "dagster.yaml", home / "deploy" / name / "dagster.yaml", home)
+    return home / "deploy" / "start"
+
+
+def _copy(source: Path, target: Path, home: Path) -> None:
+    """Copy a dagster.yaml with its folders below `home`, so that it is read the same from every working directory."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(source.read_text().replace(" .news/", f" {home}/.news/"))
+
+
+@contextmanager
+def _running(profile: Profile, *command: str) -> Iterator[None]:
+    profile.start(*command)
+    try:
+        profile.wait_until_healthy()
+        yield
+    finally:
+        profile.stop()

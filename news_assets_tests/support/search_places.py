@@ -1,0 +1,60 @@
+"""Both search backends as the settings name them, for tests of what has to work over either."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from news_assets.clients.search.backends import OpenIndex, open_index
+from news_assets_tests.support.small_desk import AGENCIES, DESK
+from news_assets_tests.typesense_server import TestServer, running
+
+ADMIN_KEY = "the-admin-key-of-this-test"
+BACKENDS = ("sqlite", "typesense")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A search index that the environment names, in a home with the small desk's file."""
+
+    search: str
+    home: Path
+    server: TestServer | None
+
+    def open(self) -> OpenIndex:
+        return open_index(self.search, self.home / "search.sqlite", ADMIN_KEY)
+
+
+@contextmanager
+def named(backend: str, home: Path, set_variable: Callable[[str, str], None]) -> Iterator[Place]:
+    """Let the environment name this backend; what Typesense needs runs meanwhile."""
+    set_variable("NEWS_HOME", str(home))
+    set_variable("NEWS_DESKS", str(small_desk_file(home)))
+    if backend == "sqlite":
+        yield Place("sqlite", home, None)
+        return
+    with running(admin_key=ADMIN_KEY) as server:
+        address = server.url.replace("http://", "typesense://")
+        set_variable("NEWS_SEARCH", address)
+        set_variable("NEWS_TYPESENSE_API_KEY", ADMIN_KEY)
+        yield Place(address, home, server)
+
+
+def small_desk_file(folder: Path) -> Path:
+    """Write the small desk as a desk file."""
+    agencies = {
+        one.key: {"name": one.name, "sources": [{"kind": "feed", "url": f"https://example.org/{one.key}.xml"}]}
+        for one in AGENCIES
+    }
+    made = {
+        "desk": DESK.key,
+        "timezone": DESK.timezone,
+        "language": DESK.language,
+        "first_day": str(DESK.first_day),
+        "agencies": agencies,
+    }
+    path = folder / "small.yaml"
+    path.write_text(yaml.safe_dump(made, allow_unicode=True), encoding="utf-8")
+    return path

