@@ -15,9 +15,8 @@ from news_assets.commands import agencies as agencies_command
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, rebuild, search, search_fields, search_key, sources, texts
+from news_assets.commands import lake, rebuild, search, search_fields, search_key, sources, texts, url_history
 from news_assets.commands import try_source as try_source_command
-from news_assets.commands import url_history as story
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
@@ -118,9 +117,9 @@ def status(
     url: Annotated[str | None, typer.Option(help="tell what happened to this address instead")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is stored at each stage, by agency; with --url the story of one address."""
+    """Show what is stored at each stage, by agency; with --url the history of one address."""
     if url is not None:
-        story.tell(url, as_json=as_json)
+        url_history.show_url(url, as_json=as_json)
     else:
         lake.status(desk, days, as_json=as_json)
 

@@ -49,8 +49,8 @@ class Rows(Reader, Protocol):
         """Store rows of one type beside what is there."""
         ...
 
-    def delete(self, record: type[Any], **isin: Collection[Any]) -> None:
-        """Remove the rows whose columns hold one of the given values."""
+    def delete(self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
+        """Delete the rows that `read` would return with the same arguments; return how many there were."""
         ...
 
 

@@ -18,6 +18,7 @@ from news_assets.commands.lake import open_lake, show_counts
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.stages import stage_names
 from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
 from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
@@ -26,7 +27,6 @@ from news_assets.store.queries.overview import stage_counts
 
 _EDITED = "vacinacao-gripe-escolas"
 _QUESTION = "vacinacao nas escolas"
-_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
 _ENVIRONMENT = {"NEWS_DESKS": "sample", "NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
 _LOG_LINES = 30  # of a failed run's log: enough to hold Dagster's own error and ours
 
@@ -49,12 +49,12 @@ def run() -> None:
     with _site() as site:
         console.rule("Two newsrooms, three days: poll, then everything from fetching to the search index")
         _materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
-        _materialise(_STAGES, f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
+        _materialise(stage_names(), f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
         console.rule("An article is edited after publication: poll and run its day again")
         site.edit(_EDITED, datetime.now(UTC))
         _materialise(["feed_entries"], "prefeitura...prefeitura")
         edited_on = _day_of(_EDITED)
-        _materialise(_STAGES, f"prefeitura|{edited_on}...prefeitura|{edited_on}")
+        _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
     console.rule(f"One search: news-assets search '{_QUESTION}'")
     search.show(search.ask(_QUESTION, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUESTION)

@@ -1,33 +1,28 @@
-"""The commands `failures list`, `show` and `retry`: what no stage could do, why, and trying it again.
-
-Read from the lake's `failures`; what a retry means for the rows is decided in `pipeline/stage_state/failures.py`. A
-stage that is
-run here and now is the same call that its asset makes, over the agency-days of its failures.
-"""
+"""The commands `failures list`, `show` and `retry`."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.freshness.run_planner import STAGES
+from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports import Lake, Reader
-from news_assets.records import AgencyDays, Desk, Failure, FeedEntry, RawArticle
+from news_assets.records import AgencyDays, Failure, FeedEntry, RawArticle
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 
 SHOWN = 30  # rows of a table without --limit: two screens
-_NAMED = 3  # ids that a complaint names
+_NAMED = 3  # ids in an error message
 
 _ENTRY = ("source_id", "url", "title", "day", "published_at", "first_seen_at", "last_seen_at", "trace_id")
 _ARTICLE = ("outcome", "reason", "attempts", "next_try_at", "fetched_at", "url", "canonical_url", "text_chars")
@@ -35,20 +30,21 @@ _ARTICLE = ("outcome", "reason", "attempts", "next_try_at", "fetched_at", "url",
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which failures are meant."""
+    """Which failures to list or retry."""
 
     desk: str | None = None
     stage: str | None = None
     agency: str | None = None
 
     def check(self) -> None:
-        """Refuse a name that does not exist. Raises NewsAssetsError, which says which do."""
-        if self.stage is not None and self.stage not in STAGES:
-            raise NewsAssetsError(f"no stage `{self.stage}`; there are: {', '.join(STAGES)}")
+        """Raise NewsAssetsError for a name that does not exist."""
+        names = stages.stage_names()
+        if self.stage is not None and self.stage not in names:
+            raise NewsAssetsError(f"no stage `{self.stage}`; there are: {', '.join(names)}")
         check_names(self.desk, self.agency)
 
     def isin(self) -> dict[str, Collection[str]]:
-        """Return the values that the columns of `failures` have to hold."""
+        """Return the filters by column of `failures`."""
         return {name: [value] for name, value in asdict(self).items() if value is not None}
 
 
@@ -74,13 +70,13 @@ def _newest_first(failures: Sequence[Failure]) -> list[Failure]:
 def _show_table(failures: Sequence[Failure], limit: int, now: datetime) -> None:
     console = Console()
     if not failures:
-        console.print("nothing has failed")
+        console.print("no failures")
         return
     table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("stage, tries", no_wrap=True)
+    table.add_column("stage, attempts", no_wrap=True)
     table.add_column("article, reason", overflow="fold")
     for failure in failures[:limit]:
-        tried = f"tried {failure.attempts}, {_minute(failure.last_failed_at)}"
+        tried = f"attempt {failure.attempts}, {_minute(failure.last_failed_at)}"
         about = f"[dim]{escape(failure.agency)} · {failure.day}[/dim]"
         table.add_row(
             f"{failure.stage}\n{tried}\n{_next_try(failure.next_try_at, now)}",
@@ -106,7 +102,7 @@ def _next_try(at: datetime | None, now: datetime) -> str:
 
 
 def show(article_id: str) -> None:
-    """Print everything that is known of one article: its failures, its row and its entries."""
+    """Print the failures, the row and the entries of one article."""
     with open_lake() as lake:
         failures = lake.read(Failure, article_id=[article_id])
         articles = lake.read(RawArticle, article_id=[article_id])
@@ -118,7 +114,7 @@ def show(article_id: str) -> None:
     for failure in failures:
         _show_values(console, f"failure of {failure.stage}", _values_of(failure, now))
     if not failures:
-        console.print("\nno stage has failed with it")
+        console.print("\nno failures")
     for article in articles:
         _show_values(console, "article", [(name, getattr(article, name)) for name in _ARTICLE])
     for entry in entries:
@@ -128,10 +124,10 @@ def show(article_id: str) -> None:
 def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
     return [
         ("reason", failure.reason),
-        ("tried", failure.attempts),
+        ("attempts", failure.attempts),
         ("first failed", failure.first_failed_at),
         ("last failed", failure.last_failed_at),
-        ("then", _next_try(failure.next_try_at, now)),
+        ("next attempt", _next_try(failure.next_try_at, now)),
         ("desk", failure.desk),
         ("agency, day", f"{failure.agency}, {failure.day}"),
         ("trace_id", failure.trace_id),
@@ -150,107 +146,58 @@ def _show_values(console: Console, title: str, values: Sequence[tuple[str, objec
 
 
 def _failing(lake: Reader) -> str:
-    """Say which articles have a failure."""
+    """Return which articles have a failure."""
     ids = sorted(set(lake.frame(Failure, None, ("article_id",))["article_id"]))
     if not ids:
-        return "nothing has failed"
+        return "there are no failures"
     more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return f"failures there are of: {', '.join(ids[:_NAMED])}{more}"
+    return f"there are failures of: {', '.join(ids[:_NAMED])}{more}"
 
 
 # --- retry -----------------------------------------------------------------------------------------------------------
 
 
 def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> None:
-    """Make failures due and count their tries from the start; or run their stages right here."""
+    """Make failures due with all their attempts left; or run their stages in this process."""
     filters.check()
-    with open_lake() as opened:
-        lake = cast("Lake", opened)  # a transaction of its own has more than the port's, as everywhere
+    with open_lake() as lake:
         wanted = filters.isin() | ({"article_id": set(article_ids)} if article_ids else {})
         known = set(lake.frame(Failure, None, ("article_id",), **wanted)["article_id"])
         if unknown := sorted(set(article_ids) - known):
-            raise NewsAssetsError(f"no such failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}")
+            raise NewsAssetsError(f"no failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}")
         now = datetime.now(UTC)
         made_due = lake.transact(lambda rows: make_due(rows, now, **wanted))
         if not made_due:
-            _say("nothing has failed")
+            _print("no failures")
         elif run_now:
             _run_stages(lake, made_due)
         else:
-            _say(f"{len(made_due)} due now: the daemon takes them up, or `dagster asset materialize` does")
+            _print(f"{len(made_due)} due now; the daemon or `dagster asset materialize` runs them")
 
 
-def _say(text: str) -> None:
-    """Write plain lines, whatever the width of the terminal."""
+def _print(text: str) -> None:
+    """Print a line without wrapping it to the width of the terminal."""
     Console().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
+    """Run the stages of these failures over their agency-days, as their assets do."""
     settings = Settings.read()
     desks = {desk.key: desk for desk in load_desks(settings.desks, KINDS)}
-    for stage in STAGES:
-        for key in sorted({failure.desk for failure in failures if failure.stage == stage}):
-            tried = [failure for failure in failures if (failure.desk, failure.stage) == (key, stage)]
+    for stage in stages.STAGES:
+        for key in sorted({failure.desk for failure in failures if failure.stage == stage.name}):
+            tried = [failure for failure in failures if (failure.desk, failure.stage) == (key, stage.name)]
             if key not in desks:
                 raise NewsAssetsError(f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS")
             keys = AgencyDays(key, frozenset((failure.agency, failure.day) for failure in tried))
-            _run_stage(settings, lake, desks[key], stage, keys)
-            _report(lake, stage, tried)
-
-
-def _run_stage(settings: Settings, lake: Lake, desk: Desk, stage: str, keys: AgencyDays) -> None:
-    """Run one stage as its asset does, with what the settings name."""
-    from news_assets.pipeline import stages
-
-    now = datetime.now(UTC)
-    if stage == "raw_articles":
-        with _fetcher(settings) as fetcher:
-            stages.fetch_batch(lake, desk, keys, fetcher, lambda: datetime.now(UTC))
-    elif stage == "enriched_articles":
-        stages.enrich_batch(lake, keys, _enricher(settings), now)
-    elif stage == "article_embeddings":
-        embedder = _embedder(settings)
-        with _index(settings) as index:
-            stages.check_embeddings(lake, desk, embedder, index)
-        stages.embed_batch(lake, keys, embedder, now)
-    else:
-        with _index(settings) as index:
-            stages.index_batch(lake, desk, keys, index, now)
-
-
-def _fetcher(settings: Settings) -> Any:
-    from news_assets.clients.web.fetcher import HttpFetcher
-
-    return HttpFetcher(
-        user_agent=settings.user_agent,
-        delay_s=settings.host_delay_s,
-        allow_private_hosts=settings.allow_private_hosts,
-        state_dir=settings.hosts_dir,
-    )
-
-
-def _enricher(settings: Settings) -> Any:
-    from news_assets.pipeline.enrich.enrich import LocalEnricher
-    from news_assets.taxonomy.loader import load_taxonomy
-
-    return LocalEnricher(load_taxonomy(settings.taxonomy))
-
-
-def _embedder(settings: Settings) -> Any:
-    from news_assets.clients.embedding.embedder import OnnxEmbedder
-
-    return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
-
-
-def _index(settings: Settings) -> Any:
-    from news_assets.clients.search.backends import open_index
-
-    return open_index(*settings.search_place)
+            with open_ports(settings, stage.ports) as ports:
+                list(stage.run_batches(lake, desks[key], [keys], lambda: datetime.now(UTC), ports))
+            _report(lake, stage.name, tried)
 
 
 def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:
     ids = {failure.article_id for failure in tried}
     still = lake.read(Failure, stage=[stage], article_id=ids)
-    _say(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
+    _print(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
     for failure in still:
-        _say(f"  {failure.article_id}: {' '.join(failure.reason.split())}")
+        _print(f"  {failure.article_id}: {' '.join(failure.reason.split())}")

@@ -16,7 +16,7 @@ from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
-from news_assets.store.queries.freshness import SENTENCES, desk_gaps
+from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 
 _SHOWN_ROWS = 20
 _MARKS = {True: "[red]no [/red]", False: "[green]yes[/green]"}
@@ -48,7 +48,7 @@ def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
     console = Console()
     for name, findings in found.items():
         mark = "[yellow]?  [/yellow]" if findings.unknown else _MARKS[bool(findings.rows)]
-        sentence = f"{desk.key}: {SENTENCES[name][1]} [dim]{findings.checked} looked at[/dim]"
+        sentence = f"{desk.key}: {freshness_checks()[name][1]} [dim]{findings.checked} looked at[/dim]"
         console.print(f"{mark} {sentence}", soft_wrap=True)
         if findings.unknown:
             console.print(f"    {escape(findings.unknown)}", soft_wrap=True)

@@ -20,7 +20,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.overview import STAGES, stage_counts
+from news_assets.store.queries.overview import count_columns, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
 
@@ -86,12 +86,12 @@ def show_counts(counts: "polars.DataFrame") -> None:
     for (desk,), rows in counts.group_by("desk", maintain_order=True):
         table = Table(title=f"desk {desk}", box=None, title_justify="left", padding=(0, 1, 0, 0))
         table.add_column("agency")
-        for stage in STAGES:
-            table.add_column(stage, justify="right")
+        for column in count_columns():
+            table.add_column(column, justify="right")
         table.add_column("last day", no_wrap=True)
         for row in rows.iter_rows(named=True):
-            table.add_row(row["agency"], *(str(row[stage]) for stage in STAGES), str(row["last_day"] or "-"))
-        table.add_row("all", *(str(rows[stage].sum()) for stage in STAGES), "")
+            table.add_row(row["agency"], *(str(row[column]) for column in count_columns()), str(row["last_day"] or "-"))
+        table.add_row("all", *(str(rows[column].sum()) for column in count_columns()), "")
         console.print(table)
     if counts.is_empty():
         console.print("nothing stored yet; `make demo` shows how it comes in")

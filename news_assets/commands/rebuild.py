@@ -9,12 +9,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from typing import cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from news_assets import ports
 from news_assets.clients.search.backends import SQLITE, OpenRebuild, open_index, rebuilding, unopened_typesense
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
@@ -23,7 +21,7 @@ from news_assets.pipeline.reindex import DeskIndex, Filled, bring_up, store_rece
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import documents_expected
+from news_assets.store.queries.index_drift import expected_documents
 
 MOST_ROUNDS = 5  # each is far shorter than the one before; what changes after the last is caught up with afterwards
 FEW = 200  # documents that may have changed meanwhile and are left to the look after the swap
@@ -121,7 +119,7 @@ def _rebuild(lake: Lake, settings: Settings, desks: Sequence[DeskIndex], model: 
     with open_index(*settings.search_place) as index:
         for desk in desks:
             bring_up(lake, index, desk, lambda _: None)
-            mended += store_receipts(cast("ports.Lake", lake), desk, datetime.now(UTC))
+            mended += store_receipts(lake, desk, datetime.now(UTC))
         count = index.count()
     _say(f"{count} documents in the new index after {time.perf_counter() - started:.0f} s; {mended} receipts were made")
     _say(*_refusals(desks))
@@ -144,7 +142,7 @@ def _fill(lake: Lake, rebuild: OpenRebuild, desks: Sequence[DeskIndex]) -> None:
 
 def _look_again(lake: Lake, desks: Sequence[DeskIndex]) -> None:
     for desk in desks:
-        desk.expect(documents_expected(lake, desk.desk, desk.agency_names))
+        desk.expect(expected_documents(lake, desk.desk, desk.agency_names))
 
 
 def _refusals(desks: Sequence[DeskIndex]) -> Iterator[str]:

@@ -77,10 +77,10 @@ def dedupe() -> None:
 
 def classify() -> None:
     """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, enricher}."""
-    from news_assets.pipeline.enrich.enrich import LocalEnricher
-    from news_assets.taxonomy.loader import load_taxonomy
+    from news_assets.clients.factory import build_enricher
 
-    enricher = LocalEnricher(load_taxonomy(Settings.read().taxonomy))
+    settings = Settings.read()
+    enricher = build_enricher(settings.enricher, settings.taxonomy)
 
     def answer(item: Item) -> Item:
         found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))

@@ -1,4 +1,4 @@
-"""`status --url`: everything that happened to one address."""
+"""The command `status --url`."""
 
 from dataclasses import asdict
 
@@ -10,39 +10,37 @@ from rich.table import Table
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
-from news_assets.store.queries.url_history import Moment, story_of
+from news_assets.store.queries.url_history import Event, url_history
 
 
-def tell(url: str, *, as_json: bool) -> None:
-    """Print the story of one address, oldest moment first.
+def show_url(url: str, *, as_json: bool) -> None:
+    """Print the events of one address, oldest first.
 
     Raises:
         NewsAssetsError: No source has ever listed it.
     """
     with open_lake() as lake:
-        moments = story_of(lake, url)
-    if not moments:
-        raise NewsAssetsError(
-            f"no source has listed {url}; `news-assets agencies` shows which sources are asked, and when"
-        )
+        events = url_history(lake, url)
+    if not events:
+        raise NewsAssetsError(f"no source has listed {url}; `news-assets agencies` shows which sources are polled")
     if as_json:
-        for moment in moments:
-            write_line(asdict(moment))
+        for event in events:
+            write_line(asdict(event))
     else:
-        _show(moments)
+        _show(events)
 
 
-def _show(moments: list[Moment]) -> None:
+def _show(events: list[Event]) -> None:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for title in ("when (UTC)", "stage", "outcome"):
         table.add_column(title, no_wrap=True)
     table.add_column("what", overflow="fold")
-    for moment in moments:
-        tries = f" (try {moment.attempts})" if moment.attempts else ""
-        table.add_row(f"{moment.at:%Y-%m-%d %H:%M:%S}", moment.stage, moment.outcome + tries, escape(moment.what))
+    for event in events:
+        attempt = f" (attempt {event.attempts})" if event.attempts else ""
+        table.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.stage, event.outcome + attempt, escape(event.what))
     console = Console()
-    for article_id in dict.fromkeys(moment.article_id for moment in moments):
+    for article_id in dict.fromkeys(event.article_id for event in events):
         console.print(f"[bold]{escape(article_id)}[/bold]")
-    for trace_id in dict.fromkeys(moment.trace_id for moment in moments if moment.trace_id):
+    for trace_id in dict.fromkeys(event.trace_id for event in events if event.trace_id):
         console.print(f"trace_id {trace_id}")
     console.print(table)

@@ -1,8 +1,4 @@
-"""Asset checks: each a true sentence about the rows of a desk, with the offending rows in its metadata.
-
-A check is a thin wrapper over a pure verdict of `pipeline/freshness/row_checks.py`; what to do about a finding is
-not decided here.
-"""
+"""Asset checks: each holds a sentence about the rows of a desk, and shows the offending rows in its metadata."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,19 +8,12 @@ import dagster as dg
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import markdown_table, sources_table
-from news_assets.pipeline.freshness import row_checks as verdicts
-from news_assets.pipeline.freshness.row_checks import Findings
+from news_assets.pipeline import stages
+from news_assets.pipeline.freshness.row_checks import Findings, repeated_keys
 from news_assets.ports import SearchIndex
-from news_assets.records import (
-    ArticleEmbedding,
-    Desk,
-    EnrichedArticle,
-    FeedEntry,
-    IndexedDocument,
-    RawArticle,
-)
+from news_assets.records import Desk, FeedEntry
 from news_assets.store.lake import Lake
-from news_assets.store.queries.freshness import SENTENCES, desk_gaps
+from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.tables import table_of
 
@@ -32,45 +21,47 @@ _SHOWN_ROWS = 20
 
 
 def build_desk_checks(desk: Desk, assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetChecksDefinition]:
-    """Return the checks that the rows of a desk's five assets are sound, in the order of the assets."""
-    _, raw, enriched, embeddings, _ = assets
-    records = (FeedEntry, RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
+    """Return the checks of the rows of a desk's assets, in the order of the assets."""
+    records: list[type[Any]] = [FeedEntry, *(stage.record for stage in stages.STAGES)]
     unique = [_keys_are_unique(desk, asset, record) for asset, record in zip(assets, records, strict=True)]
-    return [
-        *unique,
-        _lake_check(desk, raw, "articles_have_text", verdicts.articles_without_text),
-        _lake_check(desk, enriched, "articles_have_summaries", verdicts.articles_without_summary),
-        _lake_check(desk, embeddings, "vectors_have_unit_length", verdicts.vectors_off_unit),
+    of_rows = [
+        _row_check(desk, asset, check.name, check.sentence, check.find)
+        for asset, stage in zip(assets[1:], stages.STAGES, strict=True)
+        for check in stage.row_checks
     ]
+    return [*unique, *of_rows]
 
 
 def _keys_are_unique(desk: Desk, asset: dg.AssetsDefinition, record: type[Any]) -> dg.AssetChecksDefinition:
     key = table_of(record).key
 
-    @dg.asset_check(asset=asset, name="ids_are_unique", description=f"No two rows share {' and '.join(key)}.")
-    def check(lake: dg.ResourceParam[Lake]) -> dg.AssetCheckResult:
-        return _result(verdicts.repeated_keys(lake.frame(record, None, key, desk=[desk.key]), key))
+    def find(lake: Lake, desk_key: str) -> Findings:
+        return repeated_keys(lake.frame(record, None, key, desk=[desk_key]), key)
 
-    return check
+    return _row_check(desk, asset, "ids_are_unique", f"No two rows share {' and '.join(key)}.", find)
 
 
-def _lake_check(
-    desk: Desk, asset: dg.AssetsDefinition, name: str, verdict: Callable[[Lake, str], Findings]
+def _row_check(
+    desk: Desk, asset: dg.AssetsDefinition, name: str, sentence: str, find: Callable[[Lake, str], Findings]
 ) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=asset, name=name, description=(verdict.__doc__ or "").split("\n")[0])
+    @dg.asset_check(asset=asset, name=name, description=sentence)
     def check(lake: dg.ResourceParam[Lake]) -> dg.AssetCheckResult:
-        return _result(verdict(lake, desk.key))
+        return _result(find(lake, desk.key))
 
     return check
 
 
 def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
-    """Return the desk's checks of what is missing, lost, silent or failing, which look at the rows once for all."""
+    """Return the desk's freshness checks, which share one pass over the rows."""
+    keys = {name: dg.AssetKey([desk.key, asset]) for name, (asset, _) in freshness_checks().items()}
 
     @dg.multi_asset_check(
         name=f"{desk.key}_freshness",
         can_subset=True,
-        specs=[dg.AssetCheckSpec(name, asset=key, description=text) for name, (key, text) in _sentences(desk).items()],
+        specs=[
+            dg.AssetCheckSpec(name, asset=keys[name], description=text)
+            for name, (_, text) in freshness_checks().items()
+        ],
     )
     def checks(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
@@ -78,32 +69,23 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
         now = utc_now()
         gaps = desk_gaps(lake, search, desk, now)
         for name, findings in gaps.items():
-            key = _sentences(desk)[name][0]
             if findings.unknown:
                 context.log.warning(f"{name} is skipped: {findings.unknown}")
-            elif dg.AssetCheckKey(key, name) in context.selected_asset_check_keys:
-                yield _result(findings, _shown_beside(name, lake, desk, gaps, now), check_name=name, asset_key=key)
+            elif dg.AssetCheckKey(keys[name], name) in context.selected_asset_check_keys:
+                extra = _sources(lake, desk, gaps, now) if name == "sources_answer" else {}
+                yield _result(findings, extra, check_name=name, asset_key=keys[name])
 
     return checks
 
 
-def _shown_beside(
-    name: str, lake: Lake, desk: Desk, gaps: Mapping[str, Findings], now: datetime
-) -> "dict[str, dg.RawMetadataValue]":
-    """Return what a check shows besides its findings: `sources_answer` how each source is going, well or not."""
-    if name != "sources_answer":
-        return {}
+def _sources(lake: Lake, desk: Desk, gaps: Mapping[str, Findings], now: datetime) -> "dict[str, dg.RawMetadataValue]":
     return {"sources": sources_table(source_rows(lake, desk, gaps["agencies_are_heard"], now), now)}
 
 
-def _sentences(desk: Desk) -> dict[str, tuple[dg.AssetKey, str]]:
-    return {name: (dg.AssetKey([desk.key, asset]), text) for name, (asset, text) in SENTENCES.items()}
-
-
 def _result(
-    findings: Findings, beside: "Mapping[str, dg.RawMetadataValue] | None" = None, **of: Any
+    findings: Findings, extra: "Mapping[str, dg.RawMetadataValue] | None" = None, **of: Any
 ) -> dg.AssetCheckResult:
     metadata: dict[str, Any] = {"checked": findings.checked, "found": len(findings.rows)}
     if findings.rows:
         metadata["rows"] = dg.MetadataValue.md(markdown_table(findings.header, findings.rows[:_SHOWN_ROWS]))
-    return dg.AssetCheckResult(passed=not findings.rows, metadata=metadata | dict(beside or {}), **of)
+    return dg.AssetCheckResult(passed=not findings.rows, metadata=metadata | dict(extra or {}), **of)

@@ -1,13 +1,13 @@
-"""Jobs: the stages that run together over one grid. What they run over is the caller's choice of partitions."""
+"""Jobs: assets and checks that run together. The caller chooses the partitions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.pipeline.freshness.run_planner import STAGES
+from news_assets.pipeline import stages
 from news_assets.records import Desk
-from news_assets.store.queries.freshness import SENTENCES
+from news_assets.store.queries.freshness import freshness_checks
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
@@ -19,49 +19,53 @@ DAILY_JOBS = (REPORT, MAINTENANCE)
 def build_desk_jobs(desk: Desk) -> "list[UnresolvedAssetJobDefinition]":
     """Return the desk's jobs: `_poll` by agency, `_articles` by agency and day, and `_checks` over all its rows.
 
-    Checks look at all rows of a desk, so the first two, which run all day, leave them to the third.
+    Checks read all rows of a desk, so only the third has them: the first two run all day.
     """
     return [
         dg.define_asset_job(
             f"{desk.key}_poll",
             dg.AssetSelection.assets([desk.key, "feed_entries"]).without_checks(),
-            description=f"Ask the sources of desk {desk.key} what is new.",
+            description=f"Poll the sources of desk {desk.key}.",
             tags={"news/desk": desk.key},
         ),
         dg.define_asset_job(
             f"{desk.key}_articles",
-            dg.AssetSelection.assets(*([desk.key, stage] for stage in STAGES)).without_checks(),
+            dg.AssetSelection.assets(*([desk.key, name] for name in stages.stage_names())).without_checks(),
             description=f"Fetch, extract, enrich, embed and index the articles of desk {desk.key}.",
             tags={"news/desk": desk.key},
         ),
         dg.define_asset_job(
             f"{desk.key}_checks",
-            dg.AssetSelection.checks_for_assets(*([desk.key, stage] for stage in ("feed_entries", *STAGES))),
-            description=f"Look at all rows of desk {desk.key}: unique ids, texts, vectors, index against lake.",
+            dg.AssetSelection.checks_for_assets(
+                *([desk.key, name] for name in ("feed_entries", *stages.stage_names()))
+            ),
+            description=f"Check all rows of desk {desk.key}: unique ids, texts, vectors, index against lake.",
             tags={"news/desk": desk.key},
         ),
     ]
 
 
 def build_shared_jobs(desks: Sequence[Desk]) -> "list[UnresolvedAssetJobDefinition]":
-    """Return the jobs over all desks: their freshness, the report of a day, and the lake's upkeep."""
-    sentences = [
+    """Return the jobs over all desks: freshness checks, daily report, and maintenance."""
+    freshness = [
         dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name)
         for desk in desks
-        for name, (asset, _) in SENTENCES.items()
+        for name, (asset, _) in freshness_checks().items()
     ]
     return [
         dg.define_asset_job(
             FRESHNESS,
-            dg.AssetSelection.checks(*sentences),
-            description="What is missing, lost, silent or failing: every desk's freshness, by row.",
+            dg.AssetSelection.checks(*freshness),
+            description="Freshness checks of every desk: what is missing, lost, silent or failing, by row.",
         ),
         dg.define_asset_job(
-            REPORT, dg.AssetSelection.assets(["newsroom", "daily_report"]), description="The page of a day, all desks."
+            REPORT,
+            dg.AssetSelection.assets(["newsroom", "daily_report"]),
+            description="The report of a day, over all desks.",
         ),
         dg.define_asset_job(
             MAINTENANCE,
             dg.AssetSelection.assets(["lake", "maintenance"]),
-            description="Upkeep of the lake and of Dagster's history.",
+            description="Maintenance of the lake and of Dagster's history.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""What the UI shows of an asset: kinds, owners, columns, counts and a preview. No row is made or changed here."""
+"""Metadata of assets and materialisations: kinds, owners, columns, counts and a preview."""
 
 import re
 import time
@@ -11,6 +11,7 @@ import dagster as dg
 from dagster._core.execution.context.metadata_logging import AssetMetadataHandle, OutputMetadataAccumulator
 
 from news_assets.pipeline.freshness.source_status import HEADER, LEGEND, source_facts
+from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.ports import Lake
 from news_assets.records import AgencyDays, Desk
 from news_assets.store.tables import columns, table_of
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 OWNERS = ["team:newsroom"]
-_ASSET_OF = {"entries": "feed_entries", "indexed_documents": "search_index"}  # others are named like their table
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
 _MOST_SOURCES = 500  # some 80 kB
-_MARKDOWN = re.compile(r"([\\`*\[\]<!|])")  # titles are strangers' words: no image, link or tag of theirs is shown
+_MARKDOWN = re.compile(r"([\\`*\[\]<!|])")  # escaped: titles from the web may hold images, links and tags
 
 
-class AssetLook(TypedDict):
+class AssetAttributes(TypedDict):
     """Arguments of `dg.asset` that every asset of a desk has."""
 
     key: list[str]
@@ -36,8 +36,8 @@ class AssetLook(TypedDict):
     metadata: dict[str, Any]
 
 
-def asset_look(desk: Desk, record: type[Any], *kinds: str) -> AssetLook:
-    """Return the arguments every asset of a desk shares: key, group, owners, kinds and the schema of its table."""
+def asset_attributes(desk: Desk, name: str, record: type[Any], kind: str) -> AssetAttributes:
+    """Return the arguments that every asset of a desk has: key, group, owners, kinds and the schema of its table."""
     table = table_of(record)
     schema = dg.TableSchema(
         columns=[
@@ -51,29 +51,28 @@ def asset_look(desk: Desk, record: type[Any], *kinds: str) -> AssetLook:
         ]
     )
     return {
-        "key": [desk.key, _ASSET_OF.get(table.name, table.name)],
+        "key": [desk.key, name],
         "group_name": desk.key,
         "owners": OWNERS,
-        "kinds": {"ducklake", *kinds},
+        "kinds": {"ducklake", kind},
         "metadata": {"dagster/column_schema": schema, "dagster/table_name": f"lake.{table.name}"},
     }
 
 
-class Tally:
+class MaterializationCounts:
     """Counts of one materialisation: rows and a preview for each partition, writes and seconds for the run."""
 
-    def __init__(
-        self, context: dg.AssetExecutionContext, lake: Lake, record: type[Any], preview: Sequence[str]
-    ) -> None:
-        self._context, self._lake, self._record, self._preview = context, lake, record, preview
+    def __init__(self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage) -> None:
+        self._context, self._lake, self._record = context, lake, stage.record
+        self._preview = ("day", "agency", *stage.preview)
         self._started = time.perf_counter()
         self._written = 0
         self._outcomes: Counter[str] = Counter()
 
     def add(self, keys: AgencyDays, written: int) -> None:
-        """Count one batch of partitions after it was stored."""
+        """Add one batch of partitions, after it was stored."""
         self._written += written
-        frame = self._lake.frame(self._record, keys, ("agency", "day", "outcome", *self._preview))
+        frame = self._lake.frame(self._record, keys, ("outcome", *self._preview))
         self._outcomes.update(frame["outcome"].to_list())
         parts, nothing = frame.partition_by("agency", "day", as_dict=True), frame.clear()
         _add_metadata(
@@ -92,7 +91,7 @@ class Tally:
         }
 
     def result(self) -> dg.MaterializeResult[None]:
-        """Return what holds for the run as a whole."""
+        """Return the totals of the run."""
         return dg.MaterializeResult(
             metadata={
                 "run/rows": sum(self._outcomes.values()),
@@ -125,7 +124,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
 
 
 def sources_table(rows: Iterable[Mapping[str, Any]], now: datetime) -> dg.MarkdownMetadataValue:
-    """Return how the sources of active agencies are going as `news-assets agencies` tells it, in a table."""
+    """Return the status of the sources of active agencies as a table, as in `news-assets agencies`."""
     facts = [source_facts(row, now).row for row in rows if row["is_active"]]
     more = f"\n\n{len(facts) - _MOST_SOURCES} more: `news-assets agencies`" if len(facts) > _MOST_SOURCES else ""
     return dg.MetadataValue.md(f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MOST_SOURCES])}{more}")

@@ -16,14 +16,14 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.clients.factory import build_enricher
 from news_assets.clients.search.backends import SQLITE, LateIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.pipeline.enrich.enrich import LocalEnricher
+from news_assets.ports import Enricher
 from news_assets.settings import Settings
 from news_assets.store.connection import Address
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
 
 _COOLDOWN_DELAYS = 60  # a minute at the usual pause between two requests, none where none is kept: one's own site
 
@@ -98,20 +98,22 @@ class CooldownResource(dg.ConfigurableResource[timedelta]):
         return timedelta(seconds=self.seconds)
 
 
-class EnricherResource(dg.ConfigurableResource[LocalEnricher]):
-    """The enricher of this installation."""
+class EnricherResource(dg.ConfigurableResource[Enricher]):
+    """The enricher that NEWS_ENRICHER names."""
+
+    enricher: str = Field("local", description="name of the enricher")
 
     taxonomy: str = Field("", description="path of a taxonomy file; empty for the built-in one")
 
-    def create_resource(self, context: dg.InitResourceContext) -> LocalEnricher:
+    def create_resource(self, context: dg.InitResourceContext) -> Enricher:
         """Return the enricher with its taxonomy loaded."""
         file = Path(self.taxonomy)
-        return _kept_enricher(self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
+        return _kept_enricher(self.enricher, self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
 
 
 @lru_cache(maxsize=1)
-def _kept_enricher(taxonomy: str, changed_ns: int) -> LocalEnricher:
-    return LocalEnricher(load_taxonomy(Path(taxonomy) if taxonomy else None))
+def _kept_enricher(enricher: str, taxonomy: str, changed_ns: int) -> Enricher:
+    return build_enricher(enricher, Path(taxonomy) if taxonomy else None)
 
 
 class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):
@@ -169,7 +171,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             state_dir=str(settings.hosts_dir),
         ),
         "cooldown": CooldownResource(seconds=_COOLDOWN_DELAYS * settings.host_delay_s),
-        "enricher": EnricherResource(taxonomy=str(settings.taxonomy or "")),
+        "enricher": EnricherResource(enricher=settings.enricher, taxonomy=str(settings.taxonomy or "")),
         "embedder": EmbedderResource(
             model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads
         ),

@@ -1,8 +1,8 @@
-"""A sensor's memory, and how its tick waits for something to happen; what to ask for is not decided here.
+"""What a sensor remembers between ticks, and how long a tick waits for changes.
 
-The daemon begins a tick every five seconds. Instead of looking once, it looks whenever the lake has moved, until it has
-something to ask for or its time is over; between two looks it costs the lake a few milliseconds a second. A look goes
-back over the last weeks; once a minute, less often where that takes long, one sweeps the whole grid.
+The daemon starts a tick every five seconds. During its tick a sensor evaluates the backlog whenever the lake has
+changed, until it has runs to request or the tick's time is over. An evaluation covers the last weeks; once a minute,
+less often where that takes long, a sweep covers the whole grid.
 """
 
 import json
@@ -12,67 +12,78 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from news_assets.defs.clock import utc_now
-from news_assets.pipeline.freshness.run_planner import Asked, Cell, memory_from_json, memory_to_json
+from news_assets.pipeline.freshness.rectangles import AgencyDay
+from news_assets.pipeline.freshness.run_planner import Attempt, attempts_from_json, attempts_to_json
 
-TICK_S = 4.4  # the daemon begins the next tick five seconds after this one
+TICK_S = 4.4  # the daemon starts the next tick five seconds after this one
 _PAUSE_S = 0.2
-_LOOK_AGAIN_S = 30.0  # what becomes due by the clock moves nothing in the lake
-_LOOK_AGAIN_WAITING_S = 1.0
-_LOOK_SHARE = 0.08  # of one core at most while runs are going: among 100 pending agency-days a look takes 0.25 s
+_EVALUATE_AGAIN_S = 30.0  # work that becomes due by the clock changes nothing in the lake
+_EVALUATE_AGAIN_ACTIVE_S = 1.0
+_EVALUATE_SHARE = 0.08  # of one core at most during runs: with 100 pending agency-days an evaluation takes 0.25 s
 _SWEEP_S = 60.0
 _SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """What a sensor remembers: the commit it last looked at, when and how long, and what it asked for by desk."""
+    """The state of a sensor.
+
+    Attributes:
+        snapshot: The commit of the lake that was last evaluated.
+        evaluated_at: Time of the last evaluation, epoch seconds.
+        swept_at: Time of the last sweep, epoch seconds.
+        evaluation_s: Duration of the last evaluation.
+        sweep_s: Duration of the last sweep.
+        has_backlog: Whether the last evaluation found work.
+        attempts: The planned runs of each desk's agency-days.
+    """
 
     snapshot: int = -1
-    looked_at: float = 0.0
+    evaluated_at: float = 0.0
     swept_at: float = 0.0
-    look_s: float = 0.0
+    evaluation_s: float = 0.0
     sweep_s: float = 0.0
-    is_waiting: bool = False
-    memory: Mapping[str, Mapping[Cell, Asked]] = field(default_factory=dict)
+    has_backlog: bool = False
+    attempts: Mapping[str, Mapping[AgencyDay, Attempt]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, written: str | None) -> "Cursor":
-        """Return the cursor that was written down; a new one where it cannot be read."""
+    def from_json(cls, text: str | None) -> "Cursor":
+        """Return a stored cursor; a new one where it cannot be read."""
         try:
-            stored = json.loads(written or "{}")
-            memory = {desk: memory_from_json(rows) for desk, rows in stored.pop("memory", {}).items()}
-            return cls(memory=memory, **stored)
+            stored = json.loads(text or "{}")
+            attempts = {desk: attempts_from_json(rows) for desk, rows in stored.pop("attempts", {}).items()}
+            return cls(attempts=attempts, **stored)
         except (ValueError, TypeError, AttributeError):
             return cls()
 
-    def written(self) -> str:
-        """Return it as text."""
-        memory = {desk: memory_to_json(asked) for desk, asked in self.memory.items() if asked}
+    def to_json(self) -> str:
+        """Return the cursor as text."""
+        attempts = {desk: attempts_to_json(of_desk) for desk, of_desk in self.attempts.items() if of_desk}
         return json.dumps(
             {
                 "snapshot": self.snapshot,
-                "looked_at": self.looked_at,
+                "evaluated_at": self.evaluated_at,
                 "swept_at": self.swept_at,
-                "look_s": self.look_s,
+                "evaluation_s": self.evaluation_s,
                 "sweep_s": self.sweep_s,
-                "is_waiting": self.is_waiting,
-                "memory": memory,
+                "has_backlog": self.has_backlog,
+                "attempts": attempts,
             }
         )
 
-    def has_to_look(self, snapshot: int, now_s: float) -> bool:
-        """Whether there may be something new since the last look."""
-        since_s = now_s - self.looked_at
-        if self.is_waiting:  # runs are going, and move the lake all the time
-            return since_s >= max(_LOOK_AGAIN_WAITING_S, self.look_s / _LOOK_SHARE)
-        return snapshot != self.snapshot or since_s >= _LOOK_AGAIN_S
+    def is_evaluation_due(self, snapshot: int, now_s: float) -> bool:
+        """Return whether the backlog may have changed since the last evaluation."""
+        since_s = now_s - self.evaluated_at
+        if self.has_backlog:  # runs in progress change the lake all the time
+            return since_s >= max(_EVALUATE_AGAIN_ACTIVE_S, self.evaluation_s / _EVALUATE_SHARE)
+        return snapshot != self.snapshot or since_s >= _EVALUATE_AGAIN_S
 
-    def has_to_sweep(self, now_s: float) -> bool:
-        """Whether the look is to go over the whole grid."""
+    def is_sweep_due(self, now_s: float) -> bool:
+        """Return whether the next evaluation is to cover the whole grid."""
         return now_s - self.swept_at >= max(_SWEEP_S, self.sweep_s / _SWEEP_SHARE)
 
 
-def moments(tick_s: float) -> Iterator[datetime]:
+def times_of_tick(tick_s: float) -> Iterator[datetime]:
     """Yield the time, five times a second, until the tick's time is over."""
     ends_at = time.monotonic() + tick_s
     yield utc_now()

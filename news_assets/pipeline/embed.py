@@ -5,15 +5,18 @@ embedder's matter (`clients/embedding/embedder.py`).
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from news_assets.errors import EmbedError
-from news_assets.ports import Embedder
-from news_assets.records import ArticleEmbedding, Embedded, EnrichedArticle, RawArticle
+from news_assets.errors import EmbedError, IndexingError
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.rows import store_derived, versions_of
+from news_assets.ports import Embedder, Lake, SearchIndex
+from news_assets.records import AgencyDays, ArticleEmbedding, Desk, Embedded, EnrichedArticle, RawArticle
 from news_assets.text.sentences import prose
 
+STORED_TOGETHER = 200  # articles embedded, then stored: some ten seconds of work, which a killed run repeats
 BATCH_TEXTS = 256  # a failing batch is repeated text by text, so it must not be the whole day
 
 _NO_COPIES: Mapping[str, ArticleEmbedding] = MappingProxyType({})
@@ -160,3 +163,65 @@ def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim:
             f"the model is {embedder.model} ({embedder.dim} numbers), but {' and '.join(found)}: "
             f"set NEWS_EMBEDDING_MODEL back, or {mends}"
         )
+
+
+def embed_batch(
+    stage: Stage,
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    *,
+    embedder: Embedder,
+    search: SearchIndex,
+    replace_model: bool = False,
+) -> int:
+    """Embed the articles of these agency-days whose text or model changed; return how many rows were written.
+
+    Raises:
+        EmbedError: Nothing was written: the desk's vectors or the index are of another model.
+        IndexingError: The index cannot be used, and a later attempt does not help.
+    """
+    check_embeddings(lake, desk, embedder, search, replace_model=replace_model)
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    read = versions_of(articles)
+    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
+    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
+    written = 0
+    for start in range(0, len(articles) or 1, STORED_TOGETHER):  # at least once: rows of lost articles are deleted
+        now = clock()
+        changed = embed_articles(articles[start : start + STORED_TOGETHER], enriched, stored, embedder, now)
+        written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, now)))  # noqa: B023
+    return written
+
+
+def check_embeddings(
+    lake: Lake, desk: Desk, embedder: Embedder, index: SearchIndex, *, replace_model: bool = False
+) -> None:
+    """Refuse a model that the desk's vectors or the index disagree with; or delete the vectors of other models.
+
+    An index that is unavailable is not checked here: it refuses wrong vectors when they are sent. Neither is one whose
+    vectors are about to be replaced: it keeps the old ones until it is rebuilt from the lake.
+
+    Raises:
+        EmbedError: Names model, table and index, and what to do.
+        IndexingError: The index cannot be used, and a later attempt does not help.
+    """
+    if replace_model:
+        others = set(_stored_models(lake, desk)) - {embedder.model}
+        lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
+    check_model(embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index))
+
+
+def _dim_of(index: SearchIndex) -> int | None:
+    try:
+        return index.vector_dim()
+    except IndexingError as error:
+        if not error.is_transient:
+            raise
+        return None
+
+
+def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
+    frame = lake.frame(ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"])
+    return dict(frame.unique().iter_rows())

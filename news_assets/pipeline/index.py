@@ -5,14 +5,16 @@ stored and found is the index's matter; receipts are stored by the caller.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import IndexingError
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
 from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.ports import SearchDocument, SearchIndex
-from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.ports import Lake, Rows, SearchDocument, SearchIndex
+from news_assets.records import AgencyDays, ArticleEmbedding, Desk, EnrichedArticle, IndexedDocument, RawArticle
 
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
@@ -186,3 +188,38 @@ def _receipt(document: SearchDocument, reason: str | None, now: datetime) -> Ind
         reason=reason,
         trace_id=document.trace_id,
     )
+
+
+def index_batch(
+    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, search: SearchIndex
+) -> int:
+    """Bring the index and its receipts up to date with these agency-days; return how many receipts were written.
+
+    Raises:
+        IndexingError: The index holds vectors of another model, or could not be read or written. The sensors plan the
+            rest again.
+    """
+    now = clock()
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    embeddings = lake.read(ArticleEmbedding, keys)
+    check_vectors(embeddings, search)
+    documents = build_documents(
+        articles,
+        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
+        {row.article_id: row for row in embeddings},
+        {agency.key: agency.name for agency in desk.agencies},
+    )
+    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
+    indexed = dict(search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
+    changes = index_documents(documents, receipts, indexed, search, now)
+
+    def store(rows: Rows) -> int:
+        if changes.deleted:
+            rows.delete(IndexedDocument, article_id=changes.deleted)
+            drop_failures(rows, stage, changes.deleted)
+        if changes.receipts:
+            rows.upsert(changes.receipts)
+            record_outcomes(rows, stage, changes.receipts, now)
+        return len(changes.receipts)
+
+    return lake.transact(store)

@@ -19,7 +19,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from news_assets.pipeline.index import build_documents
-from news_assets.pipeline.stage_state.failures import drop_failures, note_outcomes
+from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
+from news_assets.pipeline.stages import stage_named
 from news_assets.ports import Lake, Reader, Rows, SearchDocument
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
@@ -50,7 +51,7 @@ class Filled(Protocol):
 class DeskIndex:
     """What one desk should have in the index.
 
-    `expected` has the columns of `store.behind.documents_expected`. `hashes` says what was made of it: an article that
+    `expected` has the columns of `index_drift.expected_documents`. `hashes` says what was made of it: an article that
     changed since it was read is sent as it is now, and one that was refused is in `refused` with its hash and reason.
     """
 
@@ -182,7 +183,7 @@ def store_receipts(lake: Lake, wanted: DeskIndex, now: datetime) -> int:
 
     def store(rows: Rows, some: Sequence[IndexedDocument]) -> None:
         rows.upsert(some)
-        note_outcomes(rows, some, now)
+        record_outcomes(rows, stage_named("search_index"), some, now)
 
     for start in range(0, len(made), _RECEIPTS_TOGETHER):
         some = made[start : start + _RECEIPTS_TOGETHER]
@@ -194,7 +195,7 @@ def store_receipts(lake: Lake, wanted: DeskIndex, now: datetime) -> int:
 
 def _drop(rows: Rows, article_ids: Sequence[str]) -> None:
     rows.delete(IndexedDocument, article_id=article_ids)
-    drop_failures(rows, IndexedDocument, article_ids)
+    drop_failures(rows, stage_named("search_index"), article_ids)
 
 
 def _receipts(wanted: DeskIndex, now: datetime) -> Iterator[IndexedDocument]:

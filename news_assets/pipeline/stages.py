@@ -1,217 +1,145 @@
-"""Each stage over one batch of agency-days: read, work, store. Returns how many rows were written.
+"""The stages: one asset by agency and day each, in the order in which they run.
 
-Reading and working take seconds or minutes; writing is one short transaction that looks again at what it is based on. A
-stage can be repeated at any time: what is already as it should be is not written again.
+Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report are derived from this list. To
+add a stage, write its row type (`records.py`), its table (`store/tables.py`) and its `run` function, and declare it
+here.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from news_assets.pipeline.articles.fetch import fetch_batch
+from news_assets.pipeline.embed import embed_batch
+from news_assets.pipeline.enrich.enrich import enrich_batch
+from news_assets.pipeline.freshness.row_checks import (
+    RowCheck,
+    articles_without_summary,
+    articles_without_text,
+    vectors_off_unit,
+)
+from news_assets.pipeline.index import index_batch
+from news_assets.pipeline.schedule import stage_retry_at
+from news_assets.pipeline.stage_state.declaration import Option, Stage
+from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
+from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
-from news_assets.errors import IndexingError
-from news_assets.pipeline.articles.fetch import due_entries, fetch_entries, in_batches, store_articles
-from news_assets.pipeline.embed import check_model, embed_articles
-from news_assets.pipeline.enrich.enrich import enrich_articles
-from news_assets.pipeline.enrich.enrich import input_hash as enrichment_input_hash
-from news_assets.pipeline.index import build_documents, check_vectors, index_documents
-from news_assets.pipeline.poll.paging import Known
-from news_assets.pipeline.poll.poll import AdapterOf, list_days, poll_sources
-from news_assets.pipeline.poll.storing import passed_over, store_polls, stored_together
-from news_assets.pipeline.schedule import asked_lately, due_sources
-from news_assets.pipeline.stage_state.failures import drop_failures, note_outcomes
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports import Embedder, Enricher, Fetcher, Lake, Rows, SearchIndex
-from news_assets.records import (
-    AgencyDays,
-    ArticleEmbedding,
-    CachedEnrichment,
-    Desk,
-    EnrichedArticle,
-    FeedEntry,
-    IndexedDocument,
-    Poll,
-    RawArticle,
-    Source,
-    SourceState,
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        name="raw_articles",
+        record=RawArticle,
+        upstream=("feed_entries",),
+        run=fetch_batch,
+        ports=("fetcher",),
+        options=(Option("refetch", "fetch every entry again, not only those that are missing, changed or due"),),
+        state=None,
+        retry_at=None,
+        made_at="fetched_at",
+        done="articles",
+        check=(
+            "every_entry_is_fetched",
+            "Every entry of the last days has been fetched, or the reason why not is known.",
+        ),
+        row_checks=(RowCheck("articles_have_text", "Every article of outcome ok has a text.", articles_without_text),),
+        describe=lambda row: (
+            f"{row.word_count} words, revision {row.rev_n}"
+            + (f", a copy of {row.duplicate_of}" if row.duplicate_of else "")
+        ),
+        description="""Articles of these agencies and days: text in Markdown and metadata, exact copies marked.
+
+        An entry that cannot be fetched or read is a row too, with `outcome` and `reason`, and is retried when due.
+        Re-running fetches only what is missing, changed or due; `refetch` in the run config fetches everything.
+        """,
+        kind="html",
+        preview=("title", "outcome", "reason", "duplicate_of", "text_chars"),
+    ),
+    Stage(
+        name="enriched_articles",
+        record=EnrichedArticle,
+        upstream=("raw_articles",),
+        run=enrich_batch,
+        ports=("enricher",),
+        state=ARTICLE_STATE,
+        retry_at=stage_retry_at,
+        made_at="enriched_at",
+        done="enriched",
+        check=("every_article_is_enriched", "Every article is enriched in its present state."),
+        row_checks=(
+            RowCheck("articles_have_summaries", "Every enriched article has a summary.", articles_without_summary),
+        ),
+        describe=lambda row: f"theme {row.theme_code or 'none'}, by {row.enricher} {row.model}",
+        description="""Theme of up to three levels, summary, keywords, language, length and readability of each article.
+
+        Cached by input: one text is enriched once by the same enricher and taxonomy, and a copy takes its original's
+        result. Articles without a text have no row.
+        """,
+        kind="python",
+        preview=("theme_labels", "theme_score", "summary", "keywords", "outcome"),
+    ),
+    Stage(
+        name="article_embeddings",
+        record=ArticleEmbedding,
+        upstream=("enriched_articles",),
+        run=embed_batch,
+        ports=("embedder", "search"),
+        options=(
+            Option(
+                "replace_model",
+                "delete the desk's vectors of other models instead of refusing to run; "
+                "run `news-assets rebuild search` afterwards",
+            ),
+        ),
+        state=ARTICLE_STATE,
+        retry_at=stage_retry_at,
+        made_at="embedded_at",
+        done="embedded",
+        check=("every_article_is_embedded", "Every article is embedded in its present state."),
+        row_checks=(
+            RowCheck(
+                "vectors_have_unit_length",
+                "Every vector has unit length and the dimensions that its row states.",
+                vectors_off_unit,
+            ),
+        ),
+        describe=lambda row: f"{row.dim} dimensions, by {row.model}",
+        description="""Unit vector of each article's title and text, with the model, its dimension and the token cut.
+
+        Only texts that changed are embedded. Fails before it writes where the lake holds vectors of another model, or
+        the index vectors of another dimension.
+        """,
+        kind="onnx",
+        preview=("article_id", "model", "dim", "token_count", "is_cut", "outcome"),
+    ),
+    Stage(
+        name="search_index",
+        record=IndexedDocument,
+        upstream=("raw_articles", "enriched_articles", "article_embeddings"),
+        run=index_batch,
+        ports=("search",),
+        state=DOCUMENT_STATE,
+        retry_at=stage_retry_at,
+        made_at="indexed_at",
+        done="indexed",
+        check=("every_article_is_indexed", "Every article has a receipt for the document that it would make now."),
+        describe=lambda row: f"indexed {'with' if row.has_vector else 'without'} its vector",
+        description="""Documents of the search index, with a receipt for each in the lake: id, document hash and time.
+
+        Only changed documents are sent; those whose article is gone are removed. An article whose embedding failed is
+        indexed without a vector and found by its words. An index that is unavailable or full fails the run with the
+        reason, and no receipt is written for a document that it did not confirm.
+        """,
+        kind="search",
+        preview=("article_id", "has_vector", "indexed_at", "outcome", "reason"),
+    ),
 )
 
-EMBEDDED_TOGETHER = 200  # articles embedded, then stored: some ten seconds of work, which a killed run repeats
+
+def stage_names() -> tuple[str, ...]:
+    """Return the names of the stages, upstream first."""
+    return tuple(stage.name for stage in STAGES)
 
 
-def poll_agencies(
-    lake: Lake,
-    desk: Desk,
-    agencies: Collection[str],
-    fetcher: Fetcher,
-    adapter_of: AdapterOf,
-    now: datetime,
-    trace_id: str,
-    *,
-    only_due: bool = False,
-    past: tuple[date, date] | None = None,
-    cooldown: timedelta = timedelta(0),
-) -> Iterator[Poll]:
-    """Yield the poll of each source of these agencies, once everything it listed is stored.
-
-    `past`, a first and a last day, asks the sources that can list their past for those days, and no others. Otherwise
-    `only_due` asks those that are due; without it, those that were asked less than `cooldown` ago are passed over,
-    which is a poll that is `skipped` and leaves nothing in the lake.
-    """
-    sources = [source for source in desk.sources if source.agency in agencies]
-    if past is not None:
-        polls = list_days(sources, *past, adapter_of, fetcher)
-    else:
-        states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
-        sources, passed = _to_ask(sources, states.values(), now, only_due, cooldown)
-        yield from passed
-        polls = poll_sources(sources, states, adapter_of, fetcher, _known_addresses(lake), desk.first_day)
-    for group in stored_together(polls):
-        yield from lake.transact(lambda rows: store_polls(rows, group, now, trace_id))  # noqa: B023 - run at once
+def derived_stages() -> tuple[Stage, ...]:
+    """Return the stages after the first: their rows are made from articles and have a `state`."""
+    return STAGES[1:]
 
 
-def _to_ask(
-    sources: Sequence[Source], states: Collection[SourceState], now: datetime, only_due: bool, cooldown: timedelta
-) -> tuple[list[Source], list[Poll]]:
-    """Return the sources to ask, and the rows of those that are passed over."""
-    if only_due:
-        return due_sources(sources, states, now), []
-    lately = asked_lately(sources, states, now, cooldown)
-    asked = [source for source in sources if source.source_id not in lately]
-    return asked, [
-        passed_over(source, lately[source.source_id], cooldown, now) for source in sources if source.source_id in lately
-    ]
-
-
-def _known_addresses(lake: Lake) -> Known:
-    def known(source: Source, hashes: Sequence[str]) -> Collection[str]:
-        where = {"desk": [source.desk], "agency": [source.agency], "url_hash": hashes}
-        return set(lake.frame(FeedEntry, None, ("url_hash",), **where)["url_hash"])
-
-    return known
-
-
-def fetch_batch(
-    lake: Lake, desk: Desk, keys: AgencyDays, fetcher: Fetcher, clock: Callable[[], datetime], *, refetch: bool = False
-) -> int:
-    """Fetch, extract and compare the entries of these partitions that are due; stored every few articles."""
-    entries = lake.read(FeedEntry, keys)
-    stored = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
-    due = due_entries(entries, {article.article_id: article for article in stored}, clock(), refetch=refetch)
-    written = 0
-    for batch in in_batches(fetch_entries(due, desk, fetcher)):
-        now = clock()
-        written += len(lake.transact(lambda rows: store_articles(rows, desk, batch, now)))  # noqa: B023 - run at once
-    return written
-
-
-def enrich_batch(lake: Lake, keys: AgencyDays, enricher: Enricher, now: datetime) -> int:
-    """Enrich the articles of these partitions whose input changed."""
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
-    hashes = {enrichment_input_hash(article.title or "", article.text or "", enricher) for article in articles}
-    cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
-    originals = {article.duplicate_of for article in articles if article.duplicate_of}
-    made = enrich_articles(
-        articles,
-        cached,
-        {row.article_id: row for row in lake.read(EnrichedArticle, article_id=originals)},
-        enricher,
-        now,
-    )
-    stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
-    changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
-
-    def store(rows: Rows) -> int:
-        if made.new_cache:
-            rows.upsert(made.new_cache)
-        kept = store_derived(rows, keys, EnrichedArticle, changed, versions_of(articles))
-        note_outcomes(rows, kept, now)
-        return len(kept)
-
-    return lake.transact(store)
-
-
-def _state(row: EnrichedArticle) -> tuple[object, ...]:
-    return row.input_hash, row.content_hash, row.reused_from, row.outcome, row.reason
-
-
-def check_embeddings(
-    lake: Lake, desk: Desk, embedder: Embedder, index: SearchIndex, *, replace_model: bool = False
-) -> None:
-    """Refuse a model that the desk's vectors or the index disagree with; or drop the vectors of other models.
-
-    An index that is away has no say: it refuses what does not fit when it is sent. Nor has one whose vectors are about
-    to be replaced: it answers as before until it is rebuilt from the lake, which has to have the new vectors first.
-
-    Raises:
-        EmbedError: Names model, table and index, and what to do.
-        IndexingError: The index cannot be used, and waiting does not help.
-    """
-    if replace_model:
-        others = set(_stored_models(lake, desk)) - {embedder.model}
-        lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
-    check_model(embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index))
-
-
-def _dim_of(index: SearchIndex) -> int | None:
-    try:
-        return index.vector_dim()
-    except IndexingError as error:
-        if not error.is_transient:
-            raise
-        return None
-
-
-def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
-    frame = lake.frame(ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"])
-    return dict(frame.unique().iter_rows())
-
-
-def embed_batch(lake: Lake, keys: AgencyDays, embedder: Embedder, now: datetime) -> int:
-    """Embed the articles of these partitions whose text or model changed."""
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
-    read = versions_of(articles)
-    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
-    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
-    written = 0
-    for start in range(0, len(articles) or 1, EMBEDDED_TOGETHER):  # once also without articles: rows may be left over
-        changed = embed_articles(articles[start : start + EMBEDDED_TOGETHER], enriched, stored, embedder, now)
-        written += lake.transact(lambda rows: _store_embeddings(rows, keys, changed, read, now))  # noqa: B023
-    return written
-
-
-def _store_embeddings(
-    rows: Rows, keys: AgencyDays, changed: Sequence[ArticleEmbedding], read: Mapping[str, str], now: datetime
-) -> int:
-    kept = store_derived(rows, keys, ArticleEmbedding, changed, read)
-    note_outcomes(rows, kept, now)
-    return len(kept)
-
-
-def index_batch(lake: Lake, desk: Desk, keys: AgencyDays, index: SearchIndex, now: datetime) -> int:
-    """Bring the search index and its receipts up to these partitions' articles.
-
-    Raises:
-        IndexingError: The index holds vectors of another model, or could not be read or written.
-    """
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
-    embeddings = lake.read(ArticleEmbedding, keys)
-    check_vectors(embeddings, index)
-    documents = build_documents(
-        articles,
-        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
-        {row.article_id: row for row in embeddings},
-        {agency.key: agency.name for agency in desk.agencies},
-    )
-    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
-    indexed = dict(index.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
-    changes = index_documents(documents, receipts, indexed, index, now)
-
-    def store(rows: Rows) -> int:
-        if changes.deleted:
-            rows.delete(IndexedDocument, article_id=changes.deleted)
-            drop_failures(rows, IndexedDocument, changes.deleted)
-        if changes.receipts:
-            rows.upsert(changes.receipts)
-            note_outcomes(rows, changes.receipts, now)
-        return len(changes.receipts)
-
-    return lake.transact(store)
+def stage_named(name: str) -> Stage:
+    """Return a stage by its name."""
+    return next(stage for stage in STAGES if stage.name == name)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from news_assets.pipeline.freshness.report import NO_THEME, OTHER_THEMES, STAGES, Report
+from news_assets.pipeline.freshness.report import NO_THEME, OTHER_THEMES, Report, stage_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,7 +151,7 @@ def _stages(report: Report) -> "Figure":
     figure = _figure(9.6, 1.75 * down + 0.1)
     panels = figure.subplots(down, across, squeeze=False).flatten()
     for panel, (desk, counts) in zip(panels, report.stages.items(), strict=False):
-        _bars(panel, STAGES, counts, _STAGE)
+        _bars(panel, stage_columns(), counts, _STAGE)
         panel.set_title(desk, loc="left", fontweight="bold", fontsize=10)
     for panel in panels[len(report.stages) :]:
         panel.set_visible(False)

@@ -10,12 +10,12 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.defs.clock import utc_now
-from news_assets.defs.metadata import asset_look, markdown_table, sources_table
+from news_assets.defs.metadata import asset_attributes, markdown_table, sources_table
 from news_assets.defs.partitions import agency_partitions
 from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.freshness.source_health import ANSWERS
+from news_assets.pipeline.poll.agencies import poll_agencies
 from news_assets.pipeline.poll.poll import lists_past
-from news_assets.pipeline.stages import poll_agencies
 from news_assets.ports import Fetcher
 from news_assets.ports import Lake as LakePort
 from news_assets.records import Desk, FeedEntry, Poll
@@ -54,7 +54,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
     """Return the asset of this desk."""
 
     @dg.asset(
-        **asset_look(desk, FeedEntry, "rss"),
+        **asset_attributes(desk, "feed_entries", FeedEntry, "rss"),
         partitions_def=agency_partitions(desk),
         backfill_policy=dg.BackfillPolicy.single_run(),
         output_required=False,

@@ -5,23 +5,22 @@ How a page is asked for is the fetcher's matter, what it says is `extract`'s. `n
 
 import gzip
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.dedupe import KnownArticle, mark_duplicates
 from news_assets.pipeline.page.extract import article_row, extract, revision_of
-from news_assets.pipeline.stage_state.failures import article_failures, note_failures
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.ports import Fetcher, PageRequest, Rows
+from news_assets.ports import Fetcher, Lake, PageRequest, Rows
 from news_assets.records import (
-    ArticleEmbedding,
+    AgencyDays,
     Desk,
-    EnrichedArticle,
     ExtractedArticle,
     FeedEntry,
-    IndexedDocument,
     Page,
     RawArticle,
     StoredPage,
@@ -39,6 +38,30 @@ class FetchedEntry:
     answer: Page | FetchError
     extracted: ExtractedArticle | None
     page: StoredPage | None
+
+
+def fetch_batch(
+    stage: Stage,
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    *,
+    fetcher: Fetcher,
+    refetch: bool = False,
+) -> int:
+    """Fetch and extract the due entries of these agency-days; return how many articles were written.
+
+    Articles are stored every few pages, so that a killed run repeats little.
+    """
+    entries = lake.read(FeedEntry, keys)
+    stored = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
+    due = due_entries(entries, {article.article_id: article for article in stored}, clock(), refetch=refetch)
+    written = 0
+    for batch in in_batches(fetch_entries(due, desk, fetcher)):
+        now = clock()
+        written += len(lake.transact(lambda rows: store_articles(rows, stage, desk, batch, now)))  # noqa: B023
+    return written
 
 
 def due_entries(
@@ -89,7 +112,9 @@ def in_batches(fetched: Iterable[FetchedEntry]) -> Iterator[list[FetchedEntry]]:
         yield batch
 
 
-def store_articles(rows: Rows, desk: Desk, batch: Sequence[FetchedEntry], now: datetime) -> list[RawArticle]:
+def store_articles(
+    rows: Rows, stage: Stage, desk: Desk, batch: Sequence[FetchedEntry], now: datetime
+) -> list[RawArticle]:
     """Store one batch with its pages and revisions; return the articles that were written.
 
     What is stored now, and not what was there before fetching began, decides on revisions and duplicates.
@@ -102,11 +127,10 @@ def store_articles(rows: Rows, desk: Desk, batch: Sequence[FetchedEntry], now: d
     articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
     articles = [replace(article, content_hash=content_hash(article)) for article in articles]
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
-    _drop_where_moved(rows, articles, stored)
     for written in (articles, [one.page for one in batch if one.page], [r for r in revisions if r]):
         if written:
             rows.upsert(written)
-    note_failures(rows, "raw_articles", article_failures(articles), ids)
+    record_article_outcomes(rows, stage, articles)
     return articles
 
 
@@ -120,14 +144,6 @@ def _known_articles(rows: Rows, desk: Desk, articles: Sequence[RawArticle]) -> l
         frame = rows.frame(RawArticle, None, columns, desk=[desk.key], outcome=["ok"], **lookup)
         found |= {row[0]: KnownArticle(*row) for row in frame.iter_rows()}
     return list(found.values())
-
-
-def _drop_where_moved(rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]) -> None:
-    """Drop what was made of an article on the day it has left; the new day's run makes it again, from the cache."""
-    moved = [new.article_id for new in articles if (old := stored.get(new.article_id)) and old.day != new.day]
-    if moved:
-        for record in (EnrichedArticle, ArticleEmbedding, IndexedDocument):
-            rows.delete(record, article_id=moved)
 
 
 def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:

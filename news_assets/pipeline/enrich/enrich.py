@@ -7,7 +7,7 @@ holds the local enricher, which needs no network. Enrichers that ask a model els
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -16,8 +16,10 @@ from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.enrich.themes import FoundTheme, ThemeTable
-from news_assets.ports import Enricher
-from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.rows import store_derived, versions_of
+from news_assets.ports import Enricher, Lake, Rows
+from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle
 from news_assets.taxonomy.loader import Taxonomy
 from news_assets.text.language import language_of
 from news_assets.text.readability import readability
@@ -225,3 +227,29 @@ def _from_json(kept: str) -> Enrichment | None:
         return Enrichment(**values)
     except (ValueError, TypeError, AttributeError):
         return None
+
+
+def enrich_batch(
+    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, enricher: Enricher
+) -> int:
+    """Enrich the articles of these agency-days whose input changed; return how many rows were written."""
+    now = clock()
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
+    cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
+    ids = {article.duplicate_of for article in articles if article.duplicate_of}
+    originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
+    made = enrich_articles(articles, cached, originals, enricher, now)
+    stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
+    changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
+
+    def store(rows: Rows) -> int:
+        if made.new_cache:
+            rows.upsert(made.new_cache)
+        return len(store_derived(rows, stage, keys, changed, versions_of(articles), now))
+
+    return lake.transact(store)
+
+
+def _state(row: EnrichedArticle) -> tuple[object, ...]:
+    return row.input_hash, row.content_hash, row.reused_from, row.outcome, row.reason

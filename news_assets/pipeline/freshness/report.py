@@ -1,20 +1,19 @@
-"""The daily report: what is counted of one day, in; what a person reads, out. Pure: no lake, no page, no picture.
+"""The contents of the daily report, from the counts of one UTC day.
 
-A day is 24 hours of UTC. What came in on it is what was first seen on it: an entry counts on the day a source first
-listed it, with whatever became of it since, and so does an article. Whoever makes the report again later sees the same
-entries, further down the stages.
+Entries and articles count on the day on which they were first seen, with their present state: a report that is made
+again later shows the same entries, further down the stages.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
+from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk
 
 HISTORY_DAYS = 14
-STAGES = ("entries", "articles", "enriched", "embedded", "indexed")
-OUTCOMES = ("ok", "skipped", "gone", "blocked", "failed")  # of articles, from well to bad
+OUTCOMES = ("ok", "skipped", "gone", "blocked", "failed")  # of articles, best first
 SHOWN_FINDINGS = 10
 _SHOWN_THEMES = 15
 NO_THEME = "no theme"
@@ -23,7 +22,11 @@ OTHER_THEMES = "other themes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeskCounts:
-    """What a desk took in: entries, articles of outcome ok, and how far these came. `waiting` are not fetched yet."""
+    """Entries and articles of a desk that were first seen on the day.
+
+    `articles` have the outcome ok; `derived` counts their rows in each later stage, by `Stage.done`; `waiting` are
+    entries that are not fetched yet.
+    """
 
     desk: str
     agencies: int = 0
@@ -31,14 +34,22 @@ class DeskCounts:
     waiting: int = 0
     articles: int = 0
     copies: int = 0
-    enriched: int = 0
-    embedded: int = 0
-    indexed: int = 0
+    derived: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """The counts of `stage_columns`."""
+        return (self.entries, self.articles, *(self.derived.get(name, 0) for name in stage_columns()[2:]))
+
+
+def stage_columns() -> tuple[str, ...]:
+    """Return what is counted along the stages: entries, articles, and one column for each derived stage."""
+    return ("entries", "articles", *(stage.done for stage in stages.derived_stages()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """One article, for a look at what came in."""
+    """One of the newest articles."""
 
     desk: str
     agency: str
@@ -50,7 +61,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayCounts:
-    """Everything the lake was asked about one day.
+    """The counts of one day.
 
     `hours`: entries by desk and hour; `outcomes`: articles by desk and outcome; `reasons`: articles by outcome and
     reason, most first; `themes`: articles by label of level 1, most first, None where the enricher abstained; `polls`:
@@ -119,7 +130,7 @@ def build_report(
         made_at=now,
         is_over=now >= datetime.combine(counts.day, time(), UTC) + timedelta(days=1),
         figures=_figures(counts, sum(agency.is_active for desk in desks for agency in desk.agencies)),
-        stages={key: tuple(getattr(row, stage) for stage in STAGES) for key, row in by_desk.items()},
+        stages={key: row.stages for key, row in by_desk.items()},
         hours={key: _by_hour(counts, key) for key in by_desk},
         history=_history(counts),
         themes=shown_themes(counts.themes),
@@ -135,18 +146,19 @@ def build_report(
 
 
 def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ...]:
-    def total(name: str) -> int:
-        return sum(getattr(row, name) for row in counts.desks)
-
     failed = sum(n for _, outcome, n in counts.outcomes if outcome in ("failed", "blocked"))
     polls = sum(row[2] for row in counts.polls)
     bad_polls = sum(row[2] for row in counts.polls if row[1] not in ("ok", "unchanged"))
+    articles, last = sum(row.articles for row in counts.desks), stages.STAGES[-1]
+    indexed = sum(row.derived.get(last.done, 0) for row in counts.desks)
+    waiting, copies = sum(row.waiting for row in counts.desks), sum(row.copies for row in counts.desks)
+    publishing = sum(row.agencies for row in counts.desks)
     return (
-        ("entries", total("entries"), f"from {total('agencies'):,} of {agencies:,} agencies"),
-        ("articles", total("articles"), f"{total('copies'):,} of them copies"),
-        ("in the index", total("indexed"), f"{total('articles') - total('indexed'):,} articles are not"),
-        ("not fetched", failed, f"failed or blocked; {total('waiting'):,} more wait"),
-        ("polls", polls, f"{bad_polls:,} gave nothing of use"),
+        ("entries", sum(row.entries for row in counts.desks), f"from {publishing:,} of {agencies:,} agencies"),
+        ("articles", articles, f"{copies:,} of them copies"),
+        ("in the index", indexed, f"{articles - indexed:,} articles are not"),
+        ("not fetched", failed, f"failed or blocked; {waiting:,} more are waiting"),
+        ("polls", polls, f"{bad_polls:,} failed"),
     )
 
 
@@ -177,16 +189,13 @@ def _tables(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> tuple[Secti
     return (
         Section(
             title="Stages by desk",
-            note="Articles are those with a text; what stands right of them was made of the same articles.",
-            header=("desk", "agencies heard", *STAGES, "copies"),
-            rows=tuple(
-                (key, row.agencies, *(getattr(row, stage) for stage in STAGES), row.copies)
-                for key, row in by_desk.items()
-            ),
+            note="Articles have a text; the columns to their right count the same articles.",
+            header=("desk", "agencies", *stage_columns(), "copies"),
+            rows=tuple((key, row.agencies, *row.stages, row.copies) for key, row in by_desk.items()),
         ),
         Section(
             title="Outcome of fetching, by desk",
-            note="Waiting: listed, and not asked for yet.",
+            note="Waiting: listed and not fetched yet.",
             header=("desk", *OUTCOMES, "waiting"),
             rows=tuple(
                 (key, *(found.get((key, outcome), 0) for outcome in OUTCOMES), row.waiting)
@@ -203,7 +212,7 @@ def _tables(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> tuple[Secti
             title="Polls by outcome", header=("desk", "outcome", "polls", "new entries", "changed"), rows=counts.polls
         ),
         Section(
-            title="Sources that gave nothing of use",
+            title="Sources that failed",
             header=("source", "outcome", "reason", "polls"),
             rows=counts.poll_reasons,
             note="Most polls first.",

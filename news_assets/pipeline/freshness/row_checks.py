@@ -1,6 +1,6 @@
-"""Verdicts over stored rows: what is wrong with them, row by row. What a finding leads to is not decided here."""
+"""Data quality checks of stored rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """How many rows were looked at, and those that are wrong; or why it cannot be told."""
+    """How many rows were checked, and the wrong ones; or in `unknown` why they could not be checked."""
 
     checked: int
     header: tuple[str, ...]
@@ -23,8 +23,17 @@ class Findings:
     unknown: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A check of a desk's rows: its name, the sentence that has to hold, and the function that finds exceptions."""
+
+    name: str
+    sentence: str
+    find: Callable[[Reader, str], Findings]
+
+
 def repeated_keys(frame: "pl.DataFrame", key: Sequence[str]) -> Findings:
-    """Return keys that more than one row has."""
+    """Return the keys of more than one row."""
     import polars as pl
 
     repeated = frame.group_by(key).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).sort(key)
@@ -32,7 +41,7 @@ def repeated_keys(frame: "pl.DataFrame", key: Sequence[str]) -> Findings:
 
 
 def articles_without_text(lake: Reader, desk: str) -> Findings:
-    """Every article whose outcome is ok has a text."""
+    """Return the articles of outcome ok that have no text."""
     import polars as pl
 
     frame = lake.frame(RawArticle, None, ("article_id", "url", "text_chars"), desk=[desk], outcome=["ok"])
@@ -40,7 +49,7 @@ def articles_without_text(lake: Reader, desk: str) -> Findings:
 
 
 def articles_without_summary(lake: Reader, desk: str) -> Findings:
-    """Every enriched article has a summary."""
+    """Return the enriched articles that have no summary."""
     import polars as pl
 
     columns = ("article_id", "summary", "word_count", "enricher")
@@ -49,16 +58,16 @@ def articles_without_summary(lake: Reader, desk: str) -> Findings:
 
 
 def vectors_off_unit(lake: Reader, desk: str) -> Findings:
-    """Every vector has unit length and as many numbers as its row says."""
+    """Return the vectors of another length than 1, or of other dimensions than their row states."""
     import polars as pl
 
     frame = lake.frame(ArticleEmbedding, None, ("article_id", "model", "dim", "vector"), desk=[desk], outcome=["ok"])
     measured = frame.with_columns(
         pl.col("vector").list.eval(pl.element().pow(2)).list.sum().sqrt().alias("length"),
-        pl.col("vector").list.len().alias("numbers"),
+        pl.col("vector").list.len().alias("dimensions"),
     ).drop("vector")
-    is_right = ((pl.col("length") - 1).abs() <= _UNIT_TOLERANCE) & (pl.col("numbers") == pl.col("dim"))
-    return _findings(measured, measured.filter(~is_right.fill_null(value=False)))
+    is_sound = ((pl.col("length") - 1).abs() <= _UNIT_TOLERANCE) & (pl.col("dimensions") == pl.col("dim"))
+    return _findings(measured, measured.filter(~is_sound.fill_null(value=False)))
 
 
 def _findings(checked: "pl.DataFrame", wrong: "pl.DataFrame") -> Findings:

@@ -1,7 +1,6 @@
-"""What could not be done, one row per article and stage: how often it was tried, when again, and when it is given up.
+"""Failures of stages: one row per article and stage, with the number of attempts and the time of the next one.
 
-What a stage could not do enters; `Failure` rows are stored, and dropped once it succeeds. Which work is behind, and who
-asks for it again, is decided elsewhere (`store/queries/backlog.py`, `requests.py`).
+A row is deleted once the stage succeeds. `store/queries/backlog.py` holds work back until its failure is due.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,49 +8,41 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from news_assets.pipeline.schedule import stage_retry_at
+from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
 from news_assets.ports import Rows
-from news_assets.records import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument, RawArticle
+from news_assets.records import Failure, RawArticle
 
-DerivedRow = EnrichedArticle | ArticleEmbedding | IndexedDocument
-StageRow = RawArticle | DerivedRow
-
-_STAGE_OF: Mapping[type, str] = {
-    EnrichedArticle: "enriched_articles",
-    ArticleEmbedding: "article_embeddings",
-    IndexedDocument: "search_index",
-}
-
-_WORTH_NOTING = ("failed", "blocked")  # what is gone or no article at all is known, not failed
+_RECORDED = ("failed", "blocked")  # what is gone, or is no article, is a known outcome and not a failure
 
 
-def article_failures(articles: Sequence[RawArticle]) -> list[Failure]:
-    """Return the failures among these articles; their rows say themselves when they are tried again."""
-    return [
+def record_article_outcomes(rows: Rows, stage: Stage, articles: Sequence[RawArticle]) -> None:
+    """Store which of these articles failed, and delete the failures of the others.
+
+    Their rows hold the number of attempts and the time of the next one.
+    """
+    failed = [
         replace(
-            failure_of(article, "raw_articles", article.entry_hash, article.fetched_at),
+            failure_of(article, stage.name, article.entry_hash, article.fetched_at),
             attempts=article.attempts,
             next_try_at=article.next_try_at,
         )
         for article in articles
-        if article.outcome in _WORTH_NOTING
+        if article.outcome in _RECORDED
     ]
+    _store(rows, stage, failed, {article.article_id for article in articles})
 
 
-def note_outcomes(rows: Rows, tried: Sequence[DerivedRow], now: datetime) -> None:
-    """Note which of these rows of one stage failed and which did not, in the transaction that `rows` is."""
+def record_outcomes(rows: Rows, stage: Stage, tried: Sequence[Any], now: datetime) -> None:
+    """Store which of these rows of a stage failed, and delete the failures of the others."""
     if tried:
-        stage = _STAGE_OF[type(tried[0])]
-        failed = [failure_of(row, stage, _version(row), now) for row in tried if row.outcome != "ok"]
-        note_failures(rows, stage, failed, {row.article_id for row in tried if row.outcome == "ok"})
+        assert stage.state is not None
+        column = stage.state.column
+        failed = [failure_of(row, stage.name, getattr(row, column), now) for row in tried if row.outcome != "ok"]
+        _store(rows, stage, failed, {row.article_id for row in tried if row.outcome == "ok"})
 
 
-def _version(row: DerivedRow) -> str:
-    return row.document_hash if isinstance(row, IndexedDocument) else row.content_hash
-
-
-def failure_of(row: StageRow, stage: str, version: str, now: datetime) -> Failure:
-    """Return what a row says of its failure; how often it was tried is counted where it is stored."""
+def failure_of(row: Any, stage: str, version: str, now: datetime) -> Failure:
+    """Return the failure of a row; its attempts are counted where it is stored."""
     return Failure(
         stage=stage,
         article_id=row.article_id,
@@ -68,20 +59,10 @@ def failure_of(row: StageRow, stage: str, version: str, now: datetime) -> Failur
     )
 
 
-def note_failures(rows: Rows, stage: str, failed: Sequence[Failure], done: Collection[str]) -> None:
-    """Store what failed now and drop what succeeded, in the transaction that `rows` is."""
-    ids = {failure.article_id for failure in failed}
-    if gone := set(done) - ids:
-        rows.delete(Failure, stage=[stage], article_id=gone)
-    if failed:
-        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage], article_id=ids)}
-        rows.upsert(list(_counted(failed, stored)))
-
-
 def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure]:
-    """Make these failures due now, their tries counted from the start, in the transaction that `rows` is; return them.
+    """Make these failures due now, with all their attempts left; return them.
 
-    Of articles that could not be fetched the own row says when they are tried again, so it is changed with them.
+    An article that could not be fetched has the time of its next attempt in its own row, which is changed with it.
     """
     failures = [replace(row, attempts=0, next_try_at=now) for row in rows.read(Failure, None, **isin)]
     ids = {failure.article_id for failure in failures if failure.stage == "raw_articles"}
@@ -93,25 +74,34 @@ def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure
     return failures
 
 
-def drop_failures(rows: Rows, record: type[Any], article_ids: Collection[str]) -> None:
-    """Drop a stage's failures with articles that are gone, in the transaction that `rows` is."""
-    rows.delete(Failure, stage=[_STAGE_OF[record]], article_id=article_ids)
+def drop_failures(rows: Rows, stage: Stage, article_ids: Collection[str]) -> None:
+    """Delete a stage's failures with articles that are gone."""
+    rows.delete(Failure, stage=[stage.name], article_id=article_ids)
 
 
-def _counted(failed: Sequence[Failure], stored: Mapping[str, Failure]) -> Iterator[Failure]:
+def _store(rows: Rows, stage: Stage, failed: Sequence[Failure], done: Collection[str]) -> None:
+    ids = {failure.article_id for failure in failed}
+    if succeeded := set(done) - ids:
+        drop_failures(rows, stage, succeeded)
+    if failed:
+        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage.name], article_id=ids)}
+        rows.upsert(list(_counted(failed, stored, stage.retry_at)))
+
+
+def _counted(failed: Sequence[Failure], stored: Mapping[str, Failure], retry_at: RetryAt | None) -> Iterator[Failure]:
     for failure in failed:
         earlier = stored.get(failure.article_id)
         if earlier is not None:
             failure = replace(failure, first_failed_at=earlier.first_failed_at)
-        yield failure if failure.attempts else _tried_again(failure, earlier)
+        yield failure if retry_at is None else _next_attempt(failure, earlier, retry_at)
 
 
-def _tried_again(failure: Failure, earlier: Failure | None) -> Failure:
-    """Count one more try, unless it came before its time because neighbours were due."""
+def _next_attempt(failure: Failure, earlier: Failure | None, retry_at: RetryAt) -> Failure:
+    """Count one more attempt, unless it came before its time because its neighbours were due."""
     now = failure.last_failed_at
     if earlier is None or earlier.version != failure.version:
-        return replace(failure, attempts=1, next_try_at=stage_retry_at(1, now))
+        return replace(failure, attempts=1, next_try_at=retry_at(1, now))
     if earlier.next_try_at is None or now < earlier.next_try_at:
         return replace(failure, attempts=earlier.attempts, next_try_at=earlier.next_try_at)
     attempts = earlier.attempts + 1
-    return replace(failure, attempts=attempts, next_try_at=stage_retry_at(attempts, now))
+    return replace(failure, attempts=attempts, next_try_at=retry_at(attempts, now))

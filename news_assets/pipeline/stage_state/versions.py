@@ -1,15 +1,22 @@
-"""The state of an article and of its document as hashes, so that what is behind is found by comparing columns.
+"""States of articles and documents, as hashes that a stage stores with its rows."""
 
-A stage stores the state of what it worked on with its row. Where the stored state is another than the present one, the
-row is behind, whoever changed what and however long ago. `store/queries/backlog.py` compares the same states in SQL.
-"""
-
-import hashlib
 import json
 
+from news_assets.pipeline.stage_state.declaration import State, sha256
 from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
 
-DOCUMENT_VERSION = "1"  # another one sends every document again: raise it where documents are built differently
+ARTICLE_STATE = State(column="content_hash", inputs=(("raw_articles", "content_hash"),))
+DOCUMENT_STATE = State(
+    column="document_hash",
+    inputs=(
+        ("raw_articles", "content_hash"),
+        ("enriched_articles", "input_hash"),
+        ("enriched_articles", "reused_from"),
+        ("article_embeddings", "model"),
+        ("article_embeddings", "input_hash"),
+    ),
+    version="1",  # raise it where documents are built differently: every document is then sent again
+)
 
 _READ_BY_LATER_STAGES = (
     "article_id",
@@ -35,24 +42,12 @@ _READ_BY_LATER_STAGES = (
 def content_hash(article: RawArticle) -> str:
     """Return the SHA-256 of everything that later stages read of an article."""
     content = [getattr(article, name) for name in _READ_BY_LATER_STAGES]
-    return _sha256(json.dumps(content, ensure_ascii=True, default=str))
+    return sha256(json.dumps(content, ensure_ascii=True, default=str))
 
 
 def document_hash(
     article: RawArticle, enriched: EnrichedArticle | None, embedding: ArticleEmbedding | None, agency_name: str
 ) -> str:
-    """Return the SHA-256 of the states of everything a document is made from; failed rows are given as None."""
-    parts = (
-        DOCUMENT_VERSION,
-        article.content_hash,
-        enriched.input_hash if enriched else "",
-        (enriched.reused_from or "") if enriched else "",
-        embedding.model if embedding else "",
-        embedding.input_hash if embedding else "",
-        agency_name,
-    )
-    return _sha256("\n".join(parts))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """Return the state of a search document; failed rows are given as None."""
+    rows = {"raw_articles": article, "enriched_articles": enriched, "article_embeddings": embedding}
+    return DOCUMENT_STATE.of(rows, agency_name)

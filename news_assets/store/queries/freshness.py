@@ -1,47 +1,28 @@
-"""What is missing, lost, silent or failing: the desk's freshness, by row and not by partition.
+"""The freshness of a desk, by row: what is missing, lost, silent or failing.
 
-In: an open lake, the search index, a desk, `now`. Out: one table of findings for each true sentence that should hold.
-The asset checks, `news-assets gaps` and the daily report show these tables, and the sensors ask for what stands in the
-first five of them. What to do about a finding is not decided here.
+The asset checks, `news-assets gaps` and the daily report show these findings.
 """
 
-from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from news_assets.errors import IndexingError
+from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports import SearchIndex
 from news_assets.records import Desk
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import articles_behind, documents_lost, entries_pending
+from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.health import failing_sources, silent_agencies
+from news_assets.store.queries.index_drift import lost_documents
 
 if TYPE_CHECKING:
     import polars as pl
 
 GAP_DAYS = 30
-GRACE = timedelta(minutes=10)  # what came in a moment ago is on its way
-
-# check: the asset it speaks of, and what it says
-SENTENCES: Mapping[str, tuple[str, str]] = {
-    "every_entry_is_fetched": (
-        "raw_articles",
-        "Every entry of the last days has been fetched, or its failure is known.",
-    ),
-    "every_article_is_enriched": ("enriched_articles", "Every article is enriched as it is now."),
-    "every_article_is_embedded": ("article_embeddings", "Every article is embedded as it is now."),
-    "every_article_is_indexed": (
-        "search_index",
-        "Every article has a receipt for the document that it would make now.",
-    ),
-    "index_equals_lake": ("search_index", "Index and lake hold the same documents: the same ids with the same hashes."),
-    "agencies_are_heard": ("feed_entries", "No agency is silent for longer than its own habit explains."),
-    "sources_answer": ("feed_entries", "Every source answers, lists something, and is asked when it is due."),
-}
+GRACE = timedelta(minutes=10)  # newer work is in progress
 
 _HEADER = ("article_id", "agency", "day", "why", "since")
-_BY_STAGE = {asset: name for name, (asset, _) in SENTENCES.items() if name.startswith("every")}
 
 _CHECKED = """
     SELECT (SELECT count(*) FROM entries WHERE desk = $desk AND day >= $first_day) AS entries,
@@ -49,33 +30,46 @@ _CHECKED = """
 """
 
 
+def freshness_checks() -> dict[str, tuple[str, str]]:
+    """Return the asset and the sentence of each freshness check by its name."""
+    return {
+        **{name: (stage.name, sentence) for stage in stages.STAGES for name, sentence in (stage.check,)},
+        "index_equals_lake": (
+            "search_index",
+            "Index and lake hold the same documents: the same ids with the same hashes.",
+        ),
+        "agencies_are_heard": ("feed_entries", "No agency is silent for longer than its habit explains."),
+        "sources_answer": ("feed_entries", "Every source answers, lists something, and is polled when it is due."),
+    }
+
+
 def desk_gaps(
     lake: Lake, index: SearchIndex, desk: Desk, now: datetime, days: int = GAP_DAYS, grace: timedelta = GRACE
 ) -> dict[str, Findings]:
-    """Return the findings under each name of SENTENCES; those over articles look `days` back."""
+    """Return the findings of each freshness check; those over articles go back `days`."""
     import polars as pl
 
     first_day = (now - timedelta(days=days)).date()
-    pending = entries_pending(lake, desk, now, first_day)
-    work = pl.concat([pending, articles_behind(lake, desk, now, first_day)]).filter(pl.col("since") <= now - grace)
+    backlog = pl.concat([pending_entries(lake, desk, now, first_day), stale_rows(lake, desk, now, first_day)])
+    overdue = backlog.filter(pl.col("since") <= now - grace)
     entries, articles = lake.query(_CHECKED, {"desk": desk.key, "first_day": first_day}).row(0)
-    unfinished = {
-        name: _findings(work.filter(pl.col("stage") == stage), entries if stage == "raw_articles" else articles)
-        for stage, name in _BY_STAGE.items()
-    }
-    found = {
-        **unfinished,
+    return {
+        **{
+            stage.check[0]: _findings(
+                overdue.filter(pl.col("stage") == stage.name), articles if stage.state else entries
+            )
+            for stage in stages.STAGES
+        },
         "index_equals_lake": _lost(lake, index, desk, now, first_day, articles),
         "agencies_are_heard": silent_agencies(lake, desk, now),
         "sources_answer": failing_sources(lake, desk, now),
     }
-    return {name: found[name] for name in SENTENCES}
 
 
 def _lost(lake: Lake, index: SearchIndex, desk: Desk, now: datetime, first_day: date, articles: int) -> Findings:
-    """Return what index and lake do not share; an index that is away or starting says nothing about what it has."""
+    """Return what index and lake do not share; unknown where the index is unavailable."""
     try:
-        return _findings(documents_lost(lake, index, desk, now, first_day), articles)
+        return _findings(lost_documents(lake, index, desk, now, first_day), articles)
     except IndexingError as error:
         return Findings(0, _HEADER, (), unknown=str(error))
 

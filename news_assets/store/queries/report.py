@@ -1,15 +1,16 @@
-"""What the lake says of one UTC day, counted: the numbers of the daily report. How they are shown is not decided here.
+"""The counts of the daily report.
 
-In: an open lake, a day, desks. Out: `DayCounts`. Everything is grouped by DuckDB; no row of an article comes back but
-those of the newest headlines. Months without an entry of that day are skipped by their files' statistics.
+Rows are grouped by DuckDB; only those of the newest articles are returned whole.
 """
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
+from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.report import HISTORY_DAYS, DayCounts, DeskCounts, Headline
 from news_assets.store.lake import Lake
+from news_assets.store.tables import table_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _SHOWN_REASONS = 12
 _SHOWN_HEADLINES = 12
 
-_WANTED = "list_contains($desks::VARCHAR[], desk)"
-_SEEN = f"{_WANTED} AND first_seen_at >= $start AND first_seen_at < $end"
+_OF_DESKS = "list_contains($desks::VARCHAR[], desk)"
+_SEEN = f"{_OF_DESKS} AND first_seen_at >= $start AND first_seen_at < $end"
 _DESKS = f"""
 WITH articles AS (SELECT desk, article_id, outcome, duplicate_of FROM raw_articles WHERE {_SEEN}),
 good AS (SELECT desk, article_id FROM articles WHERE outcome = 'ok')
@@ -30,20 +31,14 @@ UNION ALL BY NAME
     SELECT desk, count(*) FILTER (outcome = 'ok') AS articles,
         count(*) FILTER (outcome = 'ok' AND duplicate_of IS NOT NULL) AS copies
     FROM articles GROUP BY desk
+"""
+_DERIVED = """
 UNION ALL BY NAME
-    SELECT desk, count(*) AS enriched
-    FROM good SEMI JOIN (FROM enriched_articles WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
-    USING (article_id) GROUP BY desk
-UNION ALL BY NAME
-    SELECT desk, count(*) AS embedded
-    FROM good SEMI JOIN (FROM article_embeddings WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
-    USING (article_id) GROUP BY desk
-UNION ALL BY NAME
-    SELECT desk, count(*) AS indexed
-    FROM good SEMI JOIN (FROM indexed_documents WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
+    SELECT desk, count(*) AS {done}
+    FROM good SEMI JOIN (FROM {table} WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day)
     USING (article_id) GROUP BY desk
 """
-_COUNTS = ("agencies", "entries", "waiting", "articles", "copies", "enriched", "embedded", "indexed")
+_COUNTS = ("agencies", "entries", "waiting", "articles", "copies")
 
 _HOURS = f"SELECT desk, hour(first_seen_at) AS h, count(*) FROM entries WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
 
@@ -61,7 +56,7 @@ USING (article_id) WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day
 GROUP BY ALL ORDER BY n DESC, label
 """
 
-_POLLED = f"{_WANTED} AND polled_at >= $start AND polled_at < $end"
+_POLLED = f"{_OF_DESKS} AND polled_at >= $start AND polled_at < $end"
 
 _POLLS = f"""
 SELECT desk, outcome, count(*), sum(new_count)::BIGINT, sum(updated_count)::BIGINT
@@ -76,7 +71,7 @@ GROUP BY ALL ORDER BY n DESC, source_id, reason LIMIT {_SHOWN_REASONS}
 
 _HISTORY = f"""
 SELECT first_seen_at::DATE AS seen_on, outcome, count(*) FROM raw_articles
-WHERE {_WANTED} AND first_seen_at >= $history AND first_seen_at < $end GROUP BY ALL ORDER BY ALL
+WHERE {_OF_DESKS} AND first_seen_at >= $history AND first_seen_at < $end GROUP BY ALL ORDER BY ALL
 """
 
 _NEWEST = f"""
@@ -95,24 +90,24 @@ _DAYS = f"SELECT min(day), max(day) FROM raw_articles WHERE {_SEEN}"
 
 
 def count_day(lake: Lake, day: date, desks: Collection[str]) -> DayCounts:
-    """Return what these desks took in on this day of UTC."""
-    ask = _Question(lake, day, desks)
+    """Return the counts of these desks on this UTC day."""
+    query = _DayQuery(lake, day, desks)
     return DayCounts(
         day=day,
-        desks=tuple(_desk_counts(ask)),
-        hours=ask.rows(_HOURS),
-        outcomes=ask.rows(_OUTCOMES),
-        reasons=ask.rows(_REASONS),
-        themes=ask.rows(_THEMES),
-        polls=ask.rows(_POLLS),
-        poll_reasons=ask.rows(_POLL_REASONS),
-        history=ask.rows(_HISTORY),
-        newest=tuple(Headline(**row) for row in ask.frame(_NEWEST).iter_rows(named=True)),
+        desks=tuple(_desk_counts(query)),
+        hours=query.rows(_HOURS),
+        outcomes=query.rows(_OUTCOMES),
+        reasons=query.rows(_REASONS),
+        themes=query.rows(_THEMES),
+        polls=query.rows(_POLLS),
+        poll_reasons=query.rows(_POLL_REASONS),
+        history=query.rows(_HISTORY),
+        newest=tuple(Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)),
     )
 
 
-class _Question:
-    """One day of some desks, and the lake that is asked about it."""
+class _DayQuery:
+    """Runs the queries above for one day of some desks."""
 
     def __init__(self, lake: Lake, day: date, desks: Collection[str]) -> None:
         start = datetime.combine(day, time(), UTC)
@@ -124,20 +119,27 @@ class _Question:
             "end": end,
             "history": end - timedelta(days=HISTORY_DAYS),
         }
-        # Days of publication that the articles have: later stages are looked up in those months only.
+        # Later stages are read only in the months in which the articles were published.
         first_day, last_day = self.frame(_DAYS).row(0)
         self._params |= {"first_day": first_day, "last_day": last_day}
 
     def frame(self, sql: str) -> "pl.DataFrame":
-        """Return the answer to one of the queries above; DuckDB refuses parameters that a query does not name."""
+        """Return the result of a query; DuckDB refuses parameters that a query does not name."""
         return self._lake.query(sql, {name: value for name, value in self._params.items() if f"${name}" in sql})
 
     def rows(self, sql: str) -> tuple[Any, ...]:
-        """Return the answer's rows."""
+        """Return the rows of a query's result."""
         return tuple(self.frame(sql).iter_rows())
 
 
-def _desk_counts(ask: _Question) -> Iterator[DeskCounts]:
-    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in _COUNTS)
-    for row in ask.frame(f"SELECT desk, {sums} FROM ({_DESKS}) GROUP BY desk ORDER BY desk").iter_rows(named=True):
-        yield DeskCounts(**row)
+def _desk_counts(query: _DayQuery) -> Iterator[DeskCounts]:
+    derived = [(stage.done, table_of(stage.record).name) for stage in stages.derived_stages()]
+    counts = _DESKS + "".join(_DERIVED.format(done=done, table=table) for done, table in derived)
+    names = [*_COUNTS, *(done for done, _ in derived)]
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in names)
+    for row in query.frame(f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk").iter_rows(named=True):
+        yield DeskCounts(
+            desk=row["desk"],
+            **{name: row[name] for name in _COUNTS},
+            derived={done: row[done] for done, _ in derived},
+        )

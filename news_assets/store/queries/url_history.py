@@ -1,21 +1,19 @@
-"""Everything that happened to one address, in the order of time: rows of every table in, moments out.
+"""The history of one address, from the rows of every table.
 
-The lake keeps what came of each stage and when, and of repeated tries their number; so a story has the first and the
-last moment of each, not every one between.
+The lake keeps the result and time of each stage and the number of attempts, so there are events for the first and the
+last of repeated attempts, not for each one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from news_assets.pipeline import stages
 from news_assets.ports import Reader
 from news_assets.records import (
-    ArticleEmbedding,
     ArticleRevision,
-    EnrichedArticle,
     Failure,
     FeedEntry,
-    IndexedDocument,
     Poll,
     RawArticle,
     StoredPage,
@@ -24,8 +22,8 @@ from news_assets.text.urls import canonical_url, url_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """One thing that happened; `stage` is the name of an asset."""
+class Event:
+    """One event; `stage` is the name of an asset."""
 
     at: datetime
     article_id: str
@@ -36,10 +34,10 @@ class Moment:
     trace_id: str = ""
 
 
-def story_of(lake: Reader, url: str) -> list[Moment]:
-    """Return what happened to an address from its first listing to the index, oldest first; none where it is unknown.
+def url_history(lake: Reader, url: str) -> list[Event]:
+    """Return the events of an address from its first listing to the index, oldest first; none for an unknown address.
 
-    The address may be any spelling of the one that was listed, or the one that it led to.
+    Any spelling of the listed address is accepted, and the address that it redirected to.
     """
     hashed = [url_hash(canonical_url(url))]
     listed = lake.frame(FeedEntry, None, ("article_id",), url_hash=hashed)["article_id"]
@@ -48,13 +46,13 @@ def story_of(lake: Reader, url: str) -> list[Moment]:
     if not ids:
         return []
     entries = lake.read(FeedEntry, article_id=ids)
-    moments = [
+    events = [
         *_listed(entries, _polls_of(lake, entries)),
         *_fetched(lake, ids),
         *_derived(lake, ids),
         *_failed(lake.read(Failure, article_id=ids)),
     ]
-    return sorted(moments, key=lambda moment: moment.at)
+    return sorted(events, key=lambda event: event.at)
 
 
 def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, datetime], Poll]:
@@ -64,17 +62,17 @@ def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, dat
     return {(poll.source_id, poll.polled_at): poll for poll in polls}
 
 
-def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll]) -> Iterator[Moment]:
+def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll]) -> Iterator[Event]:
     for entry in entries:
         poll = polls.get((entry.source_id, entry.first_seen_at))
-        asked = f", asked in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
+        polled = f", polled in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
         dated = f", dated {entry.published_at:%Y-%m-%d %H:%M}Z" if entry.published_at else ", without a date"
-        first = Moment(
+        first = Event(
             at=entry.first_seen_at,
             article_id=entry.article_id,
             stage="feed_entries",
             outcome="ok",
-            what=f"first listed by {entry.source_id}{dated}{asked}",
+            what=f"first listed by {entry.source_id}{dated}{polled}",
             trace_id=entry.trace_id,
         )
         yield first
@@ -82,10 +80,10 @@ def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll
             yield replace(first, at=entry.last_seen_at, what=f"last listed by {entry.source_id}")
 
 
-def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Moment]:
+def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Event]:
     columns = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
     for row in lake.frame(StoredPage, None, columns, article_id=ids).iter_rows(named=True):
-        yield Moment(
+        yield Event(
             at=row["fetched_at"],
             article_id=row["article_id"],
             stage="raw_articles",
@@ -93,7 +91,7 @@ def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Moment]:
             what=f"page of {row['body_bytes']:,} bytes from {row['final_url']}",
         )
     for revision in lake.read(ArticleRevision, article_id=ids):
-        yield Moment(
+        yield Event(
             at=revision.replaced_at,
             article_id=revision.article_id,
             stage="raw_articles",
@@ -101,53 +99,41 @@ def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Moment]:
             what=f"revision {revision.rev_n} was replaced by a later text",
         )
     for article in lake.read(RawArticle, article_id=ids):
-        yield Moment(
+        yield Event(
             at=article.fetched_at,
             article_id=article.article_id,
             stage="raw_articles",
             outcome=article.outcome,
-            what=_said_of(article),
+            what=_describe(article),
             attempts=article.attempts or None,
             trace_id=article.trace_id,
         )
 
 
-def _said_of(article: RawArticle) -> str:
-    if article.outcome != "ok":
-        again = f"next try {article.next_try_at:%Y-%m-%d %H:%M}Z" if article.next_try_at else "not tried again"
-        return f"{article.reason}; {again}"
-    copied = f", a copy of {article.duplicate_of}" if article.duplicate_of else ""
-    return f"{article.word_count} words, revision {article.rev_n}{copied}"
+def _describe(article: RawArticle) -> str:
+    if article.outcome == "ok":
+        return stages.STAGES[0].describe(article)
+    again = f"next attempt {article.next_try_at:%Y-%m-%d %H:%M}Z" if article.next_try_at else "no further attempt"
+    return f"{article.reason}; {again}"
 
 
-def _derived(lake: Reader, ids: Sequence[str]) -> Iterator[Moment]:
-    for enriched in lake.read(EnrichedArticle, article_id=ids):
-        made = f"theme {enriched.theme_code or 'none'}, by {enriched.enricher} {enriched.model}"
-        yield _made("enriched_articles", enriched, enriched.enriched_at, made)
-    for vector in lake.read(ArticleEmbedding, article_id=ids):
-        made = f"{vector.dim} dimensions, by {vector.model}"
-        yield _made("article_embeddings", vector, vector.embedded_at, made)
-    for receipt in lake.read(IndexedDocument, article_id=ids):
-        made = f"indexed {'with' if receipt.has_vector else 'without'} its vector"
-        yield _made("search_index", receipt, receipt.indexed_at, made)
+def _derived(lake: Reader, ids: Sequence[str]) -> Iterator[Event]:
+    for stage in stages.derived_stages():
+        for row in lake.read(stage.record, article_id=ids):
+            yield Event(
+                at=getattr(row, stage.made_at),
+                article_id=row.article_id,
+                stage=stage.name,
+                outcome=row.outcome,
+                what=row.reason or stage.describe(row),
+                trace_id=row.trace_id,
+            )
 
 
-def _made(stage: str, row: EnrichedArticle | ArticleEmbedding | IndexedDocument, at: datetime, made: str) -> Moment:
-    """Return the moment of a row: what was made, else why it was not."""
-    return Moment(
-        at=at,
-        article_id=row.article_id,
-        stage=stage,
-        outcome=row.outcome,
-        what=row.reason or made,
-        trace_id=row.trace_id,
-    )
-
-
-def _failed(failures: Iterable[Failure]) -> Iterator[Moment]:
+def _failed(failures: Iterable[Failure]) -> Iterator[Event]:
     for failure in failures:
-        again = f"next try {failure.next_try_at:%Y-%m-%d %H:%M}Z" if failure.next_try_at else "given up"
-        yield Moment(
+        again = f"next attempt {failure.next_try_at:%Y-%m-%d %H:%M}Z" if failure.next_try_at else "given up"
+        yield Event(
             at=failure.last_failed_at,
             article_id=failure.article_id,
             stage=failure.stage,

@@ -1,0 +1,57 @@
+"""Opens the ports that settings name, for commands and for Dagster's resources."""
+
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from news_assets.ports import Enricher
+from news_assets.settings import Settings
+
+
+def build_enricher(enricher: str, taxonomy: Path | None) -> Enricher:
+    """Return the enricher of this name (NEWS_ENRICHER), with the taxonomy of this file, else the built-in one."""
+    if enricher != "local":
+        raise ValueError(f"no enricher {enricher!r}; there is: local")
+    from news_assets.pipeline.enrich.enrich import LocalEnricher
+    from news_assets.taxonomy.loader import load_taxonomy
+
+    return LocalEnricher(load_taxonomy(taxonomy))
+
+
+@contextmanager
+def open_ports(settings: Settings, names: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield the named ports, open: fetcher, enricher, embedder, search."""
+    with ExitStack() as stack:
+        yield {name: _OPEN[name](settings, stack) for name in names}
+
+
+def _fetcher(settings: Settings, stack: ExitStack) -> Any:
+    from news_assets.clients.web.fetcher import HttpFetcher
+
+    fetcher = HttpFetcher(
+        user_agent=settings.user_agent,
+        delay_s=settings.host_delay_s,
+        allow_private_hosts=settings.allow_private_hosts,
+        state_dir=settings.hosts_dir,
+    )
+    return stack.enter_context(fetcher)
+
+
+def _enricher(settings: Settings, stack: ExitStack) -> Any:
+    return build_enricher(settings.enricher, settings.taxonomy)
+
+
+def _embedder(settings: Settings, stack: ExitStack) -> Any:
+    from news_assets.clients.embedding.embedder import OnnxEmbedder
+
+    return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+
+
+def _search(settings: Settings, stack: ExitStack) -> Any:
+    from news_assets.clients.search.backends import open_index
+
+    return stack.enter_context(open_index(*settings.search_place))
+
+
+_OPEN = {"fetcher": _fetcher, "enricher": _enricher, "embedder": _embedder, "search": _search}

@@ -1,0 +1,49 @@
+"""The assets by agency and day, built from the declared stages."""
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from news_assets.defs.clock import utc_now
+from news_assets.defs.metadata import MaterializationCounts, asset_attributes
+from news_assets.defs.partitions import agency_day_batches, agency_day_partitions
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.records import Desk
+
+
+def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition]) -> dg.AssetsDefinition:
+    """Return the asset of a stage; `upstream` has the desk's assets that are built already, by name."""
+
+    @dg.asset(
+        **asset_attributes(desk, stage.name, stage.record, stage.kind),
+        description=stage.description,
+        deps=[_dependency(name, upstream[name]) for name in stage.upstream],
+        partitions_def=agency_day_partitions(desk),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        required_resource_keys={"lake", *stage.ports},
+        config_schema={
+            option.name: dg.Field(bool, is_required=False, default_value=False, description=option.meaning)
+            for option in stage.options
+        },
+        code_version="1",
+    )
+    def stage_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        lake = context.resources.lake
+        ports = {name: getattr(context.resources, name) for name in stage.ports}
+        counts = MaterializationCounts(context, lake, stage)
+        try:
+            batches = agency_day_batches(context, desk)
+            for keys, written in stage.run_batches(lake, desk, batches, utc_now, ports, **context.op_config):
+                counts.add(keys, written)
+        except NewsAssetsError as error:  # batches that were stored stay; the sensors plan the rest again
+            raise dg.Failure(str(error)) from error
+        return counts.result()
+
+    return stage_asset
+
+
+def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:
+    if name == "feed_entries":
+        return dg.AssetDep(asset, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("agency"))
+    return dg.AssetDep(asset)

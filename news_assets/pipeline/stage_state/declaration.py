@@ -1,0 +1,105 @@
+"""What a stage declares; `pipeline/stages.py` lists the stages."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from news_assets.pipeline.freshness.row_checks import RowCheck
+from news_assets.ports import Lake
+from news_assets.records import AgencyDays, Desk
+
+RetryAt = Callable[[int, datetime], datetime | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The state a row is made from, which the row stores in `column`.
+
+    A row is outdated where its stored state differs from the present one, whatever changed it and however long ago.
+    One input without a version is the state itself. Otherwise the state is the SHA-256 of the version, the inputs and
+    the agency's name, joined by newlines; inputs of rows that are missing or failed, and NULLs, count as empty.
+    `store/queries/backlog.py` renders the same state in SQL.
+    """
+
+    column: str
+    inputs: tuple[tuple[str, str], ...]  # names of stages and of columns of their rows
+    version: str | None = None  # another version makes every row outdated
+
+    def of(self, rows: Mapping[str, Any], agency_name: str) -> str:
+        """Return the state of these rows, given by stage; a failed row is given as None or left out."""
+        values = [(getattr(rows[stage], column) or "") if rows.get(stage) else "" for stage, column in self.inputs]
+        if self.version is None:
+            return str(values[0])
+        return sha256("\n".join((self.version, *values, agency_name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A switch that a run's configuration may set; off by default."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One asset by agency and day.
+
+    Attributes:
+        name: Name of the asset, and of the stage in `failures`.
+        record: Type of its rows.
+        upstream: Assets it is made from.
+        run: `run(stage, lake, desk, keys, clock, **ports, **options)`, which brings the rows of a batch of agency-days
+            up to date and returns how many rows it wrote. It can be repeated at any time.
+        ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search.
+        options: Switches that `run` takes.
+        state: The state its rows are made from; None for articles, which are made from listed entries.
+        retry_at: When a failure is retried after so many attempts, None for never; without it the row has its own
+            `attempts` and `next_try_at`.
+        made_at: Column with the time a row was made.
+        done: What has been done to an article with a row: its column in `status` and in the report.
+        check: Name of the check that every row is there and current, and the sentence that it holds.
+        row_checks: Checks of the rows' contents.
+        describe: Returns one line about a row, for the history of a URL.
+        description: What the asset holds, for Dagster's UI.
+        kind: Dagster's kind, which chooses the icon.
+        preview: Columns that a materialisation shows.
+    """
+
+    name: str
+    record: type[Any]
+    upstream: tuple[str, ...]
+    run: Callable[..., int]
+    ports: tuple[str, ...]
+    options: tuple[Option, ...] = ()
+    state: State | None
+    retry_at: RetryAt | None
+    made_at: str
+    done: str
+    check: tuple[str, str]
+    row_checks: tuple[RowCheck, ...] = ()
+    describe: Callable[[Any], str]
+    description: str
+    kind: str
+    preview: tuple[str, ...]
+
+    def run_batches(
+        self,
+        lake: Lake,
+        desk: Desk,
+        batches: Iterable[AgencyDays],
+        clock: Callable[[], datetime],
+        ports: Mapping[str, Any],
+        **options: bool,
+    ) -> Iterator[tuple[AgencyDays, int]]:
+        """Yield each batch of agency-days after it was stored, with the number of rows written."""
+        needed = {name: ports[name] for name in self.ports}
+        for keys in batches:
+            yield keys, self.run(self, lake, desk, keys, clock, **needed, **options)
+
+
+def sha256(text: str) -> str:
+    """Return the SHA-256 of a text, which may hold lone surrogates, in lower hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
