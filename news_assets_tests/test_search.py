@@ -14,7 +14,7 @@ from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
 from news_assets.records import Embedded
-from news_assets_tests.support.search_places import BACKENDS, Place, named
+from news_assets_tests.support.search_backends import BACKENDS, Backend, configured_backend
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -49,14 +49,14 @@ DOCUMENTS = (
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend(request.param, tmp_path, monkeypatch.setenv) as made:
         with made.open() as index:
             assert index.upsert(DOCUMENTS) == {}
         yield made
 
 
-def test_the_example_of_the_module_runs(place: Place) -> None:
+def test_the_example_of_the_module_runs(place: Backend) -> None:
     assert doctest.testmod(search) == doctest.TestResults(failed=0, attempted=4)
 
 
@@ -78,7 +78,7 @@ def test_the_example_of_the_readme_is_that_of_the_module() -> None:
         (search.Filters(to_day=date(2026, 1, 5), desk="sample"), ["p-1"]),
     ],
 )
-def test_hits_fulfil_every_filter(place: Place, filters: search.Filters, expected: list[str]) -> None:
+def test_hits_fulfil_every_filter(place: Backend, filters: search.Filters, expected: list[str]) -> None:
     with search.open_index() as index:
         answer = index.search("vacinacao escola", filters, mode="keyword")
     assert sorted(hit.article_id for hit in answer.hits) == expected
@@ -114,7 +114,7 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: P
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
 
 
-def test_vectors_of_another_model_are_not_compared_with_the_querys(place: Place) -> None:
+def test_vectors_of_another_model_are_not_compared_with_the_querys(place: Backend) -> None:
     with place.open() as opened:
         opened.name_model("another")
         index = search.Index(opened, Embedder, opened.close)
@@ -124,7 +124,7 @@ def test_vectors_of_another_model_are_not_compared_with_the_querys(place: Place)
 
 
 def test_an_index_that_cannot_be_opened_is_one_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with named("sqlite", tmp_path, monkeypatch.setenv) as place:
+    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place:
         (place.home / "search.sqlite").write_bytes(b"no database " * 1000)
         with pytest.raises(IndexingError, match="rebuild search"):
             search.open_index()

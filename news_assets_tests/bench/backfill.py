@@ -25,8 +25,8 @@ from news_assets.records import AgencyDays, Desk, FeedEntry
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets_tests.support import made_desk
-from news_assets_tests.support.made_desk import MadeSite, desk_file, stored_entries
+from news_assets_tests.support import synthetic_desk
+from news_assets_tests.support.synthetic_desk import SyntheticSite, desk_file, stored_entries
 
 REPOSITORY = Path(__file__).parents[2]
 STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
@@ -51,7 +51,7 @@ class Place:
         names = {"DAGSTER_HOME": home, "NEWS_HOME": home, "NEWS_DESKS": desk_path, "DAGSTER_EVENT_BATCH_SIZE": 500}
         with Lake.open(str(home / "catalog.sqlite"), str(home / "data")) as lake:
             lake.transact(lambda rows: rows.upsert(entries))
-        return cls(home, {**os.environ, **made_desk.ENV, **{name: str(value) for name, value in names.items()}})
+        return cls(home, {**os.environ, **synthetic_desk.ENV, **{name: str(value) for name, value in names.items()}})
 
     @property
     def event_log_mb(self) -> float:
@@ -85,7 +85,7 @@ def run(place: Place, *command: str) -> Spent:
 
 def materialize(place: Place, option: str, keys: str) -> Spent:
     dagster = str(Path(sys.executable).parent / "dagster")
-    selected = ",".join(f"key:{made_desk.DESK}/{stage}" for stage in STAGES)
+    selected = ",".join(f"key:{synthetic_desk.DESK}/{stage}" for stage in STAGES)
     return run(
         place, dagster, "asset", "materialize", "-m", "news_assets.definitions", "--select", selected, option, keys
     )
@@ -152,7 +152,7 @@ def phases(place: Place, spent: Spent) -> Iterator[tuple[str, float]]:
     yield "start, definitions, plan", _s(planned[0] - spent.started_at)
     yield f"{planned[2]:,} planned events", _s(planned[1] - planned[0])
     for stage in STAGES:
-        step = f"{made_desk.DESK}__{stage}"
+        step = f"{synthetic_desk.DESK}__{stage}"
         begun, ended = spans["STEP_START", step][0], spans["STEP_SUCCESS", step][0]
         made = spans["ASSET_MATERIALIZATION", step]
         yield f"{stage}: work and metadata", _s(made[0] - begun)
@@ -191,7 +191,7 @@ def _s(span: timedelta) -> float:
 def compare(folder: Path, agencies: int, days: Sequence[date], options: argparse.Namespace) -> bool:
     models = folder / "models"
     _export_model(models)
-    with MadeSite(agencies, paragraphs=1) as site:  # Dagster does not ask how long a text is
+    with SyntheticSite(agencies, paragraphs=1) as site:  # Dagster does not ask how long a text is
         path = desk_file(folder, days[0] - timedelta(days=600 - len(days)), site.base, agencies)
         desk = load_desks([str(path)], KINDS)[0]
         entries = _thinned(stored_entries(desk, days, PER_DAY, _now()), options.every)
@@ -220,7 +220,7 @@ def _thinned(entries: Sequence[FeedEntry], every: int) -> list[FeedEntry]:
 
 
 def _rectangle(place: Place, agencies: int, days: Sequence[date]) -> Spent:
-    last = made_desk.agency_keys(agencies)[-1]
+    last = synthetic_desk.agency_keys(agencies)[-1]
     before = place.event_log_mb
     spent = materialize(place, "--partition-range", f"a000|{days[0]}...{last}|{days[-1]}")
     _line("one run over the rectangle", spent)

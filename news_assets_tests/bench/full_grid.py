@@ -2,7 +2,7 @@
 
     python -m news_assets_tests.bench.full_grid [--agencies N] [--days N] [--keep DIR]
 
-Two articles in each agency-day, everything done (`support/made_record.py`): 192,000 rows in each table of the lake,
+Two articles in each agency-day, everything done (`support/filled_lake.py`): 192,000 rows in each table of the lake,
 96,000
 partitions of four assets in Dagster's SQLite event log. Each figure is of a process of its own, with nothing to do and
 with 100 agency-days at random behind: its first tick, which opens the lake and looks at the whole grid; the median of
@@ -41,9 +41,9 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
-from news_assets_tests.support.made_desk import DESK, desk_file
-from news_assets_tests.support.made_record import fall_behind, fill_event_log, fill_index, fill_lake
+from news_assets_tests.support.filled_lake import fall_behind, fill_event_log, fill_index, fill_lake
 from news_assets_tests.support.servers import free_port
+from news_assets_tests.support.synthetic_desk import DESK, desk_file
 
 REPOSITORY = Path(__file__).parents[2]
 SENSORS = ("pending_entries", "stages_behind", "lost_documents", "due_sources")

@@ -24,7 +24,7 @@ from news_assets.pipeline.stages import poll_agencies
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
-from news_assets_tests.support.made_govbr import LISTED, govbr_server, local_desk
+from news_assets_tests.support.govbr_replica import LISTED, govbr_server, local_desk
 
 MAX_S, HOST_DELAY_S = 60.0, 1.0
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 
 from news_assets.records import RawArticle
-from news_assets_tests.support.made_desk import stored_entries
-from news_assets_tests.support.made_profile import ALL, exported_model, made_profile
+from news_assets_tests.support.profile_with_desk import ALL, exported_model, profile_with_desk
 from news_assets_tests.support.profiles import Profile
+from news_assets_tests.support.synthetic_desk import stored_entries
 
 AGENCIES, PER_DAY = 40, 3
 
@@ -27,7 +27,7 @@ def kill_in_the_middle(profile: Profile, dice: random.Random, killed: set[str]) 
     while True:
         with profile.instance as instance:
             going = [run for run in instance.get_runs(limit=10) if run.status.value == "STARTED"]
-        fresh = [run for run in going if run.job_name == "made_articles" and run.run_id not in killed]
+        fresh = [run for run in going if run.job_name == "synthetic_articles" and run.run_id not in killed]
         if fresh:
             time.sleep(dice.uniform(0.1, 2.0))
             with suppress(StopIteration, IndexError, psutil.Error, ProcessLookupError):
@@ -43,23 +43,23 @@ def measure(name: str, kills: int, models_dir: Path) -> bool:
     """Print what one profile lost; return whether it lost nothing."""
     dice, killed = random.Random(11), set[str]()
     today = datetime.now(UTC).date()
-    with made_profile(name, models_dir, today - timedelta(days=kills), agencies=AGENCIES) as made:
-        made.profile.switch("due_sources", on=False)
-        made.wait_until_quiet()
+    with profile_with_desk(name, models_dir, today - timedelta(days=kills), agencies=AGENCIES) as running:
+        running.profile.switch("due_sources", on=False)
+        running.wait_until_quiet()
         wanted: set[str] = set()
         started = time.perf_counter()
         for number in range(kills):
-            entries = stored_entries(made.desk, [today - timedelta(days=number)], PER_DAY, datetime.now(UTC))
+            entries = stored_entries(running.desk, [today - timedelta(days=number)], PER_DAY, datetime.now(UTC))
             wanted |= {entry.article_id for entry in entries}
-            made.lake.transact(lambda rows, entries=entries: rows.upsert(entries))
-            kill_in_the_middle(made.profile, dice, killed)
+            running.lake.transact(lambda rows, entries=entries: rows.upsert(entries))
+            kill_in_the_middle(running.profile, dice, killed)
         killing_s = time.perf_counter() - started
-        current_s = made.wait_until_current()
-        made.wait_until_quiet()
-        stored = Counter(made.lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"].to_list())
-        documents = Counter(made.index.stored("made")["article_id"].to_list())
-        with made.profile.instance as instance:
-            runs = Counter(run.status.value for run in instance.get_runs() if run.job_name == "made_articles")
+        current_s = running.wait_until_current()
+        running.wait_until_quiet()
+        stored = Counter(running.lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"].to_list())
+        documents = Counter(running.index.stored("synthetic")["article_id"].to_list())
+        with running.profile.instance as instance:
+            runs = Counter(run.status.value for run in instance.get_runs() if run.job_name == "synthetic_articles")
     lost = len(wanted - stored.keys()) + len(wanted - documents.keys())
     twice = sum(count - 1 for counts in (stored, documents) for count in counts.values())
     print(

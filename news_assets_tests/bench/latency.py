@@ -2,8 +2,8 @@
 
     python -m news_assets_tests.bench.latency [plain local scaleout] [--articles 10]
 
-Real assets, real processes: the shipped profiles over a made site. `found` is when a search by the article's own words
-has it, and a vector search too. `raw alone`: `raw_articles` of the agency-day is launched by itself, as in the UI.
+Real assets, real processes: the shipped profiles over a synthetic site. `found` is when a search by the article's own
+words has it, and a vector search too. `raw alone`: `raw_articles` of the agency-day is launched alone, as in the UI.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.defs.sensor_cursor import TICK_S
 from news_assets.ports import SearchQuery
 from news_assets.settings import Settings
-from news_assets_tests.support.made_profile import ALL, Made, exported_model, made_profile
+from news_assets_tests.support.profile_with_desk import ALL, RunningDesk, exported_model, profile_with_desk
 
 TARGETS_S = {  # raw alone, entry
     "plain": (5.0, 10.0),
@@ -47,88 +47,90 @@ def when(is_there: Callable[[], bool], what: str) -> float:
 class Reader:
     """One who waits for an article."""
 
-    def __init__(self, made: Made, embedder: OnnxEmbedder) -> None:
-        self._made, self._embedder = made, embedder
+    def __init__(self, running: RunningDesk, embedder: OnnxEmbedder) -> None:
+        self._running, self._embedder = running, embedder
 
     def stored(self, url: str) -> float:
         """Return when the entry of this address is stored."""
         sql = "SELECT count(*) FROM entries WHERE url = ?"
-        return when(lambda: bool(self._made.lake.query(sql, [url]).item()), f"the entry of {url}")
+        return when(lambda: bool(self._running.lake.query(sql, [url]).item()), f"the entry of {url}")
 
     def found(self, title: str, words: tuple[str, str]) -> float:
         """Return when the article is found by its own words, and by its vector."""
         vector, text = self._embedder.embed_query(title).vector, " ".join(words)
 
         def is_found() -> bool:
-            by_words = self._made.index.search(SearchQuery(text=text, mode="keyword")).hits
-            by_vector = self._made.index.search(SearchQuery(text=text, mode="vector", vector=vector)).hits
+            by_words = self._running.index.search(SearchQuery(text=text, mode="keyword")).hits
+            by_vector = self._running.index.search(SearchQuery(text=text, mode="vector", vector=vector)).hits
             return bool(by_words) and by_words[0].article_id in {hit.article_id for hit in by_vector}
 
         return when(is_found, f"the article {title!r}")
 
 
-def launch(made: Made, asset: str, partition: str) -> str:
+def launch(running: RunningDesk, asset: str, partition: str) -> str:
     """Launch one asset over one partition as the UI does, and return the run's id."""
     selector = {
         "repositoryLocationName": "news_assets",
         "repositoryName": "__repository__",
         "jobName": "__ASSET_JOB",
-        "assetSelection": [{"path": ["made", asset]}],
+        "assetSelection": [{"path": ["synthetic", asset]}],
         "assetCheckSelection": [],
     }
     tags = [{"key": "dagster/partition", "value": partition}]
     params = {"selector": selector, "runConfigData": {}, "executionMetadata": {"tags": tags}}
-    answer = made.profile.graphql(_LAUNCH, params=params)["launchRun"]
+    answer = running.profile.graphql(_LAUNCH, params=params)["launchRun"]
     if answer["__typename"] != "LaunchRunSuccess":
         raise SystemExit(f"not launched: {answer}")
     return str(answer["run"]["runId"])
 
 
-def by_poll(made: Made, reader: Reader, agency: str) -> dict[str, float]:
+def by_poll(running: RunningDesk, reader: Reader, agency: str) -> dict[str, float]:
     """Return the seconds from an entry that a poll stores to found, and where they went."""
-    published = made.site.publish(agency, made.today)
-    launch(made, "feed_entries", agency)
+    published = running.site.publish(agency, running.today)
+    launch(running, "feed_entries", agency)
     stored_at = reader.stored(published.url)
     found_at = reader.found(published.title, published.words)
-    made.wait_until_quiet()
-    return {"entry": found_at - stored_at, **parts(made, stored_at)}
+    running.wait_until_quiet()
+    return {"entry": found_at - stored_at, **parts(running, stored_at)}
 
 
-def raw_alone(made: Made, reader: Reader, agency: str) -> dict[str, float]:
+def raw_alone(running: RunningDesk, reader: Reader, agency: str) -> dict[str, float]:
     """Return the seconds from a raw materialisation that was asked for alone to found, and where they went."""
-    published = made.site.publish(agency, made.today)
-    with paused(made, "pending_entries"):
-        launch(made, "feed_entries", agency)
+    published = running.site.publish(agency, running.today)
+    with paused(running, "pending_entries"):
+        launch(running, "feed_entries", agency)
         reader.stored(published.url)
-        made.wait_until_quiet()
-        run_id = launch(made, "raw_articles", f"{agency}|{made.today}")
+        running.wait_until_quiet()
+        run_id = launch(running, "raw_articles", f"{agency}|{running.today}")
         found_at = reader.found(published.title, published.words)
-        made.wait_until_quiet()
-    with made.profile.instance as instance:
+        running.wait_until_quiet()
+    with running.profile.instance as instance:
         (event,) = instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
-    return {"raw alone": found_at - event.timestamp, **parts(made, event.timestamp)}
+    return {"raw alone": found_at - event.timestamp, **parts(running, event.timestamp)}
 
 
 @contextmanager
-def paused(made: Made, sensor: str) -> Iterator[None]:
+def paused(running: RunningDesk, sensor: str) -> Iterator[None]:
     """Stop one sensor meanwhile, the tick that is going included."""
-    made.profile.switch(sensor, on=False)
+    running.profile.switch(sensor, on=False)
     time.sleep(TICK_S + 1)
     try:
         yield
     finally:
-        made.profile.switch(sensor, on=True)
+        running.profile.switch(sensor, on=True)
 
 
-def parts(made: Made, since: float) -> dict[str, float]:
+def parts(running: RunningDesk, since: float) -> dict[str, float]:
     """Return where the time went, from the events of the last run that a sensor asked for."""
-    with made.profile.instance as instance:
-        record = next(one for one in instance.get_run_records(limit=5) if one.dagster_run.job_name == "made_articles")
+    with running.profile.instance as instance:
+        record = next(
+            one for one in instance.get_run_records(limit=5) if one.dagster_run.job_name == "synthetic_articles"
+        )
         logs = [entry for entry in instance.all_logs(record.dagster_run.run_id) if entry.dagster_event]
     times: dict[tuple[str, str], float] = {}
     for entry in logs:
         assert entry.dagster_event
-        step = (entry.dagster_event.step_key or "").removeprefix("made__")
+        step = (entry.dagster_event.step_key or "").removeprefix("synthetic__")
         times.setdefault((entry.dagster_event.event_type_value, step), entry.timestamp)
     created_at = record.create_timestamp.timestamp()
     launched_at, begun_at = times[("PIPELINE_STARTING", "")], times[("PIPELINE_START", "")]
@@ -145,14 +147,14 @@ def parts(made: Made, since: float) -> dict[str, float]:
 def measure(name: str, articles: int, models_dir: Path) -> bool:
     """Print the medians of one profile; return whether they are within its targets."""
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
-    with made_profile(name, models_dir, date(datetime.now(UTC).year, 1, 1), AGENCIES) as made:
-        made.profile.switch("due_sources", on=False)
-        made.wait_until_quiet()
-        reader = Reader(made, embedder)
-        by_poll(made, reader, "a000")  # the first one warms up
+    with profile_with_desk(name, models_dir, date(datetime.now(UTC).year, 1, 1), AGENCIES) as running:
+        running.profile.switch("due_sources", on=False)
+        running.wait_until_quiet()
+        reader = Reader(running, embedder)
+        by_poll(running, reader, "a000")  # the first one warms up
         rows = {
-            "raw alone": [raw_alone(made, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
-            "entry": [by_poll(made, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
+            "raw alone": [raw_alone(running, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
+            "entry": [by_poll(running, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
         }
     print(f"\n{name}, median of {articles} [least, most], seconds")
     reached = []

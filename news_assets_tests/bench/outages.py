@@ -15,23 +15,23 @@ from pathlib import Path
 
 from news_assets.records import RawArticle
 from news_assets.store.lake import Lake
-from news_assets_tests.support.made_desk import stored_entries
-from news_assets_tests.support.made_profile import Made, exported_model, made_profile
+from news_assets_tests.support.profile_with_desk import RunningDesk, exported_model, profile_with_desk
 from news_assets_tests.support.profiles import ScaleoutProfile
+from news_assets_tests.support.synthetic_desk import stored_entries
 
 TARGET_S, AGENCIES, PER_DAY = 120.0, 40, 3
 
 
-def current_again(made: Made) -> float:
+def current_again(running: RunningDesk) -> float:
     """Return after how many seconds everything is current; connections from before the outage are not used."""
     started = time.monotonic()
-    with Lake.open(made.profile.env["NEWS_CATALOG"], made.home / ".news" / "data") as lake:
-        fresh = Made(made.profile, made.site, made.desk, made.home, lake, made.index)
+    with Lake.open(running.profile.env["NEWS_CATALOG"], running.home / ".news" / "data") as lake:
+        fresh = RunningDesk(running.profile, running.site, running.desk, running.home, lake, running.index)
         store(fresh, 1)
         fresh.wait_until_current()
         seconds = time.monotonic() - started
         stored = lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"]
-        documents = made.index.stored(made.desk.key)["article_id"]
+        documents = running.index.stored(running.desk.key)["article_id"]
         assert len(stored) == stored.n_unique() == len(documents) == 2 * AGENCIES * PER_DAY, (
             len(stored),
             len(documents),
@@ -39,26 +39,26 @@ def current_again(made: Made) -> float:
     return seconds
 
 
-def store(made: Made, days_ago: int) -> None:
+def store(running: RunningDesk, days_ago: int) -> None:
     """Store entries as a poll would."""
-    day = made.today - timedelta(days=days_ago)
-    made.lake.transact(lambda rows: rows.upsert(stored_entries(made.desk, [day], PER_DAY, datetime.now(UTC))))
+    day = running.today - timedelta(days=days_ago)
+    running.lake.transact(lambda rows: rows.upsert(stored_entries(running.desk, [day], PER_DAY, datetime.now(UTC))))
 
 
 def measure(what: str, away_s: float, models_dir: Path) -> bool:
     """Print one outage; return whether it was over in time."""
-    with made_profile("scaleout", models_dir, datetime.now(UTC).date() - timedelta(days=9), AGENCIES) as made:
-        profile = made.profile
+    with profile_with_desk("scaleout", models_dir, datetime.now(UTC).date() - timedelta(days=9), AGENCIES) as running:
+        profile = running.profile
         assert isinstance(profile, ScaleoutProfile)
         server = profile.rabbitmq if what == "broker" else profile.postgres
         profile.switch("due_sources", on=False)
-        made.wait_until_quiet()
-        store(made, 0)
+        running.wait_until_quiet()
+        store(running, 0)
         time.sleep(3)  # until runs are going
         server.stop()
         time.sleep(away_s)
         server.start()
-        seconds = current_again(made)
+        seconds = current_again(running)
         with profile.instance as instance:
             runs = Counter(run.status.value for run in instance.get_runs())
     print(

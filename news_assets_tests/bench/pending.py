@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from news_assets.records import RawArticle
-from news_assets_tests.support.made_desk import stored_entries
-from news_assets_tests.support.made_profile import ALL, exported_model, made_profile
+from news_assets_tests.support.profile_with_desk import ALL, exported_model, profile_with_desk
+from news_assets_tests.support.synthetic_desk import stored_entries
 
 TARGETS_S = {"plain": 180.0, "local": 60.0, "scaleout": 60.0}
 PER_DAY = 2
@@ -22,21 +22,21 @@ PER_DAY = 2
 def measure(name: str, agency_days: int, days: int, models_dir: Path) -> bool:
     """Print how long one profile takes; return whether it is within its target."""
     today = datetime.now(UTC).date()
-    with made_profile(name, models_dir, today - timedelta(days=days - 1)) as made:
-        made.profile.switch("due_sources", on=False)
-        made.wait_until_quiet()
+    with profile_with_desk(name, models_dir, today - timedelta(days=days - 1)) as running:
+        running.profile.switch("due_sources", on=False)
+        running.wait_until_quiet()
         span = [today - timedelta(days=n) for n in range(days)]
-        cells = [(agency.key, day) for agency in made.desk.agencies for day in span]
+        cells = [(agency.key, day) for agency in running.desk.agencies for day in span]
         chosen = set(random.Random(7).sample(cells, agency_days))
-        entries = stored_entries(made.desk, span, PER_DAY, datetime.now(UTC))
+        entries = stored_entries(running.desk, span, PER_DAY, datetime.now(UTC))
         wanted = [entry for entry in entries if (entry.agency, entry.day) in chosen]
-        with made.profile.instance as instance:
+        with running.profile.instance as instance:
             runs = instance.get_runs_count()
-        made.lake.transact(lambda rows: rows.upsert(wanted))
-        seconds = made.wait_until_current()
-        stored = made.lake.frame(RawArticle, None, ("article_id",), outcome=["ok"]).height
-        made.wait_until_quiet()
-        with made.profile.instance as instance:
+        running.lake.transact(lambda rows: rows.upsert(wanted))
+        seconds = running.wait_until_current()
+        stored = running.lake.frame(RawArticle, None, ("article_id",), outcome=["ok"]).height
+        running.wait_until_quiet()
+        with running.profile.instance as instance:
             runs = instance.get_runs_count() - runs
     print(
         f"{name:9} {agency_days} agency-days, {len(wanted)} articles: current after {seconds:.0f} s "

@@ -33,7 +33,7 @@ from news_assets.records import Agency, Desk, Page, Source
 from news_assets.sources.feeds import feed
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
-from news_assets_tests.support.made_feeds import NEWS_EVERY, feed_server, feed_url, rss
+from news_assets_tests.support.feed_server import NEWS_EVERY, feed_server, feed_url, rss
 
 MAX_CPU_S, MAX_PEAK_MB, MAX_PARSE_MS = 6.0, 200.0, 35.0
 PARSED_ENTRIES, TEXT_CHARS = 50, (0, 3000)  # with summaries only, which the target is for, and with full texts

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from news_assets.records import Poll
-from news_assets_tests.support.made_profile import Made, exported_model, made_profile
+from news_assets_tests.support.profile_with_desk import RunningDesk, exported_model, profile_with_desk
 from news_assets_tests.support.profiles import Profile
 
 AGENCIES, EVERY_MINUTES = 160, 15
@@ -55,18 +55,18 @@ def switched(profile: Profile, names: Iterable[str], *, on: bool) -> None:
 def measure(name: str, minutes: float, idle_minutes: float, models_dir: Path) -> bool:
     """Print the shares of one profile; return whether it is within the target."""
     today = datetime.now(UTC).date()
-    with made_profile(name, models_dir, today, every_minutes=EVERY_MINUTES) as made:
-        while made.lake.frame(Poll, None, ("polled_at",)).height < AGENCIES:
+    with profile_with_desk(name, models_dir, today, every_minutes=EVERY_MINUTES) as running:
+        while running.lake.frame(Poll, None, ("polled_at",)).height < AGENCIES:
             time.sleep(1)
-        made.wait_until_quiet()
-        switched(made.profile, SENSORS, on=False)
-        idle = percent(made.profile, idle_minutes)
-        switched(made.profile, SENSORS[1:], on=True)
-        watching = percent(made.profile, idle_minutes)
-        switched(made.profile, SENSORS[:1], on=True)
-        before = _counts(made)
-        busy = percent(made.profile, minutes)
-        bytes_, polls, runs = (after - first for after, first in zip(_counts(made), before, strict=True))
+        running.wait_until_quiet()
+        switched(running.profile, SENSORS, on=False)
+        idle = percent(running.profile, idle_minutes)
+        switched(running.profile, SENSORS[1:], on=True)
+        watching = percent(running.profile, idle_minutes)
+        switched(running.profile, SENSORS[:1], on=True)
+        before = _counts(running)
+        busy = percent(running.profile, minutes)
+        bytes_, polls, runs = (after - first for after, first in zip(_counts(running), before, strict=True))
     hours = minutes / 60
     print(
         f"{name}: {AGENCIES} agencies, each every {EVERY_MINUTES} min, nothing new, {minutes:g} min\n"
@@ -79,10 +79,10 @@ def measure(name: str, minutes: float, idle_minutes: float, models_dir: Path) ->
     return busy <= TARGET_PERCENT
 
 
-def _counts(made: Made) -> tuple[int, int, int]:
-    polls = made.lake.frame(Poll, None, ("polled_at",)).height
-    with made.profile.instance as instance:
-        return folder_bytes(made.home / ".news" / "dagster"), polls, instance.get_runs_count()
+def _counts(running: RunningDesk) -> tuple[int, int, int]:
+    polls = running.lake.frame(Poll, None, ("polled_at",)).height
+    with running.profile.instance as instance:
+        return folder_bytes(running.home / ".news" / "dagster"), polls, instance.get_runs_count()
 
 
 def main() -> None:

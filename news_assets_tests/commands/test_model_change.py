@@ -15,19 +15,19 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import documents_lost
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.pipeline.test_stages import ARTICLE, DESK, KEYS, NOW, OneVector
-from news_assets_tests.support.search_places import BACKENDS, Place, named
+from news_assets_tests.support.search_backends import BACKENDS, Backend, configured_backend
 
 OLD, WIDE, NEW = OneVector("old", 2), OneVector("wide", 3), OneVector("new", 2)
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend(request.param, tmp_path, monkeypatch.setenv) as made:
         yield made
 
 
 @pytest.fixture
-def index(place: Place) -> Iterator[OpenIndex]:
+def index(place: Backend) -> Iterator[OpenIndex]:
     with place.open() as opened:
         yield opened
 

@@ -24,9 +24,8 @@ from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import documents_expected, documents_lost
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.support.search_places import ADMIN_KEY, BACKENDS, Place, named
+from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
-from news_assets_tests.support.stored import hashes
 
 # The command, one document at a time, which waits after the first.
 _SLOW = """
@@ -46,8 +45,8 @@ main()
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend(request.param, tmp_path, monkeypatch.setenv) as made:
         yield made
 
 
@@ -58,7 +57,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 @pytest.fixture
-def room(place: Place, lake: Lake) -> Iterator[Newsroom]:
+def room(place: Backend, lake: Lake) -> Iterator[Newsroom]:
     """Three articles, all stages done."""
     with place.open() as index:
         made = Newsroom(lake, index)
@@ -79,7 +78,7 @@ def lost(room: Newsroom, index: SearchIndex) -> list[str]:
     return documents_lost(room.lake, index, DESK, room.now)["article_id"].to_list()
 
 
-def test_an_index_that_lost_everything_is_made_again_from_the_lake(room: Newsroom, place: Place, call: Call) -> None:
+def test_an_index_that_lost_everything_is_made_again_from_the_lake(room: Newsroom, place: Backend, call: Call) -> None:
     before = hashes(room.index, "d")
     room.index.delete(list(before))
     code, out, err = call("rebuild", "search")
@@ -101,7 +100,7 @@ def test_orphans_go_stale_documents_are_replaced_and_receipts_agree(room: Newsro
     assert sorted(receipts) == ["a-1", "a-2", "b-3"]
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(room: Newsroom, place: Place, call: Call) -> None:
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(room: Newsroom, place: Backend, call: Call) -> None:
     (one,) = read_documents(room.lake, ["a-1"], {})
     room.index.upsert([replace(one, article_id="a-9"), replace(one, document_hash="stale")])
     room.index.delete(["b-3"])
@@ -114,7 +113,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(room: Newsroom, plac
     assert hashes(room.index, "d") == before
 
 
-def test_an_interrupted_rebuild_goes_on_where_it_was(room: Newsroom, place: Place, call: Call) -> None:
+def test_an_interrupted_rebuild_goes_on_where_it_was(room: Newsroom, place: Backend, call: Call) -> None:
     first, _, third = sorted(
         read_documents(room.lake, ["a-1", "a-2", "b-3"], {"a": "Câmara a", "b": "Câmara b"}), key=lambda d: d.article_id
     )
@@ -133,7 +132,7 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(room: Newsroom, place: Plac
     ],
 )
 def test_a_rebuild_that_is_stopped_changes_nothing_and_the_next_goes_on(
-    room: Newsroom, place: Place, call: Call, sent: signal.Signals, said: tuple[int, str]
+    room: Newsroom, place: Backend, call: Call, sent: signal.Signals, said: tuple[int, str]
 ) -> None:
     before = hashes(room.index, "d")
     aliases = dict(place.server.store.aliases) if place.server else {}
@@ -198,7 +197,7 @@ def test_vectors_of_several_models_are_refused_in_one_line(room: Newsroom, call:
     assert "vectors of several models: 1 (2 dimensions), 2 (2 dimensions)" in err
 
 
-def test_a_second_rebuild_of_the_same_home_is_refused(room: Newsroom, place: Place, call: Call) -> None:
+def test_a_second_rebuild_of_the_same_home_is_refused(room: Newsroom, place: Backend, call: Call) -> None:
     from filelock import FileLock
 
     with FileLock(place.home / "rebuild.lock"):
@@ -209,12 +208,12 @@ def test_a_second_rebuild_of_the_same_home_is_refused(room: Newsroom, place: Pla
 def test_changing_the_setting_and_rebuilding_is_all_it_takes(
     tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
-    with named("sqlite", tmp_path, monkeypatch.setenv) as place, place.open() as index:
+    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place, place.open() as index:
         room = Newsroom(lake, index)
         room.list(entry(1), entry(2))
         room.run()
         before = hashes(index, "d")
-    with named("typesense", tmp_path, monkeypatch.setenv) as place:
+    with configured_backend("typesense", tmp_path, monkeypatch.setenv) as place:
         code, out, err = call("rebuild", "search")
         assert (code, err, out.partition("; ")[2]) == (0, "", "0 receipts were made\n")
         with place.open() as index:
@@ -226,7 +225,7 @@ def test_changing_the_setting_and_rebuilding_is_all_it_takes(
 def test_a_server_that_is_away_is_one_line_without_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
-    with named("typesense", tmp_path, monkeypatch.setenv) as place:
+    with configured_backend("typesense", tmp_path, monkeypatch.setenv) as place:
         assert place.server is not None
         with place.server.down():
             code, out, err = call("rebuild", "search")
@@ -237,12 +236,12 @@ def test_a_server_that_is_away_is_one_line_without_the_key(
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with named("sqlite", tmp_path, monkeypatch.setenv) as place:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place:
         yield place
 
 
-def test_who_has_the_file_open_reads_and_writes_on_through_rebuilds(file: Place, lake: Lake, call: Call) -> None:
+def test_who_has_the_file_open_reads_and_writes_on_through_rebuilds(file: Backend, lake: Lake, call: Call) -> None:
     with file.open() as reader, file.open() as writer:
         room = Newsroom(lake, writer)
         room.list(entry(1), entry(2))
@@ -269,7 +268,7 @@ def test_who_has_the_file_open_reads_and_writes_on_through_rebuilds(file: Place,
 
 
 def test_what_is_written_between_the_last_look_and_the_swap_is_there_afterwards(
-    file: Place, lake: Lake, call: Call
+    file: Backend, lake: Lake, call: Call
 ) -> None:
     with file.open() as index:
         room = Newsroom(lake, index)
@@ -286,7 +285,7 @@ def test_what_is_written_between_the_last_look_and_the_swap_is_there_afterwards(
         assert (found(index, "bus"), lost(room, index)) == (["a-1", "a-2"], [])
 
 
-def test_a_leftover_that_cannot_be_used_is_begun_again(file: Place, lake: Lake, call: Call) -> None:
+def test_a_leftover_that_cannot_be_used_is_begun_again(file: Backend, lake: Lake, call: Call) -> None:
     with file.open() as index:
         room = Newsroom(lake, index)
         room.list(entry(1))
@@ -298,7 +297,7 @@ def test_a_leftover_that_cannot_be_used_is_begun_again(file: Place, lake: Lake, 
     assert list(file.home.glob("search.sqlite.rebuild*")) == []
 
 
-def test_a_file_with_pages_of_another_size_is_replaced_while_it_is_open(file: Place, lake: Lake, call: Call) -> None:
+def test_a_file_with_pages_of_another_size_is_replaced_while_it_is_open(file: Backend, lake: Lake, call: Call) -> None:
     with closing(sqlite3.connect(file.home / "search.sqlite")) as older:
         older.execute("PRAGMA page_size = 4096")
         older.execute("VACUUM")
@@ -311,7 +310,7 @@ def test_a_file_with_pages_of_another_size_is_replaced_while_it_is_open(file: Pl
         assert found(index, "bus") == ["a-1"]
 
 
-def test_another_programs_file_is_left_alone(file: Place, lake: Lake, call: Call) -> None:
+def test_another_programs_file_is_left_alone(file: Backend, lake: Lake, call: Call) -> None:
     with closing(sqlite3.connect(file.home / "search.sqlite")) as other, other:
         other.execute("CREATE TABLE mine (x)")
     code, _, err = call("rebuild", "search")

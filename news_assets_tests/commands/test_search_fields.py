@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.support.search_places import Place, named
-from news_assets_tests.support.stored import hashes
+from news_assets_tests.support.search_backends import Backend, configured_backend, hashes
 from news_assets_tests.test_search import DOCUMENTS
 from news_assets_tests.typesense_server.alteration import alter
 from news_assets_tests.typesense_server.collection import Collection
@@ -16,19 +15,19 @@ MISSING = "summary: wanted string optional=True index=False, stored nothing; `ne
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with named("typesense", tmp_path, monkeypatch.setenv) as made:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend("typesense", tmp_path, monkeypatch.setenv) as made:
         with made.open() as index:
             index.upsert(DOCUMENTS[:2])
         yield made
 
 
-def collection(place: Place) -> Collection:
+def collection(place: Backend) -> Collection:
     assert place.server is not None
     return place.server.store.collection("news_articles")
 
 
-def test_a_field_of_a_newer_version_is_named_shown_and_added(place: Place, call: Call) -> None:
+def test_a_field_of_a_newer_version_is_named_shown_and_added(place: Backend, call: Call) -> None:
     alter(collection(place), {"fields": [{"name": "summary", "drop": True}]})
     assert call("search", "gripe", "--mode", "keyword")[0] == 0
     with place.open() as index, pytest.raises(Exception, match="the index's fields differ: summary: wanted"):
@@ -42,7 +41,7 @@ def test_a_field_of_a_newer_version_is_named_shown_and_added(place: Place, call:
         assert len(hashes(index, "sample")) == 3
 
 
-def test_a_field_of_another_kind_is_refused_with_what_mends_it(place: Place, call: Call) -> None:
+def test_a_field_of_another_kind_is_refused_with_what_mends_it(place: Backend, call: Call) -> None:
     alter(collection(place), {"fields": [{"name": "summary", "drop": True}, {"name": "tags", "drop": True}]})
     alter(collection(place), {"fields": [{"name": "tags", "type": "int64", "optional": True}]})
     code, out, err = call("search-fields")
@@ -54,5 +53,5 @@ def test_a_field_of_another_kind_is_refused_with_what_mends_it(place: Place, cal
 
 
 def test_the_embedded_index_lacks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
-    with named("sqlite", tmp_path, monkeypatch.setenv):
+    with configured_backend("sqlite", tmp_path, monkeypatch.setenv):
         assert call("search-fields") == (0, "the index has every field that this program writes\n", "")

@@ -12,8 +12,8 @@ import pytest
 from news_assets.cli import main
 from news_assets.desks.loader import load_desks
 from news_assets_tests.clients.web.conftest import Site, answer
-from news_assets_tests.sources.made_page import html
-from news_assets_tests.sources.made_site import alternate, home, rss, search_answer
+from news_assets_tests.sources.page_builders import html
+from news_assets_tests.sources.site_builders import alternate, home, rss, search_answer
 
 Run = Callable[..., tuple[int, str, list[str]]]
 

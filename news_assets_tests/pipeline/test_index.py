@@ -10,7 +10,7 @@ from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 from news_assets_tests.support.fakes import FakeSearchIndex
-from news_assets_tests.support.stored import hashes
+from news_assets_tests.support.search_backends import hashes
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 SEEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -21,7 +21,7 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets_tests.support.fakes import FakeSearchIndex
-from news_assets_tests.support.stored import hashes
+from news_assets_tests.support.search_backends import hashes
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 DESK = Desk(

@@ -16,8 +16,8 @@ from news_assets.sources.discovery import (
     usual_feeds,
     usual_sitemaps,
 )
-from news_assets_tests.sources.made_page import html, page_of
-from news_assets_tests.sources.made_site import alternate
+from news_assets_tests.sources.page_builders import html, page_of
+from news_assets_tests.sources.site_builders import alternate
 
 URL = "https://example.org/cidade"
 SITE = "https://example.org"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from news_assets.errors import ListingChangedError, NewsAssetsError
 from news_assets.records import ListedEntry, Listing
 from news_assets.sources import ebc
-from news_assets_tests.sources.made_page import INSTEAD, html, page_of, source_of
+from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 
 URL = "https://agenciabrasil.ebc.com.br/ultimas"
 SITE = "https://agenciabrasil.ebc.com.br"

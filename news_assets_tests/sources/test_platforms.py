@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from news_assets.sources import platforms
 from news_assets.sources.platforms import Platform, found_instead, platform_of
-from news_assets_tests.sources.made_page import INSTEAD, html, page_of
+from news_assets_tests.sources.page_builders import INSTEAD, html, page_of
 
 URL = "https://example.org/noticias"
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"

@@ -55,7 +55,7 @@ class Sites:
 @contextmanager
 def newsroom(shared: Path, port: int, *options: str) -> Iterator[Sites]:
     """Run the newsroom on this port and yield its sites."""
-    command = [sys.executable, str(shared / "tools" / "support/newsroom.py"), "--corpus", str(shared / "corpus")]
+    command = [sys.executable, str(shared / "tools" / "newsroom.py"), "--corpus", str(shared / "corpus")]
     with subprocess.Popen([*command, "--port", str(port), *options], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert "agencies" in process.stdout.readline(), "the newsroom did not start"

@@ -11,7 +11,7 @@ from news_assets.ports import PageRequest, SearchIndex
 from news_assets.records import Agency, AgencyDays, Desk, Embedded, Enrichment, FeedEntry, Page
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
-from news_assets_tests.support.made_fetcher import MadeFetcher
+from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
@@ -50,7 +50,7 @@ def entry(number: int, agency: str = "a", day: date = TODAY, **changes: Any) -> 
 
 
 @dataclass
-class Pages(MadeFetcher):
+class Pages(ScriptedFetcher):
     """A fetcher that has a page for every address but those that are `missing`."""
 
     missing: set[str] = field(default_factory=set)

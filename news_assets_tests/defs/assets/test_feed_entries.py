@@ -19,7 +19,7 @@ from news_assets.records import Agency, Desk, FeedEntry, Page, Poll, Source, Sou
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse
-from news_assets_tests.support.made_fetcher import MadeFetcher
+from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # backfill policies, as in definitions.py
 
@@ -50,7 +50,7 @@ def desk(**kinds: str) -> Desk:
 
 
 @dataclass
-class Web(MadeFetcher):
+class Web(ScriptedFetcher):
     """A fetcher with one body for everything, or none."""
 
     body: bytes | None = FEED

@@ -22,7 +22,7 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
-from news_assets_tests.support.made_fetcher import MadeFetcher
+from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
@@ -59,7 +59,7 @@ def entry(number: int = 1, agency: str = "a", day: date = TODAY) -> FeedEntry:
     )
 
 
-class SavedPages(MadeFetcher):
+class SavedPages(ScriptedFetcher):
     """A fetcher whose pages are in memory; what it does not have is not found."""
 
     def __init__(self, pages: dict[str, str]) -> None:

@@ -16,8 +16,8 @@ from news_assets.pipeline.discovery.discover import Found, find_sources
 from news_assets.records import Source
 from news_assets.sources.kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
-from news_assets_tests.sources.made_page import html, source_of
-from news_assets_tests.sources.made_site import (
+from news_assets_tests.sources.page_builders import html, source_of
+from news_assets_tests.sources.site_builders import (
     ENGLISH,
     PORTUGUESE,
     alternate,

@@ -8,7 +8,7 @@ from news_assets.pipeline.poll.poll import AdapterOf, Polled, poll_sources
 from news_assets.ports import PageRequest
 from news_assets.records import ListedEntry, Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
-from news_assets_tests.support.made_fetcher import MadeFetcher
+from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
 SOURCE = Source(
@@ -40,7 +40,7 @@ STATE = SourceState(
 )
 
 
-class Answers(MadeFetcher):
+class Answers(ScriptedFetcher):
     """A fetcher that has one answer for each address."""
 
     def __init__(self, **by_key: Page | FetchError) -> None:

@@ -25,7 +25,7 @@ from news_assets.records import (
 from news_assets.sources.adapter import Adapter
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
-from news_assets_tests.support.made_fetcher import MadeFetcher
+from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PER_PAGE = 5
@@ -79,7 +79,7 @@ def adapter_of(source: Source) -> Adapter:
     return Adapter(parse=parse)
 
 
-class Site(MadeFetcher):
+class Site(ScriptedFetcher):
     """A fetcher over pages that go on for ever; some answer with something else."""
 
     def __init__(self, **instead: bytes | FetchError) -> None:

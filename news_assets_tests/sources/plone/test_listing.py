@@ -12,7 +12,7 @@ from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
 from news_assets.records import ListedEntry, Listing
 from news_assets.sources.plone import listing as plone_listing
 from news_assets.sources.plone.templates import TEMPLATES
-from news_assets_tests.sources.made_page import INSTEAD, html, page_of, source_of
+from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 
 URL = "https://www.gov.br/mec/pt-br/assuntos/noticias"
 SITE = "https://www.gov.br/mec"

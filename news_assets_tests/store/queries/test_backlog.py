@@ -309,11 +309,11 @@ _TEXT = st.text(max_size=12) | st.sampled_from(["", "\n", "a\nb", "\0", "ção �
 _OUTCOME = st.sampled_from(["ok", "failed"])
 
 
-Made = tuple[RawArticle, EnrichedArticle | None, ArticleEmbedding | None]
+Stages = tuple[RawArticle, EnrichedArticle | None, ArticleEmbedding | None]
 
 
 @st.composite
-def _made(draw: st.DrawFn, number: int) -> Made:
+def _made(draw: st.DrawFn, number: int) -> Stages:
     agency = draw(st.sampled_from("ab"))
     keys: dict[str, Any] = {"article_id": f"{agency}-{number}", "desk": "d", "agency": agency, "day": TODAY}
     article = full(RawArticle, **keys, outcome="ok", content_hash=draw(_TEXT))
@@ -326,7 +326,7 @@ def _made(draw: st.DrawFn, number: int) -> Made:
 
 @given(st.tuples(*(_made(number) for number in range(20))), st.text(st.characters(exclude_categories=["Cs"])))
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-def test_sql_and_python_agree_on_what_a_document_was_made_from(lake: Lake, made: tuple[Made, ...], name: str) -> None:
+def test_sql_and_python_agree_on_what_a_document_was_made_from(lake: Lake, made: tuple[Stages, ...], name: str) -> None:
     desk = replace(DESK, agencies=tuple(replace(agency, name=name) for agency in AGENCIES))
 
     def store(rows: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""What only the SQLite backend promises; what every backend does is in test_contracts.py."""
+"""What only the SQLite backend promises; what every backend does is in test_contract.py."""
 
 import os
 import signal
@@ -17,14 +17,14 @@ from news_assets.clients.search.embedded import parts, vectors
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
-from news_assets_tests.support.stored import hashes
-from news_assets_tests.test_contracts import document
+from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.support.search_backends import hashes
 
 _WRITER = """
 import sys
 from pathlib import Path
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets_tests.test_contracts import document
+from news_assets_tests.clients.search.test_contract import document
 
 name, count = sys.argv[2], int(sys.argv[3])
 with SqliteSearchIndex.open(Path(sys.argv[1])) as index:

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from news_assets.clients.search.backends import OpenIndex, open_index
+from news_assets.ports import SearchIndex
 from news_assets_tests.support.small_desk import AGENCIES, DESK
 from news_assets_tests.typesense_server import TestServer, running
 
@@ -16,7 +17,7 @@ BACKENDS = ("sqlite", "typesense")
 
 
 @dataclass(frozen=True)
-class Place:
+class Backend:
     """A search index that the environment names, in a home with the small desk's file."""
 
     search: str
@@ -28,18 +29,18 @@ class Place:
 
 
 @contextmanager
-def named(backend: str, home: Path, set_variable: Callable[[str, str], None]) -> Iterator[Place]:
+def configured_backend(backend: str, home: Path, set_variable: Callable[[str, str], None]) -> Iterator[Backend]:
     """Let the environment name this backend; what Typesense needs runs meanwhile."""
     set_variable("NEWS_HOME", str(home))
     set_variable("NEWS_DESKS", str(small_desk_file(home)))
     if backend == "sqlite":
-        yield Place("sqlite", home, None)
+        yield Backend("sqlite", home, None)
         return
     with running(admin_key=ADMIN_KEY) as server:
         address = server.url.replace("http://", "typesense://")
         set_variable("NEWS_SEARCH", address)
         set_variable("NEWS_TYPESENSE_API_KEY", ADMIN_KEY)
-        yield Place(address, home, server)
+        yield Backend(address, home, server)
 
 
 def small_desk_file(folder: Path) -> Path:
@@ -58,3 +59,8 @@ def small_desk_file(folder: Path) -> Path:
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(made, allow_unicode=True), encoding="utf-8")
     return path
+
+
+def hashes(index: SearchIndex, desk: str) -> dict[str, str]:
+    """Return the hash of each of the desk's documents in the index, by article."""
+    return dict(index.stored(desk).select("article_id", "document_hash").iter_rows())

@@ -1,4 +1,4 @@
-"""The made desk on a running profile: what the benchmarks of the running graph begin with."""
+"""The synthetic desk on a running profile: what the benchmarks of the running graph begin with."""
 
 import signal
 import sys
@@ -22,18 +22,18 @@ from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import articles_behind, entries_pending
 from news_assets_tests.support import profiles
-from news_assets_tests.support.made_desk import ENV, MadeSite, desk_file
 from news_assets_tests.support.profiles import Profile
+from news_assets_tests.support.synthetic_desk import ENV, SyntheticSite, desk_file
 
 ALL = ("plain", "local", "scaleout")
 
 
 @dataclass(frozen=True)
-class Made:
-    """A profile that runs the made desk, its site, and its lake and index as a reader sees them."""
+class RunningDesk:
+    """A profile that runs the synthetic desk, its site, and its lake and index as a reader sees them."""
 
     profile: Profile
-    site: MadeSite
+    site: SyntheticSite
     desk: Desk
     home: Path
     lake: Lake
@@ -67,12 +67,12 @@ class Made:
 
 
 @contextmanager
-def made_profile(
+def profile_with_desk(
     name: str, models_dir: Path, first_day: date, agencies: int = 160, every_minutes: int | None = 15
-) -> Iterator[Made]:
-    """Run a profile over the made desk, its sensors as they are shipped; SIGTERM ends all of it."""
+) -> Iterator[RunningDesk]:
+    """Run a profile over the synthetic desk, its sensors as they are shipped; SIGTERM ends all of it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory() as folder, MadeSite(agencies=agencies) as site:
+    with tempfile.TemporaryDirectory() as folder, SyntheticSite(agencies=agencies) as site:
         home = Path(folder)
         (home / ".news").mkdir()
         (home / ".news" / "models").symlink_to(models_dir)
@@ -84,7 +84,7 @@ def made_profile(
                 Lake.open(catalog, home / ".news" / "data") as lake,
                 SqliteSearchIndex.open(home / ".news" / "search.sqlite") as index,
             ):
-                yield Made(profile, site, desk, home, lake, index)
+                yield RunningDesk(profile, site, desk, home, lake, index)
 
 
 @contextmanager

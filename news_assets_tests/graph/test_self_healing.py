@@ -28,7 +28,7 @@ from news_assets.records import (
 )
 from news_assets.store.queries.freshness import SENTENCES, desk_gaps
 from news_assets_tests.support.graph import Graph, sample_desk
-from news_assets_tests.support.stored import hashes
+from news_assets_tests.support.search_backends import hashes
 
 TABLES = (FeedEntry, RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
 DERIVED = TABLES[2:]

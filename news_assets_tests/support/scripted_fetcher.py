@@ -8,7 +8,7 @@ from news_assets.ports import PageRequest
 from news_assets.records import Page
 
 
-class MadeFetcher(ABC):
+class ScriptedFetcher(ABC):
     """A fetcher that is made of its answers."""
 
     @abstractmethod

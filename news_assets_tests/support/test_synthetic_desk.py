@@ -1,4 +1,4 @@
-"""The made desk that the benchmarks run on: what it stores by itself is what polling its site stores."""
+"""The synthetic desk that the benchmarks run on: what it stores by itself is what polling its site stores."""
 
 import http.client
 from collections.abc import Iterator
@@ -17,68 +17,68 @@ from news_assets.ports import PageRequest
 from news_assets.records import Desk, Page
 from news_assets.sources.kinds import KINDS, parse
 from news_assets.text.fingerprint import minhash, minhash_similarity
-from news_assets_tests.support.made_desk import Article, MadeSite, desk_file, stored_entries
+from news_assets_tests.support.synthetic_desk import Article, SyntheticSite, desk_file, stored_entries
 
 DAYS = [date(2026, 11, 1) + timedelta(days=n) for n in range(3)]
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     """A desk of four agencies, its site, and a fetcher that may read it."""
-    folder = tmp_path_factory.mktemp("made")
-    with MadeSite(agencies=4, days=DAYS) as site:
+    folder = tmp_path_factory.mktemp("synthetic")
+    with SyntheticSite(agencies=4, days=DAYS) as site:
         desk = load_desks([str(desk_file(folder, DAYS[0], site.base, agencies=4))], KINDS)[0]
         options = {"user_agent": "test", "delay_s": 0.0, "allow_private_hosts": ("127.0.0.1",)}
         with HttpFetcher(**options, state_dir=folder / "hosts") as fetcher:
             yield SimpleNamespace(desk=desk, site=site, fetcher=fetcher)
 
 
-def _feed(made: SimpleNamespace, agency: int) -> Page:
-    page = made.fetcher.fetch(PageRequest(made.desk.sources[agency].url))
+def _feed(synthetic: SimpleNamespace, agency: int) -> Page:
+    page = synthetic.fetcher.fetch(PageRequest(synthetic.desk.sources[agency].url))
     assert isinstance(page, Page)
     return page
 
 
-def test_entries_stored_without_a_poll_are_those_that_a_poll_stores(made: SimpleNamespace) -> None:
-    source = made.desk.sources[0]
-    polled = entry_changes(source, parse(_feed(made, 0), source), (), NOW, "made").rows
-    one = replace(made.desk, agencies=made.desk.agencies[:1])
+def test_entries_stored_without_a_poll_are_those_that_a_poll_stores(synthetic: SimpleNamespace) -> None:
+    source = synthetic.desk.sources[0]
+    polled = entry_changes(source, parse(_feed(synthetic, 0), source), (), NOW, "synthetic").rows
+    one = replace(synthetic.desk, agencies=synthetic.desk.agencies[:1])
     assert sorted(polled, key=lambda row: row.url) == stored_entries(one, DAYS, 2, NOW)
 
 
-def test_an_agency_has_one_row_for_each_article(made: SimpleNamespace) -> None:
-    rows = stored_entries(made.desk, DAYS, 2, NOW)
+def test_an_agency_has_one_row_for_each_article(synthetic: SimpleNamespace) -> None:
+    rows = stored_entries(synthetic.desk, DAYS, 2, NOW)
     assert [(row.agency, row.day) for row in rows] == [
         (f"a{n:03}", day) for n in range(4) for day in DAYS for _ in "12"
     ]
     assert len({row.article_id for row in rows}) == 24
 
 
-def test_a_page_is_an_article_with_the_title_of_its_entry(made: SimpleNamespace) -> None:
-    row = stored_entries(made.desk, DAYS, 2, NOW)[5]
-    found = extract(made.fetcher.fetch(PageRequest(row.url)), "UTC")
+def test_a_page_is_an_article_with_the_title_of_its_entry(synthetic: SimpleNamespace) -> None:
+    row = stored_entries(synthetic.desk, DAYS, 2, NOW)[5]
+    found = extract(synthetic.fetcher.fetch(PageRequest(row.url)), "UTC")
     article = Article("a000", DAYS[2], 1)
     assert (found.outcome, found.title, found.text) == ("ok", row.title, "\n\n".join(article.paragraphs))
 
 
-def test_what_is_published_stands_in_its_feed_alone(made: SimpleNamespace) -> None:
-    before = _feed(made, 1)
-    published = made.site.publish("a002", date(2026, 11, 20))
-    changed = parse(_feed(made, 2), made.desk.sources[2]).entries[0]
+def test_what_is_published_stands_in_its_feed_alone(synthetic: SimpleNamespace) -> None:
+    before = _feed(synthetic, 1)
+    published = synthetic.site.publish("a002", date(2026, 11, 20))
+    changed = parse(_feed(synthetic, 2), synthetic.desk.sources[2]).entries[0]
     assert (changed.url, changed.title) == (published.url, published.title)
     assert all(word in published.title for word in published.words)
-    assert _feed(made, 1).body == before.body
+    assert _feed(synthetic, 1).body == before.body
 
 
-def test_a_feed_that_has_not_changed_is_not_sent_again(made: SimpleNamespace) -> None:
-    page = _feed(made, 3)
-    again = made.fetcher.fetch(PageRequest(made.desk.sources[3].url, validators=page.validators))
+def test_a_feed_that_has_not_changed_is_not_sent_again(synthetic: SimpleNamespace) -> None:
+    page = _feed(synthetic, 3)
+    again = synthetic.fetcher.fetch(PageRequest(synthetic.desk.sources[3].url, validators=page.validators))
     assert again.is_unchanged
 
 
-def test_one_connection_serves_many_requests(made: SimpleNamespace) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", made.site.port)
+def test_one_connection_serves_many_requests(synthetic: SimpleNamespace) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", synthetic.site.port)
     for n in range(50):
         connection.request("GET", f"/a000/2026-11-01/{n}.html")
         assert connection.getresponse().read().startswith(b"<!doctype html>")

@@ -5,7 +5,7 @@
 
 The server keeps nothing in mind. Who asks without a validator gets a feed with the ETag "1"; who comes back with it
 gets a 304, and from every twentieth host the same feed with one more entry on top and the ETag "2". Run as a process of
-its own (`python -m news_assets_tests.support.made_feeds PORT`), so that its time is not taken for the reader's.
+its own (`python -m news_assets_tests.support.feed_server PORT`), so that its time is not taken for the reader's.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ def _item(site: str, number: int, text_chars: int) -> str:
 def feed_server() -> Iterator[int]:
     """Run the server; yield its port once it answers."""
     port = free_port()
-    server = subprocess.Popen([sys.executable, "-m", "news_assets_tests.support.made_feeds", str(port)])
+    server = subprocess.Popen([sys.executable, "-m", "news_assets_tests.support.feed_server", str(port)])
     try:
         _wait_for(feed_url(0, port))
         yield port

@@ -25,7 +25,7 @@ from news_assets.errors import IndexingError
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 from news_assets_tests.support.fakes import FakeSearchIndex
-from news_assets_tests.support.stored import hashes
+from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import running
 
 REAL_SERVER = os.environ.get("NEWS_TEST_TYPESENSE_URL")

@@ -1,4 +1,4 @@
-"""The made desk with everything done: lake, search index and Dagster's event log of every agency-day, made quickly.
+"""The synthetic desk fully processed: lake, search index and Dagster's event log of every agency-day, filled by SQL.
 
 Two articles in each agency-day, all stages done, the same documents in the search index, hourly polls for a fortnight,
 and the events that a run a day over all agencies would have left. Rows of the lake are made by SQL. Of the index only
@@ -41,7 +41,7 @@ _ARTICLES = """
     FROM (
         SELECT agency, source_id, day, sha256(agency || day || n) AS h, day + INTERVAL (8 + n) HOUR AS came,
             'http://127.0.0.1/' || agency || '/' || day || '/' || n || '.html' AS url
-        FROM made_sources, (SELECT unnest(generate_series($first, $last, INTERVAL 1 DAY))::DATE AS day),
+        FROM desk_sources, (SELECT unnest(generate_series($first, $last, INTERVAL 1 DAY))::DATE AS day),
             range(2) numbers(n)
     )
 """
@@ -82,20 +82,20 @@ _STATES = """
     INSERT INTO sources BY NAME
     SELECT source_id, $desk AS desk, agency, url, $now AS last_polled_at, $now AS last_new_at,
         $now + INTERVAL 1 DAY AS next_poll_at, 900.0 AS interval_s, 0.0 AS failure_points, 'ok' AS last_outcome
-    FROM made_sources
+    FROM desk_sources
 """
 _POLLS = """
     INSERT INTO polls BY NAME
     SELECT source_id, $desk AS desk, agency, polled_at, 'unchanged' AS outcome, 304 AS status, 0 AS entry_count,
         0 AS new_count, 0 AS updated_count, 0 AS body_bytes, 3 AS elapsed_ms
-    FROM made_sources, (SELECT unnest(range($now - INTERVAL 14 DAY, $now, INTERVAL 1 HOUR)) AS polled_at)
+    FROM desk_sources, (SELECT unnest(range($now - INTERVAL 14 DAY, $now, INTERVAL 1 HOUR)) AS polled_at)
 """
 
 
 def fill_lake(lake: Lake, desk: Desk, days: Sequence[date], now: datetime) -> None:
     sources = [(source.source_id, source.agency, source.url) for source in desk.sources]
     columns = "unnest($1) AS source_id, unnest($2) AS agency, unnest($3) AS url"
-    table = f"CREATE OR REPLACE TEMP TABLE made_sources AS SELECT {columns}"
+    table = f"CREATE OR REPLACE TEMP TABLE desk_sources AS SELECT {columns}"
 
     def add(sql: str, **params: object) -> None:
         def work(transaction: Transaction) -> None:

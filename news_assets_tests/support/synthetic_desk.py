@@ -1,14 +1,13 @@
-"""A made desk as large as one likes, and the site it reads: every article different, and found by its own two words.
+"""A synthetic desk of any size and the site it polls. Each article is different and has two words of its own.
 
-    with MadeSite(agencies=160, days=days, per_day=2) as site:
+    with SyntheticSite(agencies=160, days=days, per_day=2) as site:
         desk = load_desks([str(desk_file(folder, days[0], site.base))], KINDS)[0]
         lake.transact(lambda rows: rows.upsert(stored_entries(desk, days, 2, now)))    # as if polled
-        published = site.publish("a012", today)                                        # news comes in
+        published = site.publish("a012", today)                                        # one new article
 
-An article is what its agency, day and number say, so that nothing has to be kept. The site is a process of its own
-(`python -m news_assets_tests.support.made_desk --port N`), because it must not take time from the one that measures.
-Its
-readers need NEWS_HOST_DELAY_S=0 and NEWS_ALLOW_PRIVATE_HOSTS=127.0.0.1.
+An article is computed from its agency, day and number, so that nothing has to be stored. The site runs in a process of
+its own (`python -m news_assets_tests.support.synthetic_desk --port N`), so that it takes no time from what is measured.
+Its readers need NEWS_HOST_DELAY_S=0 and NEWS_ALLOW_PRIVATE_HOSTS=127.0.0.1.
 """
 
 import argparse
@@ -35,7 +34,7 @@ from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.records import Desk, FeedEntry, ListedEntry, Listing
 from news_assets_tests.support.servers import free_port
 
-DESK = "made"
+DESK = "synthetic"
 LISTED = 30  # articles that a feed shows
 ENV = {"NEWS_HOST_DELAY_S": "0", "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.1"}
 PARAGRAPHS = 4  # of a page, half a kilobyte each
@@ -158,7 +157,7 @@ def stored_entries(desk: Desk, days: Sequence[date], per_day: int, now: datetime
     return [
         row
         for source in desk.sources
-        for row in entry_changes(source, _listing(source.url, source.agency, days, per_day), (), now, "made").rows
+        for row in entry_changes(source, _listing(source.url, source.agency, days, per_day), (), now, "synthetic").rows
     ]
 
 
@@ -191,7 +190,7 @@ class Published:
     words: tuple[str, str]
 
 
-class MadeSite:
+class SyntheticSite:
     """The site in a process of its own; its feeds begin with the articles of `days`."""
 
     def __init__(
@@ -201,7 +200,7 @@ class MadeSite:
         self.base = f"http://127.0.0.1:{self.port}"
         span = ("--first-day", str(days[0]), "--days", str(len(days))) if days else ()
         counts = ("--agencies", str(agencies), "--per-day", str(per_day), "--paragraphs", str(paragraphs))
-        module = (sys.executable, "-m", "news_assets_tests.support.made_desk")
+        module = (sys.executable, "-m", "news_assets_tests.support.synthetic_desk")
         self._command = [*module, "--port", str(self.port), *counts, *span]
 
     def __enter__(self) -> Self:
@@ -298,7 +297,7 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description="Serve the made site until it is ended.")
+    parser = argparse.ArgumentParser(description="Serve the synthetic site until it is ended.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--agencies", type=int, default=160)
     parser.add_argument("--first-day", type=date.fromisoformat, default=date(2026, 1, 1))

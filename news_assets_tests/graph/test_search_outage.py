@@ -19,9 +19,8 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import documents_lost
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets_tests.support.graph import Graph, sample_desk
-from news_assets_tests.support.search_places import ADMIN_KEY, BACKENDS, Place, named
+from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, Words, entry
-from news_assets_tests.support.stored import hashes
 from news_assets_tests.typesense_server import TestServer
 
 
@@ -67,7 +66,7 @@ OUTAGES: dict[str, tuple[Callable[[TestServer], AbstractContextManager[None]], s
 @pytest.fixture
 def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Graph, TestServer]]:
     with (
-        named("typesense", tmp_path, monkeypatch.setenv) as place,
+        configured_backend("typesense", tmp_path, monkeypatch.setenv) as place,
         SampleSite(datetime.now(UTC), port=0) as site,
         dg.DagsterInstance.ephemeral() as instance,
     ):
@@ -139,13 +138,13 @@ def test_an_outage_fails_the_index_with_one_reason_and_everything_is_current_aft
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with named(request.param, tmp_path, monkeypatch.setenv) as made:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend(request.param, tmp_path, monkeypatch.setenv) as made:
         yield made
 
 
 @pytest.fixture
-def room(place: Place, tmp_path: Path) -> Iterator[Newsroom]:
+def room(place: Backend, tmp_path: Path) -> Iterator[Newsroom]:
     with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake, place.open() as index:
         made = Newsroom(lake, index)
         made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=3)))
@@ -171,7 +170,7 @@ def test_missing_stale_and_orphaned_documents_are_found_and_mended(room: Newsroo
 
 
 @pytest.mark.parametrize("place", ["typesense"], indirect=True)  # only a server replays a log
-def test_a_server_that_replays_its_log_has_lost_nothing(room: Newsroom, place: Place) -> None:
+def test_a_server_that_replays_its_log_has_lost_nothing(room: Newsroom, place: Backend) -> None:
     assert place.server is not None
     assert isinstance(room.index, TypesenseSearchIndex)
     room.index.connection.queue_wait_s = 0.0

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from html import escape
 
-from news_assets_tests.sources.made_page import html
+from news_assets_tests.sources.page_builders import html
 
 PORTUGUESE = (
     ("Prefeitura abre vagas em creches", "As famílias podem fazer a inscrição das crianças até o fim do mês."),

@@ -1,11 +1,11 @@
-"""The built-in desk `govbr` on loopback: its sources at the same paths, on hosts of our own, with made listings.
+"""The built-in desk `govbr` on loopback: its sources at the same paths, on hosts of our own, with generated listings.
 
     with govbr_server() as (port, log):
         desk = local_desk(port, is_one_host=False)
 
 Each kind is answered in its own form: Plone's HTML in four of its templates, plone.restapi's JSON for Plone 6, EBC's
 page. `log` gets a line for each request: monotonic seconds, host, path. Run as a process of its own
-(`python -m news_assets_tests.support.made_govbr PORT LOG`), so that its time is not taken for the reader's.
+(`python -m news_assets_tests.support.govbr_replica PORT LOG`), so that its time is not taken for the reader's.
 """
 
 import asyncio
@@ -88,7 +88,9 @@ def govbr_server() -> Iterator[tuple[int, Path]]:
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "requests"
-        server = subprocess.Popen([sys.executable, "-m", "news_assets_tests.support.made_govbr", str(port), str(log)])
+        server = subprocess.Popen(
+            [sys.executable, "-m", "news_assets_tests.support.govbr_replica", str(port), str(log)]
+        )
         try:
             _wait_for(f"http://127.0.0.1:{port}{_READY}")
             yield port, log
