@@ -21,6 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from news_assets.desks.loader import load_desks
+from news_assets.pipeline.stages import stage_names
 from news_assets.records import AgencyDays, Desk, FeedEntry
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
@@ -29,7 +30,6 @@ from news_assets_tests.support import synthetic_desk
 from news_assets_tests.support.synthetic_desk import SyntheticSite, desk_file, stored_entries
 
 REPOSITORY = Path(__file__).parents[2]
-STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
 PER_DAY = 2
 BATCH_PARTITIONS = 200  # as in `defs/partitions.py`, which imports Dagster
 MAX_SHARE_S = 300
@@ -85,7 +85,7 @@ def run(place: Place, *command: str) -> Spent:
 
 def materialize(place: Place, option: str, keys: str) -> Spent:
     dagster = str(Path(sys.executable).parent / "dagster")
-    selected = ",".join(f"key:{synthetic_desk.DESK}/{stage}" for stage in STAGES)
+    selected = ",".join(f"key:{synthetic_desk.DESK}/{stage}" for stage in stage_names())
     return run(
         place, dagster, "asset", "materialize", "-m", "news_assets.definitions", "--select", selected, option, keys
     )
@@ -95,36 +95,17 @@ def materialize(place: Place, option: str, keys: str) -> Spent:
 
 
 def bare(days: Sequence[date]) -> None:
-    """Do what a run over the whole grid does, stage by stage, with no framework."""
-    from news_assets.clients.embedding.embedder import OnnxEmbedder
-    from news_assets.clients.search.embedded.index import SqliteSearchIndex
-    from news_assets.clients.web.fetcher import HttpFetcher
-    from news_assets.pipeline.enrich.enrich import LocalEnricher
-    from news_assets.pipeline.stages import check_embeddings, embed_batch, enrich_batch, fetch_batch, index_batch
-    from news_assets.taxonomy.loader import load_taxonomy
+    """Run each stage over the whole grid without Dagster."""
+    from news_assets.clients.factory import open_ports
+    from news_assets.pipeline.stages import STAGES
 
     settings = Settings.read()
     desk = load_desks(settings.desks, KINDS)[0]
     lake = Lake.open(settings.catalog, settings.data)
     batches = list(_batches(desk, days))
-    with HttpFetcher(
-        user_agent=settings.user_agent,
-        delay_s=settings.host_delay_s,
-        allow_private_hosts=settings.allow_private_hosts,
-        state_dir=settings.hosts_dir,
-    ) as fetcher:
-        for keys in batches:
-            fetch_batch(lake, desk, keys, fetcher, _now)
-    enricher = LocalEnricher(load_taxonomy(None))
-    for keys in batches:
-        enrich_batch(lake, keys, enricher, _now())
-    embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
-    with SqliteSearchIndex.open(settings.search_path) as index:
-        check_embeddings(lake, desk, embedder, index)
-        for keys in batches:
-            embed_batch(lake, keys, embedder, _now())
-        for keys in batches:
-            index_batch(lake, desk, keys, index, _now())
+    for stage in STAGES:
+        with open_ports(settings, stage.ports) as ports:
+            list(stage.run_batches(lake, desk, batches, _now, ports))
     lake.close()
 
 
@@ -151,7 +132,7 @@ def phases(place: Place, spent: Spent) -> Iterator[tuple[str, float]]:
     planned = spans["ASSET_MATERIALIZATION_PLANNED", ""]
     yield "start, definitions, plan", _s(planned[0] - spent.started_at)
     yield f"{planned[2]:,} planned events", _s(planned[1] - planned[0])
-    for stage in STAGES:
+    for stage in stage_names():
         step = f"{synthetic_desk.DESK}__{stage}"
         begun, ended = spans["STEP_START", step][0], spans["STEP_SUCCESS", step][0]
         made = spans["ASSET_MATERIALIZATION", step]

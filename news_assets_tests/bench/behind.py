@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from news_assets.records import Agency, Desk
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import articles_behind, documents_lost, entries_pending
+from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.index_drift import lost_documents
 from news_assets.store.transaction import Transaction
 from news_assets_tests.bench.lake import AGENCIES, DAYS, FIRST_DAY, Spent, catalog_in, fill, timed
 
@@ -123,11 +124,11 @@ def measure(lake: Lake, times: int) -> Iterator[tuple[str, int, list[Spent]]]:
 
     questions: dict[str, Callable[[], int]] = {
         "commit's number": lake.snapshot,
-        "entries pending, lately": lambda: entries_pending(lake, DESK, NOW, LATELY).height,
-        "articles behind, lately": lambda: articles_behind(lake, DESK, NOW, LATELY).height,
-        "entries pending, all": lambda: entries_pending(lake, DESK, NOW).height,
-        "articles behind, all": lambda: articles_behind(lake, DESK, NOW).height,
-        "documents lost, all": lambda: documents_lost(lake, index, DESK, NOW).height,
+        "entries pending, lately": lambda: pending_entries(lake, DESK, NOW, LATELY).height,
+        "articles behind, lately": lambda: stale_rows(lake, DESK, NOW, LATELY).height,
+        "entries pending, all": lambda: pending_entries(lake, DESK, NOW).height,
+        "articles behind, all": lambda: stale_rows(lake, DESK, NOW).height,
+        "documents lost, all": lambda: lost_documents(lake, index, DESK, NOW).height,
     }
     for name, ask in questions.items():
         spent = timed(counted(name, ask), times)

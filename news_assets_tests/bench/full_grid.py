@@ -36,7 +36,7 @@ from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
 from news_assets.defs.resources import build_resources
 from news_assets.defs.sensors import build_sensors
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.freshness.run_planner import STAGES
+from news_assets.pipeline.stages import stage_names
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
@@ -46,7 +46,7 @@ from news_assets_tests.support.servers import free_port
 from news_assets_tests.support.synthetic_desk import DESK, desk_file
 
 REPOSITORY = Path(__file__).parents[2]
-SENSORS = ("pending_entries", "stages_behind", "lost_documents", "due_sources")
+SENSORS = ("pending_entries", "stale_stages", "lost_documents", "due_sources")
 BEHIND = 100  # agency-days
 MAX_S = 2.0
 REPEATS = 5
@@ -231,7 +231,7 @@ def ask(url: str, query: str, **variables: Any) -> dict[str, Any]:
 def grid(home: Path, partitions: int) -> None:
     with webserver(home) as url:
         print(f"{'partition grid in the UI':28}{'first':>8}{'again':>8}  s     load {os.getloadavg()[0]:.1f}")
-        for stage in STAGES:
+        for stage in stage_names():
             spent = []
             for _ in range(1 + REPEATS):
                 started = time.perf_counter()

@@ -22,7 +22,7 @@ from news_assets_tests.support.profiles import Profile
 
 AGENCIES, EVERY_MINUTES = 160, 15
 TARGET_PERCENT = 30.0
-SENSORS = ("due_sources", "pending_entries", "stages_behind", "lost_documents")
+SENSORS = ("due_sources", "pending_entries", "stale_stages", "lost_documents")
 
 
 def cpu_s(profile: Profile) -> float:

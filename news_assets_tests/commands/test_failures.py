@@ -11,7 +11,7 @@ import yaml
 
 from news_assets.records import EnrichedArticle, Failure, RawArticle
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import articles_behind, entries_pending
+from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.small_desk import DESK, NOW
 
@@ -128,14 +128,14 @@ def test_what_was_given_up_is_due_again_and_has_all_its_tries(home: Path, run: C
     for article_id in ("a-2", "b-3"):
         give_up(home, article_id)
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        assert articles_behind(lake, DESK, datetime.now(UTC)).filter(article_id="a-2").is_empty()
+        assert stale_rows(lake, DESK, datetime.now(UTC)).filter(article_id="a-2").is_empty()
     code, out, _ = run("retry", "--desk", "d")
     assert (code, out) == (0, "2 due now: the daemon takes them up, or `dagster asset materialize` does\n")
     assert {failure.attempts for failure in stored(home).values()} == {0}
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         now = datetime.now(UTC)
-        behind = articles_behind(lake, DESK, now).filter(article_id="a-2")
-        pending = entries_pending(lake, DESK, now)
+        behind = stale_rows(lake, DESK, now).filter(article_id="a-2")
+        pending = pending_entries(lake, DESK, now)
         (article,) = lake.read(RawArticle, article_id=["b-3"])
     assert behind.select("stage", "why").rows() == [("enriched_articles", "failed")]
     assert pending.select("article_id", "why").rows() == [("b-3", "due")]

@@ -8,13 +8,12 @@ import pytest
 
 from news_assets.clients.search.backends import OpenIndex
 from news_assets.errors import EmbedError, IndexingError
-from news_assets.pipeline.stages import check_embeddings, embed_batch, index_batch
 from news_assets.ports import SearchQuery
 from news_assets.records import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import documents_lost
+from news_assets.store.queries.index_drift import lost_documents
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.pipeline.test_stages import ARTICLE, DESK, KEYS, NOW, OneVector
+from news_assets_tests.pipeline.test_stages import ARTICLE, DESK, NOW, OneVector, run
 from news_assets_tests.support.search_backends import BACKENDS, Backend, configured_backend
 
 OLD, WIDE, NEW = OneVector("old", 2), OneVector("wide", 3), OneVector("new", 2)
@@ -41,13 +40,6 @@ def lake(tmp_path: Path, index: OpenIndex) -> Iterator[Lake]:
         yield opened
 
 
-def run(lake: Lake, index: OpenIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
-    """Run the last two stages."""
-    check_embeddings(lake, DESK, embedder, index, replace_model=replace_model)
-    embed_batch(lake, KEYS, embedder, NOW)
-    index_batch(lake, DESK, KEYS, index, NOW)
-
-
 def near(index: OpenIndex, model: OneVector) -> int:
     vector = model.embed_query("").vector
     return index.search(SearchQuery(text="", mode="vector", vector=vector)).found
@@ -72,7 +64,7 @@ def test_another_model_takes_over_by_embedding_everything_and_a_rebuild(
     assert near(index, WIDE) == 1
     lake.transact(lambda rows: rows.upsert([replace(ARTICLE, content_hash="new", text="Another text.")]))
     run(lake, index, WIDE)
-    assert (near(index, WIDE), documents_lost(lake, index, DESK, NOW).height) == (1, 0)
+    assert (near(index, WIDE), lost_documents(lake, index, DESK, NOW).height) == (1, 0)
 
 
 def test_an_index_knows_the_model_of_vectors_of_one_length(lake: Lake, index: OpenIndex, call: Call) -> None:

@@ -22,7 +22,7 @@ from news_assets.ports import SearchIndex, SearchQuery
 from news_assets.records import IndexedDocument
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import documents_expected, documents_lost
+from news_assets.store.queries.index_drift import expected_documents, lost_documents
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
@@ -75,7 +75,7 @@ def found(index: SearchIndex, text: str) -> list[str]:
 
 
 def lost(room: Newsroom, index: SearchIndex) -> list[str]:
-    return documents_lost(room.lake, index, DESK, room.now)["article_id"].to_list()
+    return lost_documents(room.lake, index, DESK, room.now)["article_id"].to_list()
 
 
 def test_an_index_that_lost_everything_is_made_again_from_the_lake(room: Newsroom, place: Backend, call: Call) -> None:
@@ -158,7 +158,7 @@ def test_rows_that_stayed_on_another_day_are_found(room: Newsroom, call: Call) -
     before = hashes(room.index, "d")
     room.lake.transact(move)
     expected = DeskIndex("d", {"a": "Câmara a", "b": "Câmara b"})
-    expected.expect(documents_expected(room.lake, "d", expected.agency_names))
+    expected.expect(expected_documents(room.lake, "d", expected.agency_names))
     with begun() as rebuild:
         assert bring_up(room.lake, rebuild, expected, lambda _: None) == 3
         assert dict(rebuild.stored("d").select("article_id", "document_hash").iter_rows()) == before

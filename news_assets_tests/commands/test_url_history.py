@@ -16,12 +16,12 @@ def run(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 
 
 def stages(out: str) -> list[tuple[str, str]]:
-    moments = [json.loads(line) for line in out.splitlines()]
-    assert [moment["at"] for moment in moments] == sorted(moment["at"] for moment in moments)
-    return [(moment["stage"], moment["outcome"]) for moment in moments]
+    events = [json.loads(line) for line in out.splitlines()]
+    assert [event["at"] for event in events] == sorted(event["at"] for event in events)
+    return [(event["stage"], event["outcome"]) for event in events]
 
 
-def test_the_story_of_an_address_goes_from_its_first_listing_to_the_index(run: Call) -> None:
+def test_the_url_history_an_address_goes_from_its_first_listing_to_the_index(run: Call) -> None:
     code, out, _ = run("--url", "https://example.org/1", "--json")
     assert code == 0
     told = stages(out)

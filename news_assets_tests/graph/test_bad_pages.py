@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.stages import fetch_batch, poll_agencies
+from news_assets.pipeline.poll.agencies import poll_agencies
+from news_assets.pipeline.stages import stage_named
 from news_assets.records import Agency, AgencyDays, Desk, FeedEntry, Poll, RawArticle, Source, SourceState
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
@@ -115,7 +116,8 @@ def desk_of(*urls: str) -> Desk:
 def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed.xml")
     assert [poll.outcome for poll in poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t")] == ["ok"]
-    fetch_batch(lake, desk, AgencyDays("d", frozenset({("a", NOW.date())})), fetcher, lambda: NOW)
+    keys = AgencyDays("d", frozenset({("a", NOW.date())}))
+    list(stage_named("raw_articles").run_batches(lake, desk, [keys], lambda: NOW, {"fetcher": fetcher}))
     rows = {row.url.rpartition("/")[2]: row for row in lake.read(RawArticle)}
     assert {name: row.outcome for name, row in rows.items()} == EXPECTED
     assert [name for name, row in rows.items() if row.outcome != "ok" and not row.reason] == []

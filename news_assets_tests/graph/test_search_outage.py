@@ -16,8 +16,8 @@ from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import read_documents
 from news_assets.records import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import documents_lost
 from news_assets.store.queries.freshness import desk_gaps
+from news_assets.store.queries.index_drift import lost_documents
 from news_assets_tests.support.graph import Graph, sample_desk
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, Words, entry
@@ -153,7 +153,7 @@ def room(place: Backend, tmp_path: Path) -> Iterator[Newsroom]:
 
 
 def lost(room: Newsroom) -> list[tuple[str, str]]:
-    found = documents_lost(room.lake, room.index, DESK, room.now)
+    found = lost_documents(room.lake, room.index, DESK, room.now)
     return sorted(found.select("article_id", "why").iter_rows())
 
 

@@ -26,7 +26,7 @@ from news_assets.records import (
     Poll,
     RawArticle,
 )
-from news_assets.store.queries.freshness import SENTENCES, desk_gaps
+from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets_tests.support.graph import Graph, sample_desk
 from news_assets_tests.support.search_backends import hashes
 
@@ -90,7 +90,7 @@ def test_it_fills_itself_and_is_quiet_then(graph: Graph) -> None:
     stored = rows(graph)
     assert len(stored["RawArticle"]) == 9
     assert stored["EnrichedArticle"] == stored["ArticleEmbedding"] == stored["IndexedDocument"]
-    assert set(gaps(graph)) == set(SENTENCES)
+    assert set(gaps(graph)) == set(freshness_checks())
     assert not any(gaps(graph).values())
     assert graph.settle() == []
 
@@ -186,7 +186,7 @@ def test_nothing_is_asked_for_while_a_run_for_it_is_under_way(graph: Graph) -> N
     again = graph.tick("pending_entries").run_requests or ()
     assert len(again) == len(requests) - 1
     assert run.tags[RANGE_START] not in {other.tags[RANGE_START] for other in again}
-    assert not graph.tick("stages_behind").run_requests
+    assert not graph.tick("stale_stages").run_requests
     graph.instance.report_run_canceled(run)
     graph.skip_pauses()
     graph.settle()

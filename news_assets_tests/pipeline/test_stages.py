@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import EmbedError, IndexingError
-from news_assets.pipeline.stages import check_embeddings, embed_batch, index_batch
+from news_assets.pipeline.stages import stage_named
 from news_assets.ports import SearchIndex
 from news_assets.records import (
     Agency,
@@ -101,9 +101,14 @@ def index() -> SearchIndex:
 
 
 def run(lake: Lake, index: SearchIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
-    check_embeddings(lake, DESK, embedder, index, replace_model=replace_model)
-    embed_batch(lake, KEYS, embedder, NOW)
-    index_batch(lake, DESK, KEYS, index, NOW)
+    """Run the last two stages."""
+    ports = {"embedder": embedder, "search": index}
+    list(
+        stage_named("article_embeddings").run_batches(
+            lake, DESK, [KEYS], lambda: NOW, ports, replace_model=replace_model
+        )
+    )
+    list(stage_named("search_index").run_batches(lake, DESK, [KEYS], lambda: NOW, ports))
 
 
 def models(lake: Lake) -> list[str]:

@@ -22,8 +22,8 @@ from dagster._core.storage.event_log.schema import AssetEventTagsTable, SqlEvent
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.clients.search.embedded.schema import FACTS
-from news_assets.pipeline.freshness.run_planner import STAGES
 from news_assets.pipeline.stage_state.versions import DOCUMENT_VERSION
+from news_assets.pipeline.stages import stage_names
 from news_assets.records import AgencyDays, Desk, IndexedDocument
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
@@ -127,7 +127,7 @@ def fill_event_log(instance: dg.DagsterInstance, desk: Desk, days: Sequence[date
     storage: Any = instance.event_log_storage
     runs = {day: instance.create_run_for_job(_nothing, status=dg.DagsterRunStatus.SUCCESS).run_id for day in days}
     keys = [agency.key for agency in desk.agencies]
-    for stage in STAGES:
+    for stage in stage_names():
         for day in days:
             planned, made = _events(desk.key, stage, runs[day], day)
             with storage.index_connection() as connection:

@@ -111,9 +111,9 @@ class Graph:
         """Make due what a sensor would ask for again later."""
         for name, cursor in self._cursors.items():
             written = json.loads(cursor or "{}")
-            for asked in (row for memory in written.get("memory", {}).values() for row in memory):
+            for asked in (row for memory in written.get("attempts", {}).values() for row in memory):
                 asked[3] = 0.0
-            self._cursors[name] = json.dumps(written | {"looked_at": 0.0, "swept_at": 0.0})
+            self._cursors[name] = json.dumps(written | {"evaluated_at": 0.0, "swept_at": 0.0})
 
     def _execute(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
         assert request.job_name

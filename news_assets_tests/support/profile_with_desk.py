@@ -20,7 +20,7 @@ from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import articles_behind, entries_pending
+from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support import profiles
 from news_assets_tests.support.profiles import Profile
 from news_assets_tests.support.synthetic_desk import ENV, SyntheticSite, desk_file
@@ -47,8 +47,7 @@ class RunningDesk:
         """Return whether nothing is pending and no stage behind."""
         now = datetime.now(UTC)
         return (
-            entries_pending(self.lake, self.desk, now).is_empty()
-            and articles_behind(self.lake, self.desk, now).is_empty()
+            pending_entries(self.lake, self.desk, now).is_empty() and stale_rows(self.lake, self.desk, now).is_empty()
         )
 
     def wait_until_current(self, timeout_s: float = 1800.0) -> float:

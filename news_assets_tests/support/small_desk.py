@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from news_assets.errors import EmbedError, EnrichError, FetchError
-from news_assets.pipeline.stages import embed_batch, enrich_batch, fetch_batch, index_batch
+from news_assets.pipeline.stages import stage_named, stage_names
 from news_assets.ports import PageRequest, SearchIndex
 from news_assets.records import Agency, AgencyDays, Desk, Embedded, Enrichment, FeedEntry, Page
 from news_assets.store.lake import Lake
@@ -111,15 +111,11 @@ class Newsroom:
     def run(self, *stages: str) -> None:
         """Run these stages, or all, over every agency-day that has an entry."""
         keys = AgencyDays("d", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry)))
-        for stage in stages or ("raw_articles", "enriched_articles", "article_embeddings", "search_index"):
+        for stage in stages or stage_names():
             self.run_stage(stage, keys)
 
-    def run_stage(self, stage: str, keys: AgencyDays) -> int:
-        """Run one stage over these agency-days."""
-        if stage == "raw_articles":
-            return fetch_batch(self.lake, DESK, keys, self.pages, lambda: self.now)
-        if stage == "enriched_articles":
-            return enrich_batch(self.lake, keys, self.enricher, self.now)
-        if stage == "article_embeddings":
-            return embed_batch(self.lake, keys, self.embedder, self.now)
-        return index_batch(self.lake, DESK, keys, self.index, self.now)
+    def run_stage(self, name: str, keys: AgencyDays) -> int:
+        """Run one stage over these agency-days; return how many rows it wrote."""
+        ports = {"fetcher": self.pages, "enricher": self.enricher, "embedder": self.embedder, "search": self.index}
+        ((_, written),) = stage_named(name).run_batches(self.lake, DESK, [keys], lambda: self.now, ports)
+        return written

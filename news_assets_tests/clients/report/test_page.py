@@ -35,7 +35,7 @@ def full_day(desks: int) -> DayCounts:
     keys = [f"desk{n}" for n in range(desks)]
     return DayCounts(
         day=DAY,
-        desks=tuple(DeskCounts(desk=key, entries=99_999, articles=90_000, indexed=80_000) for key in keys),
+        desks=tuple(DeskCounts(desk=key, entries=99_999, articles=90_000, derived={"indexed": 80_000}) for key in keys),
         hours=tuple((key, hour, 4_000) for key in keys for hour in range(24)),
         outcomes=(("desk0", "ok", 90_000),),
         themes=tuple((f"A theme with a rather long label, number {n}", 500) for n in range(20)),

@@ -109,7 +109,7 @@ def test_copies_by_address_text_and_near_text_are_found() -> None:
     ]
 
 
-def test_a_follow_up_that_shares_the_background_is_a_story_of_its_own() -> None:
+def test_a_follow_up_that_shares_the_background_is_a_url_history_its_own() -> None:
     follow_up = (
         "Os professores voltaram às salas de aula nesta quinta-feira em todo o interior, e os diretores das escolas "
         f"começaram a refazer o calendário para repor os dias perdidos, inclusive aos sábados. {REST} {REST[:120]}"

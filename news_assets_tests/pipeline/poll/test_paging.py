@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from news_assets.errors import FetchError, ListingChangedError
+from news_assets.pipeline.poll.agencies import poll_agencies
 from news_assets.pipeline.poll.paging import MAX_PAGES, nothing_known
 from news_assets.pipeline.poll.poll import Polled, list_days, poll_sources
-from news_assets.pipeline.stages import poll_agencies
 from news_assets.ports import PageRequest
 from news_assets.records import (
     Agency,

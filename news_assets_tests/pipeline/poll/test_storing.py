@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.poll.agencies import poll_agencies
 from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.pipeline.poll.poll import Polled, poll_sources
 from news_assets.pipeline.poll.storing import (
@@ -18,7 +19,6 @@ from news_assets.pipeline.poll.storing import (
     store_polls,
     stored_together,
 )
-from news_assets.pipeline.stages import poll_agencies
 from news_assets.records import (
     Agency,
     Desk,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.pipeline.schedule import MAX_ATTEMPTS, stage_retry_at
-from news_assets.pipeline.stage_state.failures import make_due, note_outcomes
+from news_assets.pipeline.stage_state.failures import make_due, record_outcomes
+from news_assets.pipeline.stages import stage_named
 from news_assets.records import EnrichedArticle, Failure, RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
@@ -50,7 +51,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 def noted(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:
-    lake.transact(lambda rows: note_outcomes(rows, tried, now))
+    lake.transact(lambda rows: record_outcomes(rows, stage_named("enriched_articles"), tried, now))
     return lake.read(Failure)
 
 

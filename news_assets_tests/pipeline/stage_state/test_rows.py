@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
+from news_assets.pipeline.stages import stage_named
 from news_assets.records import AgencyDays, EnrichedArticle, RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
-from news_assets_tests.support.small_desk import TODAY
+from news_assets_tests.support.small_desk import NOW, TODAY
 
+STAGE = stage_named("enriched_articles")
 KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 ARTICLE = full(RawArticle, article_id="a-1", desk="d", agency="a", day=TODAY, content_hash="c1", outcome="ok")
 ROW = full(EnrichedArticle, article_id="a-1", desk="d", agency="a", day=TODAY, content_hash="c1", outcome="ok")
@@ -26,7 +28,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 def store(lake: Lake, *made: EnrichedArticle) -> list[EnrichedArticle]:
     read = versions_of([ARTICLE])
-    return lake.transact(lambda rows: store_derived(rows, KEYS, EnrichedArticle, made, read))
+    return lake.transact(lambda rows: store_derived(rows, STAGE, KEYS, made, read, NOW))
 
 
 def test_a_row_of_an_article_that_is_still_as_it_was_read_is_stored(lake: Lake) -> None:
@@ -56,4 +58,4 @@ def test_an_article_from_before_the_states_were_stored_has_the_empty_state(lake:
     (article,) = lake.read(RawArticle)
     row = replace(ROW, content_hash=article.content_hash)
     read = versions_of([article])
-    assert lake.transact(lambda rows: store_derived(rows, KEYS, EnrichedArticle, [row], read)) == [row]
+    assert lake.transact(lambda rows: store_derived(rows, STAGE, KEYS, [row], read, NOW)) == [row]

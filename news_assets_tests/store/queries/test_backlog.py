@@ -21,7 +21,8 @@ from news_assets.records import (
     RawArticle,
 )
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import COLUMNS, articles_behind, documents_lost, entries_pending
+from news_assets.store.queries.backlog import COLUMNS, pending_entries, stale_rows
+from news_assets.store.queries.index_drift import lost_documents
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.fakes import FakeSearchIndex
@@ -46,12 +47,12 @@ def room(lake: Lake) -> Newsroom:
 
 
 def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
-    found = entries_pending(room.lake, desk, room.now, first_day)
+    found = pending_entries(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
 def behind(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
-    found = articles_behind(room.lake, desk, room.now, first_day)
+    found = stale_rows(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
@@ -65,8 +66,8 @@ def test_after_a_full_run_nothing_is_pending_or_behind(room: Newsroom) -> None:
 
 def test_work_says_where_it_is_what_and_since_when(room: Newsroom) -> None:
     room.list(entry(4, "b", trace_id="t4"))
-    found = entries_pending(room.lake, DESK, NOW)
-    assert tuple(found.columns) == COLUMNS == tuple(articles_behind(room.lake, DESK, NOW).columns)
+    found = pending_entries(room.lake, DESK, NOW)
+    assert tuple(found.columns) == COLUMNS == tuple(stale_rows(room.lake, DESK, NOW).columns)
     assert found.rows() == [("b", TODAY, "b-4", "raw_articles", "missing", NOW, "one", "t4")]
 
 
@@ -91,9 +92,9 @@ def test_a_lost_row_is_missing_and_outdates_the_document_that_was_made_from_it(
 def test_a_lost_article_is_pending_and_its_rows_are_left_over(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(RawArticle, article_id=["b-3"]))
     assert pending(room) == [("b-3", "raw_articles", "missing")]
-    assert behind(room) == sorted(("b-3", stage, "left over") for stage in STAGES)
-    (found,) = articles_behind(room.lake, DESK, NOW).filter(stage="search_index").rows()
-    assert found == ("b", TODAY - timedelta(days=40), "b-3", "search_index", "left over", NOW, "gone", "t")
+    assert behind(room) == sorted(("b-3", stage, "orphaned") for stage in STAGES)
+    (found,) = stale_rows(room.lake, DESK, NOW).filter(stage="search_index").rows()
+    assert found == ("b", TODAY - timedelta(days=40), "b-3", "search_index", "orphaned", NOW, "gone", "t")
     room.run(*STAGES)
     assert (behind(room), len(room.lake.read(IndexedDocument)), room.index.count()) == ([], 2, 2)
     room.run()
@@ -243,7 +244,7 @@ def test_a_failed_row_without_a_failure_is_tried_at_once(room: Newsroom) -> None
 
 def test_a_failure_of_another_state_holds_nothing_back(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
-    (work,) = articles_behind(room.lake, DESK, NOW).filter(stage="enriched_articles").rows(named=True)
+    (work,) = stale_rows(room.lake, DESK, NOW).filter(stage="enriched_articles").rows(named=True)
     given_up = full(
         Failure, stage="enriched_articles", article_id="a-1", desk="d", version=work["version"], next_try_at=None
     )
@@ -274,7 +275,7 @@ def test_another_desks_rows_are_not_looked_at(room: Newsroom) -> None:
 
 
 def lost(room: Newsroom) -> Said:
-    found = documents_lost(room.lake, room.index, DESK, room.now)
+    found = lost_documents(room.lake, room.index, DESK, room.now)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
@@ -343,5 +344,5 @@ def test_sql_and_python_agree_on_what_a_document_was_made_from(lake: Lake, made:
         )
         for article in lake.read(RawArticle)
     }
-    found = articles_behind(lake, desk, NOW).filter(stage="search_index")
+    found = stale_rows(lake, desk, NOW).filter(stage="search_index")
     assert dict(found.select("article_id", "version").iter_rows()) == expected

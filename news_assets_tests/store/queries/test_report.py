@@ -96,7 +96,13 @@ def test_stages_count_what_was_made_of_the_articles_of_the_day(lake: Lake) -> No
 
     assert counts.desks == (
         DeskCounts(
-            desk="g1", agencies=1, entries=4, waiting=1, articles=2, copies=1, enriched=2, embedded=1, indexed=1
+            desk="g1",
+            agencies=1,
+            entries=4,
+            waiting=1,
+            articles=2,
+            copies=1,
+            derived={"enriched": 2, "embedded": 1, "indexed": 1},
         ),
     )
     assert counts.outcomes == (("g1", "failed", 1), ("g1", "ok", 2))

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 from news_assets.records import Poll
 from news_assets.store.lake import Lake
-from news_assets.store.queries.url_history import Moment, story_of
+from news_assets.store.queries.url_history import Event, url_history
 from news_assets_tests.store.examples import sparse
 from news_assets_tests.support.small_desk import NOW, entry
 
@@ -15,20 +15,20 @@ def test_a_listing_is_told_with_the_poll_that_found_it_and_with_its_last_sight(l
     poll = sparse(Poll, source_id=listed.source_id, desk="d", agency="a", polled_at=NOW, elapsed_ms=7, new_count=2)
     others = [replace(poll, polled_at=LATER, elapsed_ms=8), replace(poll, source_id="d/b/feed", elapsed_ms=9)]
     lake.transact(lambda rows: (rows.upsert([listed]), rows.append([poll, *others])))
-    found = Moment(
+    found = Event(
         at=NOW,
         article_id="a-1",
         stage="feed_entries",
         outcome="ok",
-        what="first listed by d/a/feed, without a date, asked in 7 ms, 2 new",
+        what="first listed by d/a/feed, without a date, polled in 7 ms, 2 new",
         trace_id="t",
     )
-    assert story_of(lake, listed.url) == [found, replace(found, at=LATER, what="last listed by d/a/feed")]
+    assert url_history(lake, listed.url) == [found, replace(found, at=LATER, what="last listed by d/a/feed")]
 
 
-def test_what_was_listed_once_has_one_moment(lake: Lake) -> None:
+def test_what_was_listed_once_has_one_event(lake: Lake) -> None:
     lake.transact(lambda rows: rows.upsert([entry(1)]))
-    assert [moment.what for moment in story_of(lake, entry(1).url)] == [
+    assert [event.what for event in url_history(lake, entry(1).url)] == [
         "first listed by d/a/feed, dated 2026-11-20 15:00Z"
     ]
-    assert story_of(lake, "https://example.org/never") == []
+    assert url_history(lake, "https://example.org/never") == []
