@@ -15,7 +15,7 @@ from rensa import RMinHash, RMinHashLSH  # type: ignore[import-untyped]
 
 from news_assets.pipeline.page.links import is_home
 from news_assets.records import RawArticle
-from news_assets.text.fingerprint import normal_words, shingles_of, text_hash
+from news_assets.text.fingerprint import normal_words, shingles, text_hash
 from news_assets.text.urls import canonical_url
 
 MIN_TEXT_CHARS = 100  # a shorter text ("Leia mais", "Em atualização") is the same everywhere without being a copy
@@ -186,7 +186,7 @@ def _seen(key: str, text: str) -> _Seen | None:
     found = normal_words(text)
     if len(found) < _MIN_NEAR_WORDS:
         return None
-    return _Seen(key, _hashes(shingles_of(found)), _hashes(shingles_of(found[:LEAD_WORDS])))
+    return _Seen(key, _hashes(shingles(found)), _hashes(shingles(found[:LEAD_WORDS])))
 
 
 def _hashes(found: frozenset[str]) -> NDArray[np.int32]:

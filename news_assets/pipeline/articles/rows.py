@@ -12,7 +12,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.schedule import outcome_of, retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, PublishedOrigin, RawArticle
-from news_assets.text.fingerprint import minhash, text_hash
+from news_assets.text.fingerprint import text_hash
 from news_assets.text.language import language_of
 from news_assets.text.urls import canonical_url, url_hash
 from news_assets.text.words import words
@@ -132,7 +132,6 @@ def _ok_row(
         text_chars=len(chosen.text),
         word_count=len(words(chosen.text)),
         text_hash=digest,
-        minhash=minhash(chosen.text),
         outcome="ok",
         reason=chosen.reason,
         rev_n=kept.rev_n + (kept.text_hash != digest) if kept else 1,
@@ -195,7 +194,6 @@ def _described(
         canonical_url=page.canonical_url,
         url_hash=url_hash(page.canonical_url),
         text_hash=None,
-        minhash=None,
         title=page.title or entry.title,
         subtitle=page.subtitle,
         authors=page.authors or entry.authors,

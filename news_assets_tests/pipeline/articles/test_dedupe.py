@@ -23,7 +23,7 @@ REST = (
 def article(key: str, *, url: str = "", text: str | None = "t1", minutes: int = 0, chars: int = 500) -> RawArticle:
     return RawArticle(
         article_id=key, desk="d", agency=key[0], day=date(2026, 3, 2), source_id="s", entry_id=key, entry_hash="h",
-        url="u", canonical_url="u", url_hash=url or key, text_hash=text, minhash=None, title=None, subtitle=None,
+        url="u", canonical_url="u", url_hash=url or key, text_hash=text, title=None, subtitle=None,
         authors=(), section=None, category=None, tags=(), article_type=None, language=None,
         published_at=NOW + timedelta(minutes=minutes), updated_at=None, first_seen_at=NOW, fetched_at=NOW,
         image_url=None, video_url=None, text=text and "x" * chars, text_origin="page", text_chars=chars, word_count=9,

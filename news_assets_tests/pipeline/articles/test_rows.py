@@ -7,7 +7,7 @@ from news_assets.errors import FetchError, RobotsError
 from news_assets.pipeline.page.extract import article_row, revision_of
 from news_assets.pipeline.schedule import retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Page, PublishedOrigin, RawArticle
-from news_assets.text.fingerprint import minhash, text_hash
+from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import url_hash
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -44,7 +44,7 @@ def test_the_listing_fills_what_the_page_leaves_out() -> None:
     assert row(read=extracted(text, title="Título da página")) == RawArticle(
         article_id="mec-1", desk="d", agency="mec", day=date(2026, 3, 2), source_id="s1", entry_id="e1",
         entry_hash="h1", url=URL, canonical_url=URL, url_hash=url_hash(URL), text_hash=text_hash(text),
-        minhash=minhash(text), title="Título da página", subtitle=None, authors=("Ana Lima",), section=None,
+        title="Título da página", subtitle=None, authors=("Ana Lima",), section=None,
         category="Educação", tags=("escolas", "Educação"), article_type=None, language="pt", published_at=NOW,
         published_origin="listing", updated_at=None, first_seen_at=NOW, fetched_at=PAGE.fetched_at, image_url="https://www.example.org/a.jpg",
         video_url=None, text=text, text_origin="page", text_chars=len(text), word_count=80, out_links=(), outcome="ok",
