@@ -69,7 +69,7 @@ def canonical_url() -> None:
 
 def dedupe() -> None:
     """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id, duplicate_of, reason, score}."""
-    from news_assets.pipeline.articles.dedupe import dedupe_stream
+    from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
     for article_id, duplicate_of, reason, score in dedupe_stream(progress(read_items("id", "text"), "comparing")):
         write_line({"id": article_id, "duplicate_of": duplicate_of, "reason": reason, "score": score})
