@@ -50,10 +50,10 @@ def _entry(entry: ListedEntry) -> Item:
 
 def extract() -> None:
     """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
-    from news_assets.pipeline.page.extract import extract as extract_page
+    from news_assets.pipeline.page.readers import read_page
 
     def answer(item: Item) -> Item:
-        found = extract_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
+        found = read_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
         return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
 
     answer_each(read_items("id", "path"), answer, "extracting")

@@ -59,7 +59,7 @@ def markdown_of(blocks: Iterable[Block]) -> str:
 # --- what does not belong to the story ------------------------------------------------------------------------------
 
 
-def story_of(blocks: Sequence[Block], titles: Iterable[str], stated_body: str | None) -> list[Block]:
+def without_boilerplate(blocks: Sequence[Block], titles: Iterable[str], stated_body: str | None) -> list[Block]:
     """Return the blocks without the headline, notes to the reader, and what lies outside the body the page states.
 
     `titles` are the forms in which the page gives its headline; `stated_body` is JSON-LD's articleBody.
