@@ -8,7 +8,7 @@ from itertools import count
 from lxml.etree import LxmlError, _Element
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.links import base_address, out_links
+from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import article_blocks, markdown_of, without_boilerplate
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
@@ -79,7 +79,7 @@ def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | No
     if refusal := refusal_of(tree, metadata, text, page):
         outcome, reason = refusal
         return replace(article, outcome=outcome, reason=reason, text=None)
-    links = out_links(tree, text, base_address(tree, page.final_url), page.final_url)
+    links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
     paywall = "behind a paywall: the text may be its beginning" if metadata.is_paywalled else None
     return replace(article, out_links=links, reason=paywall)
 

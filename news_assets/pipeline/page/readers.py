@@ -49,7 +49,7 @@ def read_page(
 ) -> ExtractedArticle:
     """Return the article that the reader of the page's content type finds; `skipped` where there is no reader."""
     if not page.body.strip():
-        reason = "empty answer: only white space" if page.body else "empty answer: 0 bytes"
+        reason = "empty page: only white space" if page.body else "empty page: 0 bytes"
         return _unread(page, "failed", reason)
     content_type = content_type_of(page)
     if reader := readers.get(content_type):

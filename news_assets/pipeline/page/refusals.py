@@ -87,9 +87,9 @@ def _refusal_of_missing(metadata: PageMetadata, names: list[str], text: str) -> 
     if metadata.is_stated_article or metadata.article_type:
         return None
     if any(_MISSING.search(name) for name in names):
-        return "failed", f"says it is missing: {metadata.title or names[0]}"[:120]
+        return "failed", f"error page: {metadata.title or names[0]}"[:120]
     if metadata.published_at is None and (match := _MISSING.search(text)):
-        return "failed", f"says it is missing: {match[0]}"
+        return "failed", f"error page: {match[0]}"
     return None
 
 
@@ -98,7 +98,7 @@ def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page:
     is_article = any(states) or tree.find(".//article") is not None
     if len(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
         if target := _refresh_target(tree):
-            return "failed", f"only forwards to {target}"
+            return "failed", f"only redirects to {target}"
         return "failed", f"too little text: {len(text)} characters"
     if is_home(page.final_url) and not is_article and not _is_prose(text):
         return "skipped", "home page, no article"

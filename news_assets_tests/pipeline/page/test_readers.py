@@ -43,8 +43,8 @@ def test_bytes_and_the_stated_type_determine_the_content_type(body: bytes, state
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (page(b""), ("failed", "empty answer: 0 bytes")),
-        (page(b" \n"), ("failed", "empty answer: only white space")),
+        (page(b""), ("failed", "empty page: 0 bytes")),
+        (page(b" \n"), ("failed", "empty page: only white space")),
         (page(b"%PDF-1.7 ..."), ("skipped", "PDF: not read yet")),
         (page(b"\x89PNG\r\n"), ("skipped", "image: not HTML")),
         (page(b"PK\x03\x04"), ("skipped", "zip archive: not HTML")),
