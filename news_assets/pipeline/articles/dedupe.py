@@ -1,7 +1,7 @@
-"""Marks exact copies among the articles of the lake, by URL and by text.
+"""Finds exact copies among the articles of the lake, by URL and by text.
 
 Duplicates are kept, not deleted: the later article carries `duplicate_of`. A false match is worse than a missed one,
-so near-duplicates (`near_duplicates.py`) are not marked here.
+so the lake ignores near-duplicates (`near_duplicates.py`).
 """
 
 from collections.abc import Mapping, Sequence

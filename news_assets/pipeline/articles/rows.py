@@ -26,7 +26,7 @@ _WEAKER_THAN_LISTING = (None, "url", "guess")
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text with its origin, and a note on the page, such as why the feed's text was taken instead."""
+    """A text, its origin, and the reason that the row will carry."""
 
     text: str
     origin: str
