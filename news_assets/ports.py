@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from news_assets.errors import FetchError
-from news_assets.records import AgencyDays, Embedded, Enrichment, Page, Validators
+from news_assets.records import AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,6 +81,17 @@ class Fetcher(Protocol):
 
     def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
         """Yield each request with its page or its error, in the order they arrive; hosts are asked side by side."""
+        ...
+
+
+class PageReader(Protocol):
+    """Reads the article on a page of one content type, such as HTML."""
+
+    def __call__(self, page: Page, timezone: str, language: str | None) -> ExtractedArticle:
+        """Return text and metadata, or an `outcome` other than `ok` with the reason. Never raises.
+
+        `timezone` (IANA) applies to times without a zone; `language` (BCP 47) is the agency's usual one.
+        """
         ...
 
 

@@ -304,7 +304,6 @@ class RawArticle:
     url_hash: Annotated[str, "SHA-256 of the canonical URL"]
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
     content_hash: Annotated[str, "SHA-256 of what later stages read of it; another one means that they are behind"] = ""
-    minhash: Annotated[bytes | None, "MinHash signature of the text's word shingles"]
     title: Annotated[str | None, "headline"]
     subtitle: Annotated[str | None, "line below the headline"]
     authors: Annotated[tuple[str, ...], "authors in the order given"]

@@ -1,4 +1,4 @@
-"""Commands that run one step of the pipeline over many items, from feeds to vectors."""
+"""Commands that run one step of the pipeline on JSON lines: feeds, pages, URLs, articles and texts."""
 
 import sys
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def parse_feed() -> None:
     """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
     from news_assets.sources.feeds.feed import read
 
-    def answer(item: Item) -> Item:
+    def parse(item: Item) -> Item:
         listing = read(_page_of(item), _source_of(item))
         return {
             "id": item["id"],
@@ -32,7 +32,7 @@ def parse_feed() -> None:
             "problems": list(listing.problems),
         }
 
-    answer_each(read_items("id", "path"), answer, "reading feeds")
+    answer_each(read_items("id", "path"), parse, "reading feeds")
 
 
 def _entry(entry: ListedEntry) -> Item:
@@ -50,17 +50,17 @@ def _entry(entry: ListedEntry) -> Item:
 
 def extract() -> None:
     """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
-    from news_assets.pipeline.page.extract import extract as extract_page
+    from news_assets.pipeline.page.readers import read_page
 
-    def answer(item: Item) -> Item:
-        found = extract_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
+    def extract_one(item: Item) -> Item:
+        found = read_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
         return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
 
-    answer_each(read_items("id", "path"), answer, "extracting")
+    answer_each(read_items("id", "path"), extract_one, "extracting")
 
 
 def canonical_url() -> None:
-    """Canonicalise addresses. In: one address a line. Out: one address a line."""
+    """Canonicalise URLs. In: one URL a line. Out: one URL a line."""
     from news_assets.text.urls import canonical_url as canonical
 
     for line in sys.stdin:
@@ -69,7 +69,7 @@ def canonical_url() -> None:
 
 def dedupe() -> None:
     """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id, duplicate_of, reason, score}."""
-    from news_assets.pipeline.articles.dedupe import dedupe_stream
+    from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
     for article_id, duplicate_of, reason, score in dedupe_stream(progress(read_items("id", "text"), "comparing")):
         write_line({"id": article_id, "duplicate_of": duplicate_of, "reason": reason, "score": score})
@@ -82,7 +82,7 @@ def classify() -> None:
     settings = Settings.read()
     enricher = build_enricher(settings.enricher, settings.taxonomy)
 
-    def answer(item: Item) -> Item:
+    def classify_one(item: Item) -> Item:
         found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))
         return {
             "id": item["id"],
@@ -93,7 +93,7 @@ def classify() -> None:
             "enricher": enricher.name,
         }
 
-    answer_each(read_items("id"), answer, "classifying")
+    answer_each(read_items("id"), classify_one, "classifying")
 
 
 def embed() -> None:
@@ -109,7 +109,7 @@ def embed() -> None:
 
 
 def _embedded(embedder: Any, batch: list[Item]) -> Iterator[Item]:
-    """Yield one line an item; where the batch fails, its items are tried one by one, so that only the bad ones fail."""
+    """Yield one line per item; the items of a failed batch are embedded one by one, so that only the bad ones fail."""
     try:
         vectors = embedder.embed([str(item["text"]) for item in batch])
     except EmbedError as error:

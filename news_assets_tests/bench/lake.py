@@ -30,8 +30,7 @@ _ARTICLES = """
     SELECT agency || '-' || day || '-um-titulo-qualquer-' || h[:8] AS article_id, 'govbr' AS desk, agency, day,
         agency || '-feed' AS source_id, url AS entry_id, sha256('e' || i) AS entry_hash, url, url AS canonical_url,
         sha256('u' || i) AS url_hash, sha256('t' || i) AS text_hash, sha256('c' || i) AS content_hash,
-        encode(repeat(h, 16)) AS minhash, 'Um título qualquer ' || i AS title, ['A B'] AS authors, ['x', 'y'] AS tags,
-        'pt-BR' AS "language",
+        'Um título qualquer ' || i AS title, ['A B'] AS authors, ['x', 'y'] AS tags, 'pt-BR' AS "language",
         day::TIMESTAMPTZ AS published_at, day::TIMESTAMPTZ AS first_seen_at, day::TIMESTAMPTZ AS fetched_at,
         body || h AS "text", 'page' AS text_origin, length(body) AS text_chars, 310 AS word_count,
         []::VARCHAR[] AS out_links, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts, h[:16] AS trace_id

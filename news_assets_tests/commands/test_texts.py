@@ -1,4 +1,4 @@
-"""The commands that read JSON lines, run as a person runs them."""
+"""The commands that read JSON lines, run in a process of their own."""
 
 import gzip
 import json
@@ -27,18 +27,18 @@ def run(*arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=lines, capture_output=True, text=True)
 
 
-def answers(command: str, *items: Any) -> list[Any]:
-    """Return the lines a command writes for these items; a string is sent as it is."""
+def results(command: str, *items: Any) -> list[Any]:
+    """Return what a command writes for these items; strings are sent as they are."""
     lines = "\n".join(item if isinstance(item, str) else json.dumps(item) for item in items)
     done = run(command, lines=lines)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_extract_answers_each_page_and_states_what_it_cannot_read(tmp_path: Path) -> None:
+def test_extract_writes_an_article_or_an_error_per_line(tmp_path: Path) -> None:
     (tmp_path / "a.html.gz").write_bytes(gzip.compress(PAGE.encode()))
     (tmp_path / "b.html").write_bytes(b"")
-    found, empty, missing, broken, incomplete = answers(
+    found, empty, missing, broken, incomplete = results(
         "extract",
         {"id": 1, "path": str(tmp_path / "a.html.gz"), "url": "https://example.org/buses?utm_source=x"},
         {"id": 2, "path": str(tmp_path / "b.html"), "url": "https://example.org/b"},
@@ -57,10 +57,10 @@ def test_extract_answers_each_page_and_states_what_it_cannot_read(tmp_path: Path
     assert incomplete == {"id": 5, "error": "line 5: path missing"}
 
 
-def test_parse_feed_gives_the_entries(tmp_path: Path) -> None:
+def test_parse_feed_writes_the_entries(tmp_path: Path) -> None:
     (tmp_path / "feed.xml").write_text(FEED)
     (tmp_path / "page.html").write_text(PAGE)
-    feed, page = answers(
+    feed, page = results(
         "parse-feed",
         {"id": "f", "path": str(tmp_path / "feed.xml"), "url": "https://example.org/feed.xml"},
         {"id": "p", "path": str(tmp_path / "page.html"), "url": "https://example.org/feed.xml"},
@@ -87,15 +87,15 @@ def test_parse_feed_gives_the_entries(tmp_path: Path) -> None:
     assert page["error"]
 
 
-def test_canonical_url_answers_line_by_line() -> None:
+def test_canonical_url_writes_one_url_per_line() -> None:
     done = run("canonical-url", lines="https://Example.org/a?utm_source=x&b=1#top\nno address\n")
     assert done.stdout.splitlines() == ["https://example.org/a?b=1", "no address"]
 
 
-def test_dedupe_finds_the_copy_and_not_the_neighbour() -> None:
+def test_dedupe_finds_the_duplicate_only() -> None:
     text = "The three lines carry nurses, bakers and factory workers between midnight and five, every day of the year."
     other = "Reservoir levels recover after the wettest October in twelve years, the water company said on Friday."
-    first, copy, neighbour = answers(
+    first, copy, neighbour = results(
         "dedupe",
         {"id": "a", "url": "https://one.example/a", "title": "Buses", "text": text, "language": "en"},
         {"id": "b", "url": "https://two.example/b", "title": "Buses", "text": text.upper(), "language": "en"},
@@ -104,8 +104,8 @@ def test_dedupe_finds_the_copy_and_not_the_neighbour() -> None:
     assert (first["duplicate_of"], copy["duplicate_of"], neighbour["duplicate_of"]) == (None, "a", None)
 
 
-def test_classify_gives_a_theme_or_abstains() -> None:
-    vaccine, nothing = answers(
+def test_classify_writes_a_theme_or_abstains() -> None:
+    vaccine, nothing = results(
         "classify",
         {"id": 1, "title": "Vacinação contra a gripe", "text": "A vacina chega aos postos de saúde.", "language": "pt"},
         {"id": 2, "title": "", "text": "xyzzy", "language": "en"},
@@ -116,7 +116,7 @@ def test_classify_gives_a_theme_or_abstains() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("search", "x", "--mode", "guess"), "guess"),
         (("search", "x", "--limit", "0"), "--limit"),
@@ -126,9 +126,9 @@ def test_classify_gives_a_theme_or_abstains() -> None:
         (("export", "raw_articles", "--from", "yesterday"), "yesterday"),
     ],
 )
-def test_bad_usage_exits_2_with_one_line(arguments: tuple[str, ...], complaint: str) -> None:
+def test_bad_usage_exits_2_with_one_line(arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("news-assets: ")
-    assert complaint in line
+    assert message in line

@@ -46,7 +46,6 @@ def article(number: int, **given: Any) -> RawArticle:
         "canonical_url": f"https://example.org/{number}",
         "url_hash": f"{number:02d}",
         "text_hash": None,
-        "minhash": None,
         "title": f"Title {number}",
         "subtitle": None,
         "authors": (),

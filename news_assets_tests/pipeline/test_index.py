@@ -25,7 +25,6 @@ ARTICLE = RawArticle(
     canonical_url="https://example.org/1",
     url_hash="u",
     text_hash="t",
-    minhash=None,
     title="Vacinação começa",
     subtitle="Em todo o país",
     authors=(),

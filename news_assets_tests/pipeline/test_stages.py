@@ -44,7 +44,6 @@ ARTICLE = RawArticle(
     canonical_url="https://example.org/1",
     url_hash="u",
     text_hash="t",
-    minhash=None,
     title="Night buses",
     subtitle=None,
     authors=(),

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from news_assets.pipeline.articles.dedupe import dedupe_stream
+from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 FLOORS = {"synth precision": 0.999, "synth recall": 0.98, "real precision": 0.98, "real recall": 0.84}

@@ -82,16 +82,36 @@ def test_another_data_folder_than_the_catalogs_is_refused(address: tuple[str, st
 def test_a_new_column_is_added_to_an_old_table(address: tuple[str, str]) -> None:
     with Lake.open(*address) as lake:
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
-        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN minhash"))
+        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN title"))
         lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN word_count"))
         lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP published_origin"))
         lake.transact(lambda transaction: transaction.cursor.execute("DROP TABLE polls"))
 
     with Lake.open(*address) as lake:
-        assert lake.read(RawArticle) == [full(RawArticle, minhash=None, word_count=0, published_origin=None)]
+        assert lake.read(RawArticle) == [full(RawArticle, title=None, word_count=0, published_origin=None)]
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
         assert lake.read(RawArticle) == [full(RawArticle)]
         assert lake.read(Poll) == []
+
+
+def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(address: tuple[str, str]) -> None:
+    kept, replaced, added = (full(RawArticle, article_id=key) for key in "abc")
+    with Lake.open(*address) as lake:
+        lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles ADD minhash BLOB"))
+        lake.transact(lambda transaction: transaction.upsert([kept, replaced]))
+        lake.transact(lambda transaction: transaction.cursor.execute("UPDATE raw_articles SET minhash = 'old'"))
+
+    with Lake.open(*address) as lake:
+        lake.transact(lambda transaction: transaction.upsert([replaced, added]))
+        assert lake.read(RawArticle) == [kept, replaced, added]
+        assert [frame.columns for frame in lake.stream(RawArticle)] == [
+            [column.name for column in columns(table_of(RawArticle))]
+        ]
+        assert lake.query("SELECT article_id, minhash FROM raw_articles ORDER BY article_id").rows() == [
+            ("a", b"old"),
+            ("b", None),
+            ("c", None),
+        ]
 
 
 def test_the_tables_carry_the_declared_types(lake: Lake) -> None:

@@ -56,7 +56,6 @@ _TIME = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.ju
             st.integers(0, 99_999),
             title=st.none() | _TEXT,
             tags=st.lists(_TEXT, max_size=3).map(tuple),
-            minhash=st.none() | st.binary(max_size=20),
             published_at=st.none() | _TIME,
             day=st.dates(date(1900, 1, 1), date(2100, 1, 1)),
             word_count=st.integers(-(2**63), 2**63 - 1),

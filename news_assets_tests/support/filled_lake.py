@@ -33,7 +33,7 @@ _ARTICLES = """
     SELECT agency || '-' || day || '-um-titulo-qualquer-' || h[:10] AS article_id, $desk AS desk, agency, day,
         source_id, url AS entry_id, sha256('e' || h) AS entry_hash, url, url AS canonical_url,
         sha256('u' || h) AS url_hash, sha256('t' || h) AS text_hash,
-        sha256('c' || h) AS content_hash, encode(repeat(h, 4)) AS minhash,
+        sha256('c' || h) AS content_hash,
         'Um título qualquer ' || h[:6] AS title, ['A B'] AS authors, ['x', 'y'] AS tags, 'pt-BR' AS "language",
         came AS published_at, came AS first_seen_at, came AS fetched_at, repeat(h, 4) AS "text", 'page' AS text_origin,
         256 AS text_chars, 40 AS word_count, []::VARCHAR[] AS out_links, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts,

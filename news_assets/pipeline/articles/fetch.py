@@ -1,7 +1,4 @@
-"""Which entries need fetching, and what their answers become: FeedEntry in, RawArticle, page and revision out.
-
-How a page is asked for is the fetcher's matter, what it says is `extract`'s. `now` is an argument.
-"""
+"""Fetches the pages of due entries, and stores them with their articles and revisions."""
 
 import gzip
 import hashlib
@@ -11,11 +8,12 @@ from datetime import datetime
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.dedupe import KnownArticle, mark_duplicates
-from news_assets.pipeline.page.extract import article_row, extract, revision_of
+from news_assets.pipeline.articles.rows import article_row, revision_of
+from news_assets.pipeline.page.readers import READERS, read_page
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.ports import Fetcher, Lake, PageRequest, Rows
+from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Rows
 from news_assets.records import (
     AgencyDays,
     Desk,
@@ -26,16 +24,16 @@ from news_assets.records import (
     StoredPage,
 )
 
-BATCH_ARTICLES = 50  # stored together: what a killed run fetches again
-BATCH_BYTES = 16 << 20  # compressed pages held in memory before they are stored
+BATCH_ARTICLES = 50  # stored in one transaction; a killed run fetches at most these again
+BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedEntry:
-    """One entry, the answer to it, and what the answer says."""
+    """One entry with its page or error, the page's article, and the page as it is stored."""
 
     entry: FeedEntry
-    answer: Page | FetchError
+    result: Page | FetchError
     extracted: ExtractedArticle | None
     page: StoredPage | None
 
@@ -67,9 +65,9 @@ def fetch_batch(
 def due_entries(
     entries: Iterable[FeedEntry], stored: Mapping[str, RawArticle], now: datetime, *, refetch: bool = False
 ) -> list[FeedEntry]:
-    """Return the entries to fetch: never fetched, changed or moved since, or failed and due again.
+    """Return the entries to fetch: never fetched, changed or moved to another day since, or due for a retry.
 
-    Where several entries lead to one article, the one that was seen first stands for it.
+    Of several entries for one article, only the one seen first is fetched. `stored` is by article id.
     """
     first: dict[str, FeedEntry] = {}
     for entry in sorted(entries, key=lambda entry: (entry.first_seen_at, entry.source_id, entry.entry_id)):
@@ -83,67 +81,22 @@ def _is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool
     return article.next_try_at is not None and article.next_try_at <= now
 
 
-def fetch_entries(entries: Sequence[FeedEntry], desk: Desk, fetcher: Fetcher) -> Iterator[FetchedEntry]:
-    """Yield each entry with its page and what it says, as they arrive; an address is fetched once for all entries."""
+def fetch_entries(
+    entries: Sequence[FeedEntry], desk: Desk, fetcher: Fetcher, readers: Mapping[str, PageReader] = READERS
+) -> Iterator[FetchedEntry]:
+    """Yield each entry with its page and article, as pages arrive; a URL of several entries is fetched once."""
     agencies = {agency.key: agency for agency in desk.agencies}
-    waiting: dict[str, list[FeedEntry]] = {}
+    by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
-        waiting.setdefault(entry.url, []).append(entry)
-    for request, answer in fetcher.fetch_all([PageRequest(url) for url in waiting]):
-        for entry in waiting[request.url]:
-            agency = agencies[entry.agency]
-            if isinstance(answer, FetchError):
-                yield FetchedEntry(entry, answer, None, None)
+        by_url.setdefault(entry.url, []).append(entry)
+    for request, result in fetcher.fetch_all([PageRequest(url) for url in by_url]):
+        for entry in by_url[request.url]:
+            if isinstance(result, FetchError):
+                yield FetchedEntry(entry, result, None, None)
             else:
-                extracted = extract(answer, agency.timezone, agency.language)
-                yield FetchedEntry(entry, answer, extracted, _stored_page(entry, answer))
-
-
-def in_batches(fetched: Iterable[FetchedEntry]) -> Iterator[list[FetchedEntry]]:
-    """Yield what was fetched in lists small enough to hold and to store in one transaction."""
-    batch: list[FetchedEntry] = []
-    for one in fetched:
-        batch.append(one)
-        held_bytes = sum(len(other.page.body_gzip) for other in batch if other.page)
-        if len(batch) >= BATCH_ARTICLES or held_bytes >= BATCH_BYTES:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def store_articles(
-    rows: Rows, stage: Stage, desk: Desk, batch: Sequence[FetchedEntry], now: datetime
-) -> list[RawArticle]:
-    """Store one batch with its pages and revisions; return the articles that were written.
-
-    What is stored now, and not what was there before fetching began, decides on revisions and duplicates.
-    """
-    ids = [one.entry.article_id for one in batch]
-    stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
-    articles = [
-        article_row(one.entry, one.answer, one.extracted, stored.get(one.entry.article_id), now) for one in batch
-    ]
-    articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
-    articles = [replace(article, content_hash=content_hash(article)) for article in articles]
-    revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
-    for written in (articles, [one.page for one in batch if one.page], [r for r in revisions if r]):
-        if written:
-            rows.upsert(written)
-    record_article_outcomes(rows, stage, articles)
-    return articles
-
-
-def _known_articles(rows: Rows, desk: Desk, articles: Sequence[RawArticle]) -> list[KnownArticle]:
-    """Return what the desk already has under these addresses or texts, in any agency and on any day."""
-    columns = ("article_id", "url_hash", "text_hash", "duplicate_of")
-    urls = {article.url_hash for article in articles}
-    texts = {article.text_hash for article in articles if article.text_hash}
-    found: dict[str, KnownArticle] = {}
-    for lookup in ({"url_hash": urls}, {"text_hash": texts}):
-        frame = rows.frame(RawArticle, None, columns, desk=[desk.key], outcome=["ok"], **lookup)
-        found |= {row[0]: KnownArticle(*row) for row in frame.iter_rows()}
-    return list(found.values())
+                agency = agencies[entry.agency]
+                extracted = read_page(result, agency.timezone, agency.language, readers)
+                yield FetchedEntry(entry, result, extracted, _stored_page(entry, result))
 
 
 def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
@@ -162,3 +115,50 @@ def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
         body_bytes=len(page.body),
         fetched_at=page.fetched_at,
     )
+
+
+def in_batches(fetched: Iterable[FetchedEntry]) -> Iterator[list[FetchedEntry]]:
+    """Yield lists of at most BATCH_ARTICLES entries and about BATCH_BYTES."""
+    batch: list[FetchedEntry] = []
+    for one in fetched:
+        batch.append(one)
+        held_bytes = sum(len(other.page.body_gzip) for other in batch if other.page)
+        if len(batch) >= BATCH_ARTICLES or held_bytes >= BATCH_BYTES:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def store_articles(
+    rows: Rows, stage: Stage, desk: Desk, batch: Sequence[FetchedEntry], now: datetime
+) -> list[RawArticle]:
+    """Store one batch with its pages and revisions; return the articles that were written.
+
+    Revisions and duplicates are determined from the rows stored at this moment, not from those read before fetching.
+    """
+    ids = [one.entry.article_id for one in batch]
+    stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
+    articles = [
+        article_row(one.entry, one.result, one.extracted, stored.get(one.entry.article_id), now) for one in batch
+    ]
+    articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
+    articles = [replace(article, content_hash=content_hash(article)) for article in articles]
+    revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
+    for written in (articles, [one.page for one in batch if one.page], [r for r in revisions if r]):
+        if written:
+            rows.upsert(written)
+    record_article_outcomes(rows, stage, articles)
+    return articles
+
+
+def _known_articles(rows: Rows, desk: Desk, articles: Sequence[RawArticle]) -> list[KnownArticle]:
+    """Return the desk's articles with these URLs or texts, of any agency and day."""
+    columns = ("article_id", "url_hash", "text_hash", "duplicate_of")
+    urls = {article.url_hash for article in articles}
+    texts = {article.text_hash for article in articles if article.text_hash}
+    found: dict[str, KnownArticle] = {}
+    for lookup in ({"url_hash": urls}, {"text_hash": texts}):
+        frame = rows.frame(RawArticle, None, columns, desk=[desk.key], outcome=["ok"], **lookup)
+        found |= {row[0]: KnownArticle(*row) for row in frame.iter_rows()}
+    return list(found.values())

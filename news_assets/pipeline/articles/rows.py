@@ -1,7 +1,7 @@
-"""The row that is stored of one article: what the entry, the page and the stored row say, put together. Pure.
+"""Builds an article's row from the listed entry, the fetched page and the stored row.
 
-Rules: a text once had is never lost, and never replaced by a far shorter one unless the page says that it changed; the
-listing fills what the page leaves out. Duplicates are marked later, in `dedupe.py`.
+A stored text is never dropped, and is replaced by a far shorter one only where the page states that it was updated. The
+listing's metadata fill what the page leaves out. Duplicates are marked later, in `dedupe.py`.
 """
 
 from collections.abc import Iterable
@@ -12,21 +12,21 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.schedule import outcome_of, retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, PublishedOrigin, RawArticle
-from news_assets.text.fingerprint import minhash, text_hash
+from news_assets.text.fingerprint import text_hash
 from news_assets.text.language import language_of
 from news_assets.text.urls import canonical_url, url_hash
 from news_assets.text.words import words
 
-MIN_FEED_CHARS = 250  # a shorter text in a feed is a teaser and replaces nothing
-FEED_RATIO = 0.6  # a page that gives less than this of the feed's text was cleaned too much, or stands behind a wall
-KEPT_RATIO = 0.3  # a page that gives less than this of the stored text, with no change stated, is broken
-# A listing may be a week late with the day, yet it states one: an address has no clock, a guess states nothing.
+MIN_FEED_CHARS = 250  # shorter texts in a feed are teasers
+FEED_RATIO = 0.6  # pages with less of the feed's text were cut by the extraction or a wall
+KEPT_RATIO = 0.3  # pages with less of the stored text are broken, unless they state an update
+# Listings go before these: a URL has no time of day, and a guess is not stated anywhere.
 _WEAKER_THAN_LISTING = (None, "url", "guess")
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text with where it came from, and why it is not the page's."""
+    """A text, its origin, and the reason that the row will carry."""
 
     text: str
     origin: str
@@ -35,31 +35,31 @@ class _Text:
 
 def article_row(
     entry: FeedEntry,
-    answer: Page | FetchError,
+    result: Page | FetchError,
     extracted: ExtractedArticle | None,
     previous: RawArticle | None,
     now: datetime,
 ) -> RawArticle:
-    """Return the article's row after one try. `previous` is the stored row, None where there is none.
+    """Return the article's row after one fetch; `previous` is the stored row, if any.
 
-    A failed re-fetch keeps the stored text: the row stays `ok`, its reason tells what failed, and it is tried again.
+    A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its reason, and is retried.
     """
-    failure = _failure(answer, extracted)
+    failure = _failure(result, extracted)
     chosen = _chosen_text(entry, extracted, failure)
     kept = previous if previous is not None and previous.text else None
-    if kept is not None and (chosen is None or _is_broken(chosen, extracted, kept)):
+    if kept is not None and (chosen is None or _is_remnant(chosen, extracted, kept)):
         why = (
             failure[1] if failure else f"page gives {len(chosen.text) if chosen else 0} of {kept.text_chars} characters"
         )
-        return _kept_row(kept, entry, answer, why, now)
+        return _kept_row(kept, entry, result, why, now)
     if chosen is not None:
-        return _ok_row(entry, answer, None if failure else extracted, kept, chosen, now)
+        return _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
     outcome, reason = failure or ("failed", "no text")
-    return _failed_row(entry, answer, previous, outcome, reason, now)
+    return _failed_row(entry, result, previous, outcome, reason, now)
 
 
 def revision_of(previous: RawArticle, new: RawArticle, now: datetime) -> ArticleRevision | None:
-    """Return the text that `new` replaces; None where the text is the same, or there was none."""
+    """Return the text that `new` replaces; None where the text is unchanged, or there was none."""
     if not previous.text or previous.text_hash == new.text_hash or new.rev_n == previous.rev_n:
         return None
     return ArticleRevision(
@@ -79,9 +79,9 @@ def revision_of(previous: RawArticle, new: RawArticle, now: datetime) -> Article
 # --- which text ------------------------------------------------------------------------------------------------------
 
 
-def _failure(answer: Page | FetchError, extracted: ExtractedArticle | None) -> tuple[Outcome, str] | None:
-    if isinstance(answer, FetchError):
-        return outcome_of(answer), answer.reason
+def _failure(result: Page | FetchError, extracted: ExtractedArticle | None) -> tuple[Outcome, str] | None:
+    if isinstance(result, FetchError):
+        return outcome_of(result), result.reason
     if extracted is None:
         return "failed", "page was not read"
     return None if extracted.outcome == "ok" else (extracted.outcome, extracted.reason or "no article")
@@ -100,13 +100,13 @@ def _chosen_text(
 
 
 def _feed_text(entry: FeedEntry) -> str:
-    """Return the full text in the listing as Markdown; a short one is not read."""
+    """Return the full text in the listing as Markdown; empty for a teaser."""
     markup = entry.content_html or ""
     return markdown_of_fragment(markup) if len(markup) >= MIN_FEED_CHARS else ""
 
 
-def _is_broken(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle) -> bool:
-    """Whether a new text is a remnant of the stored one: far shorter, and the page states no change since."""
+def _is_remnant(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle) -> bool:
+    """Whether a new text is far shorter than the stored one, and the page states no update since."""
     if len(chosen.text) >= KEPT_RATIO * kept.text_chars:
         return False
     updated_at = extracted.updated_at if extracted else None
@@ -118,7 +118,7 @@ def _is_broken(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArtic
 
 def _ok_row(
     entry: FeedEntry,
-    answer: Page | FetchError,
+    result: Page | FetchError,
     extracted: ExtractedArticle | None,
     kept: RawArticle | None,
     chosen: _Text,
@@ -126,13 +126,12 @@ def _ok_row(
 ) -> RawArticle:
     digest = text_hash(chosen.text)
     row = replace(
-        _described(entry, answer, extracted, now),
+        _base_row(entry, result, extracted, now),
         text=chosen.text,
         text_origin=chosen.origin,
         text_chars=len(chosen.text),
         word_count=len(words(chosen.text)),
         text_hash=digest,
-        minhash=minhash(chosen.text),
         outcome="ok",
         reason=chosen.reason,
         rev_n=kept.rev_n + (kept.text_hash != digest) if kept else 1,
@@ -140,25 +139,25 @@ def _ok_row(
     return row if row.language else replace(row, language=language_of(chosen.text))
 
 
-def _kept_row(kept: RawArticle, entry: FeedEntry, answer: Page | FetchError, why: str, now: datetime) -> RawArticle:
-    """Return the stored row with what failed noted; the entry's state counts as seen, or it would be asked for ever."""
+def _kept_row(kept: RawArticle, entry: FeedEntry, result: Page | FetchError, why: str, now: datetime) -> RawArticle:
+    """Return the stored row with the failure noted; the new `entry_hash` keeps the entry from staying due for ever."""
     attempts = kept.attempts + 1
     return replace(
         kept,
         day=entry.day,
         entry_hash=entry.entry_hash,
-        fetched_at=_asked_at(answer, now),
+        fetched_at=_fetched_at(result, now),
         outcome="ok",
         reason=f"stored text kept: {why}",
         attempts=attempts,
-        next_try_at=retry_at(attempts, answer if isinstance(answer, FetchError) else "failed", now),
+        next_try_at=retry_at(attempts, result if isinstance(result, FetchError) else "failed", now),
         trace_id=entry.trace_id,
     )
 
 
 def _failed_row(
     entry: FeedEntry,
-    answer: Page | FetchError,
+    result: Page | FetchError,
     previous: RawArticle | None,
     outcome: Outcome,
     reason: str,
@@ -166,20 +165,20 @@ def _failed_row(
 ) -> RawArticle:
     attempts = (previous.attempts if previous else 0) + 1
     return replace(
-        _described(entry, answer, None, now),
+        _base_row(entry, result, None, now),
         outcome=outcome,
         reason=reason,
         attempts=attempts,
-        next_try_at=retry_at(attempts, answer if isinstance(answer, FetchError) else outcome, now),
+        next_try_at=retry_at(attempts, result if isinstance(result, FetchError) else outcome, now),
     )
 
 
-def _described(
-    entry: FeedEntry, answer: Page | FetchError, extracted: ExtractedArticle | None, now: datetime
+def _base_row(
+    entry: FeedEntry, result: Page | FetchError, extracted: ExtractedArticle | None, now: datetime
 ) -> RawArticle:
-    """Return a row without text: the page's metadata where it was read, else the listing's.
+    """Return a row without text; metadata are the page's, else the listing's.
 
-    A page that is no article gives nothing, not even its address: it may be a log-in form's.
+    `extracted` is None for a page without an article: even its URL may be a log-in form's.
     """
     page = extracted or ExtractedArticle(url=entry.url, canonical_url=canonical_url(entry.url), outcome="failed")
     published_at, published_origin = _published(entry, page)
@@ -195,20 +194,19 @@ def _described(
         canonical_url=page.canonical_url,
         url_hash=url_hash(page.canonical_url),
         text_hash=None,
-        minhash=None,
         title=page.title or entry.title,
         subtitle=page.subtitle,
         authors=page.authors or entry.authors,
         section=page.section,
         category=page.category or next(iter(entry.categories), None),
-        tags=_merged(page.tags, entry.categories),
+        tags=_merged_tags(page.tags, entry.categories),
         article_type=page.article_type,
         language=page.language,
         published_at=published_at,
         published_origin=published_origin,
         updated_at=page.updated_at or entry.updated_at,
         first_seen_at=entry.first_seen_at,
-        fetched_at=_asked_at(answer, now),
+        fetched_at=_fetched_at(result, now),
         image_url=page.image_url or entry.image_url,
         video_url=page.video_url,
         text=None,
@@ -227,17 +225,17 @@ def _described(
 
 
 def _published(entry: FeedEntry, page: ExtractedArticle) -> tuple[datetime | None, PublishedOrigin | None]:
-    """Return the time the page states, else the listing's, else what the address or a guess says, with its origin."""
+    """Return the time that the page states, else the listing's, else that of the URL or a guess, with its origin."""
     if entry.published_at is not None and page.published_origin in _WEAKER_THAN_LISTING:
         return entry.published_at, "listing"
     return page.published_at, page.published_origin
 
 
-def _asked_at(answer: Page | FetchError, now: datetime) -> datetime:
-    return answer.fetched_at if isinstance(answer, Page) else now
+def _fetched_at(result: Page | FetchError, now: datetime) -> datetime:
+    return result.fetched_at if isinstance(result, Page) else now
 
 
-def _merged(tags: Iterable[str], categories: Iterable[str]) -> tuple[str, ...]:
+def _merged_tags(tags: Iterable[str], categories: Iterable[str]) -> tuple[str, ...]:
     known: dict[str, str] = {}
     for tag in (*tags, *categories):
         known.setdefault(tag.casefold(), tag)

@@ -1,0 +1,12 @@
+"""Extraction of the article on one fetched page.
+
+    Page
+    | readers    pick the reader by content type; HTML goes to `extract`
+    | extract    parse the HTML once
+    | metadata   PageMetadata from json_ld, meta_tags, times and visible_dates, and links
+    | markdown   trafilatura's body tree -> Markdown without the site's boilerplate
+    | refusals   outcome and reason of a page that holds no article
+    = ExtractedArticle
+
+`fragment` turns the HTML that a feed carries into the same Markdown.
+"""

@@ -1,12 +1,11 @@
-"""Lines on article pages that speak to the reader instead of telling the story: data.
+"""Patterns of boilerplate lines on article pages, collected from news sites in nine languages.
 
-Seen on pages of news sites in nine languages; sorted by what they want of the reader. How long such a line may be and
-where it is cut is decided in `page_text.py`.
+`markdown.py` decides how long such a line may be and where it is cut.
 """
 
 import re
 
-POINTER = re.compile(
+READ_MORE = re.compile(
     r"""[\W_]*(?:
       leia\s(?:mais|também|tambem)|veja\s(?:mais|também|tambem)|saiba\smais|confira\stambém|assista|relacionad[ao]s?
     | (?:notícias|matérias|conteúdo)\srelacionad[ao]s?|mais\slidas|continue\slendo
@@ -21,9 +20,9 @@ POINTER = re.compile(
     )\b\s*(?:$|[:|•…>»–-])""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Points to another article. It fills its line, or a colon or bar follows."""
+"""A pointer to another article, alone on its line or followed by a colon or bar."""
 
-NOTE = re.compile(
+PROMPT_OR_CREDIT = re.compile(
     r"""[\W_]*(?:
       comentários?\b|comments?\b|\d+\scomments?|kommentare?\b|comentarios?\b|commentaires?\b|comentar\b
     | deixe\s(?:um|seu)\scomentário|(?:leave|post|add)\sa\s(?:comment|reply)|kommentar\sabgeben|tell\sus\swhat
@@ -38,4 +37,4 @@ NOTE = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Asks to comment, follow or subscribe, or states rights and credits."""
+"""A prompt to comment, follow or subscribe, or a note of rights and credits."""

@@ -1,7 +1,4 @@
-"""A piece of HTML as Markdown: the full text that a feed carries, which is an article without a page around it.
-
-Sanitised markup enters, Markdown leaves. Nothing has to be found in it, so nothing is cleaned away.
-"""
+"""Converts the sanitised HTML of a feed's full text to Markdown; all of it is article, so nothing is cut away."""
 
 from lxml.etree import LxmlError, _Element
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
@@ -24,7 +21,7 @@ _TAG = {
 
 
 def markdown_of_fragment(markup: str) -> str:
-    """Return the text of a piece of HTML as Markdown; empty where there is none."""
+    """Return a piece of HTML as Markdown; empty where it has no text."""
     if not markup.strip():
         return ""
     try:
@@ -38,7 +35,7 @@ def markdown_of_fragment(markup: str) -> str:
 
 
 def _as_body(tree: HtmlElement) -> _Element:
-    """Give the elements the names that trafilatura's body tree has."""
+    """Rename the elements in place to those of trafilatura's body tree."""
     for element in list(tree.iter()):
         if element.tag in _DROPPED:
             element.tag, element.text = "graphic", None

@@ -1,8 +1,4 @@
-"""What a page says of itself in JSON-LD (schema.org), as one flat description of its article.
-
-A parsed page enters, the article's properties leave as they stand there. Choosing between JSON-LD, meta tags and the
-visible page belongs to `page_metadata.py`.
-"""
+"""Reads schema.org objects from a page's JSON-LD."""
 
 import html
 import json
@@ -22,13 +18,13 @@ _MAX_NODES = 300
 _MAX_SCRIPT_CHARS = 2_000_000
 _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[)?|(?:-->|(?://\s*)?\]\]>|;)?\s*$")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_PROPERTY = re.compile(
+_KNOWN_PROPERTY = re.compile(
     r'"(@type|headline|datePublished|dateModified|articleSection|articleBody)"\s*:\s*"((?:[^"\\]|\\.)*)"'
 )
 
 
-def linked_nodes(tree: HtmlElement) -> list[Node]:
-    """Return every described thing of the page, flat, in order; of a broken script what can still be read."""
+def json_ld_nodes(tree: HtmlElement) -> list[Node]:
+    """Return all objects of the page as a flat list, in order, and what can be salvaged of invalid scripts."""
     nodes: list[Node] = []
     for script in tree.iter("script"):
         if "ld+json" in (script.get("type") or "").lower() and script.text:
@@ -37,26 +33,26 @@ def linked_nodes(tree: HtmlElement) -> list[Node]:
 
 
 def article_of(nodes: list[Node], url: str) -> Node:
-    """Return the page's own article: the one that states this address, else the first with a headline; else empty."""
+    """Return the page's own article: the one that states this URL, else one with a headline; empty without any."""
     articles = [node for node in nodes if article_type(node)]
-    return max(articles, key=lambda node: _likeness(node, url), default={})
+    return max(articles, key=lambda node: _match(node, url), default={})
 
 
 def article_type(node: Node) -> str | None:
-    """Return the schema.org type if it is a kind of article."""
+    """Return the schema.org type of an article; None for other objects."""
     names = (str(name).rpartition("/")[2] for name in as_list(node.get("@type")))
     return next((name for name in names if name.endswith("Article") or name in ARTICLE_TYPES), None)
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a JSON-LD value as a list: none, one or many are written alike."""
+    """Return a JSON-LD value, which may be absent, single or a list, as a list."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
 def texts_of(value: Any, *names: str) -> list[str]:
-    """Return the strings in a value: plain ones, and those under the given names of the things in it."""
+    """Return the strings in a value: plain ones, and the first of the named properties of each object."""
     found: list[str] = []
     for part in as_list(value):
         if isinstance(part, dict):
@@ -67,7 +63,7 @@ def texts_of(value: Any, *names: str) -> list[str]:
     return found
 
 
-def _likeness(node: Node, url: str) -> tuple[bool, bool, bool]:
+def _match(node: Node, url: str) -> tuple[bool, bool, bool]:
     stated = [*texts_of(node.get("url")), *texts_of(node.get("mainEntityOfPage"), "@id", "url")]
     path = url.partition("?")[0].rstrip("/")
     is_own = any(path and path == other.partition("?")[0].rstrip("/") for other in stated)
@@ -75,7 +71,7 @@ def _likeness(node: Node, url: str) -> tuple[bool, bool, bool]:
 
 
 def _parsed(text: str) -> Any:
-    """Read a script; control characters, wrapping and trailing commas are forgiven."""
+    """Parse a script, also with control characters, comment wrappers, trailing commas or HTML escapes."""
     for candidate in (text, _TRAILING_COMMA.sub("", _WRAPPING.sub("", text)), html.unescape(text)):
         try:
             return json.loads(candidate, strict=False)
@@ -85,24 +81,24 @@ def _parsed(text: str) -> Any:
 
 
 def _salvaged(text: str) -> Node:
-    """Return the properties that can be read in a script that is no JSON: the first of each name."""
+    """Return the first of each known property in a script that is not valid JSON."""
     found: Node = {}
-    for name, value in _PROPERTY.findall(text):
+    for name, value in _KNOWN_PROPERTY.findall(text):
         if name != "@type" or article_type({"@type": value}):
             found.setdefault(name, value.replace('\\"', '"').replace("\\/", "/"))
     return found
 
 
 def _flat(value: Any) -> Iterator[Node]:
-    """Yield the things in a value and in its containers; lists of other articles (ItemList) are not entered."""
-    waiting = as_list(value)[::-1]
+    """Yield the objects in a value and in its containers, without lists of other articles (ItemList)."""
+    pending = as_list(value)[::-1]
     for _ in range(10 * _MAX_NODES):
-        if not waiting:
+        if not pending:
             return
-        node = waiting.pop()
+        node = pending.pop()
         if isinstance(node, list):
-            waiting += node[::-1]
+            pending += node[::-1]
         elif isinstance(node, dict):
             if "@type" in node or "headline" in node:
                 yield node
-            waiting += [part for name in _CONTAINERS for part in as_list(node.get(name))][::-1]
+            pending += [part for name in _CONTAINERS for part in as_list(node.get(name))][::-1]

@@ -1,8 +1,4 @@
-"""Addresses on a page: its own canonical one, those of media, and where its text leads.
-
-A parsed page and its final address enter; absolute http(s) addresses leave. What makes two addresses one is settled in
-`text/urls.py`.
-"""
+"""Absolute http(s) URLs on a page: its canonical URL, media, and links out of the text."""
 
 import re
 from collections.abc import Iterable
@@ -13,26 +9,26 @@ from lxml.html import HtmlElement
 from news_assets.text.urls import canonical_url, is_same_site, resolve
 
 _BLOCKS = frozenset({"p", "li", "td", "blockquote", "h2", "h3", "h4", "dd", "div", "section", "article", "body"})
-_MAX_CLIMB = 8  # from a link up to the block it stands in
-_COMPARED_CHARS = 60  # of a block, to find it in the text
+_MAX_CLIMB = 8  # elements between a link and its block
+_COMPARED_CHARS = 60  # of a block that is searched for in the text
 _MAX_LINKS = 200
 _NO_WORD = re.compile(r"[\W_]+")
 
 
-def base_address(tree: HtmlElement, url: str) -> str:
-    """Return the address that relative links start from."""
+def base_url(tree: HtmlElement, url: str) -> str:
+    """Return the URL that relative links are resolved against."""
     return resolve(url, next((href for tag in tree.iter("base") if (href := tag.get("href"))), url))
 
 
-def first_address(base: str, texts: Iterable[str]) -> str | None:
-    """Return the first http(s) address, absolute."""
-    return next((address for text in texts if _is_web(address := resolve(base, text))), None)
+def first_url(base: str, texts: Iterable[str]) -> str | None:
+    """Return the first http(s) URL, made absolute."""
+    return next((found for text in texts if _is_web(found := resolve(base, text))), None)
 
 
-def stated_address(tree: HtmlElement, shared: Iterable[str], base: str, url: str) -> str:
-    """Return the canonical address the page states if it is on the same site and no home page; else its own.
+def canonical_url_of(tree: HtmlElement, shared: Iterable[str], base: str, url: str) -> str:
+    """Return the canonical URL that the page states if it is on the same site and not a home page, else its own.
 
-    `shared` are addresses stated for sharing (og:url), asked after `rel=canonical`.
+    `shared` holds the URLs stated for sharing (og:url), which rank below `rel=canonical`.
     """
     own = canonical_url(url)
     links = [link.get("href") for link in tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()]
@@ -40,30 +36,30 @@ def stated_address(tree: HtmlElement, shared: Iterable[str], base: str, url: str
     return next((it for it in stated if _is_web(it) and not is_home(it) and is_same_site(it, own)), own)
 
 
-def is_home(address: str) -> bool:
-    """Whether an address names no page of its site, only the site."""
-    if not _is_web(address):
+def is_home(url: str) -> bool:
+    """Whether an http(s) URL has no path, query or fragment."""
+    if not _is_web(url):
         return False
-    parts = urlsplit(address)
+    parts = urlsplit(url)
     return not (parts.path.strip("/") or parts.query or parts.fragment)
 
 
 def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, ...]:
-    """Return the addresses on other sites that links within the text lead to, in order."""
+    """Return the URLs on other sites that the text links to, in order."""
     squeezed = _squeezed(text)
     found: dict[str, None] = {}
     for link in tree.iter("a"):
         href = link.get("href") or ""
-        if "//" not in href or len(found) == _MAX_LINKS or not _stands_in(link, squeezed):
+        if "//" not in href or len(found) == _MAX_LINKS or not _is_in_text(link, squeezed):
             continue
-        address = resolve(base, href)
-        if address not in found and _is_web(address) and not is_same_site(address, url):
-            found[address] = None
+        target = resolve(base, href)
+        if target not in found and _is_web(target) and not is_same_site(target, url):
+            found[target] = None
     return tuple(found)
 
 
-def _stands_in(link: HtmlElement, squeezed: str) -> bool:
-    """Whether the block around a link begins as some part of the text does."""
+def _is_in_text(link: HtmlElement, squeezed: str) -> bool:
+    """Whether the block around a link is part of the text, judged by the link and the block's beginning."""
     words = _squeezed(" ".join(link.itertext()))
     if not words or words not in squeezed:
         return False
@@ -80,9 +76,9 @@ def _squeezed(text: str) -> str:
     return _NO_WORD.sub("", text)
 
 
-def _is_web(address: str) -> bool:
+def _is_web(url: str) -> bool:
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(url)
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.netloc)

@@ -1,8 +1,4 @@
-"""The article's text out of a parsed page, as Markdown without emphasis.
-
-trafilatura's body tree and what the page says of itself enter; blocks, and from them Markdown, leave. Finding the body
-in the page is trafilatura's matter; whether the text is an article at all is decided in `extract.py`.
-"""
+"""Converts trafilatura's body tree to Markdown without emphasis, and removes the site's boilerplate from it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,7 +8,7 @@ from typing import Literal
 
 from lxml.etree import _Element
 
-from news_assets.pipeline.page.boilerplate import NOTE, POINTER
+from news_assets.pipeline.page.boilerplate import PROMPT_OR_CREDIT, READ_MORE
 from news_assets.text.fingerprint import normal_words
 
 BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
@@ -21,16 +17,17 @@ _BLOCK_TAGS = frozenset({"p", "head", "list", "quote", "table", "code", "div", "
 _HEADING_LEVEL = {"h1": 2, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}  # level 1 is the article's title
 _MAX_DEPTH = 60  # of nested quotes and lists; deeper is flattened
 
-_OPENING_BLOCKS = 8  # the headline stands among the first blocks, or it is another article's
-_OPENING_CHARS = 700  # kickers, bylines, breadcrumbs above the headline; more text than that is not thrown away
+_OPENING_BLOCKS = 8  # a headline further down is another article's
+_OPENING_CHARS = 700  # of kickers, bylines and breadcrumbs; a headline below more text is not cut
 _SAME_TITLE = 0.75  # share of words; headlines on the page and in its head differ by a word or a section name
-_NOTE_CHARS = 220  # a note to the reader is short
-_MAX_TRAILING_NOTES = 12
-_MIN_KEPT = 0.4  # share of the characters; a cleaning that takes more has taken the story for notes
-_STATED_BODY_WORDS = 120  # an articleBody below is a teaser and decides nothing
-_STATED_MISSED = 0.3  # less of the stated body than this was found: the wrong part of the page was taken
-_STATED_FOUND = 0.9  # from here on what lies around the stated body is not the article
-_IN_BODY = 0.5  # share of a block's word pairs that stand in the stated body
+_READ_MORE_CHARS = 220
+_PROMPT_CHARS = 440
+_MAX_TRAILING_PROMPTS = 12
+_MIN_KEPT = 0.4  # share of the characters; with less kept, the article itself matched the patterns
+_STATED_BODY_WORDS = 120  # an articleBody with fewer words is a teaser and is ignored
+_STATED_MISSED = 0.3  # with less of the stated body found, trafilatura took the wrong part of the page
+_STATED_FOUND = 0.9  # with more of the stated body found, blocks below it are not the article
+_IN_BODY = 0.5  # share of a block's word pairs that occur in the stated body
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +39,12 @@ class Block:
 
     @property
     def words(self) -> list[str]:
-        """Its words, normalised for comparing."""
+        """Its normalised words."""
         return normal_words(self.markdown)
 
 
 def article_blocks(body: _Element) -> list[Block]:
-    """Return the blocks of trafilatura's body tree in order; images are left out, they have a field of their own."""
+    """Return the blocks of trafilatura's body tree in order, without images."""
     return [block for block in _blocks_of(body, 0) if block.markdown]
 
 
@@ -56,27 +53,23 @@ def markdown_of(blocks: Iterable[Block]) -> str:
     return "\n\n".join(block.markdown for block in blocks)
 
 
-# --- what does not belong to the story ------------------------------------------------------------------------------
+# --- boilerplate -----------------------------------------------------------------------------------------------------
 
 
-def story_of(blocks: Sequence[Block], titles: Iterable[str], stated_body: str | None) -> list[Block]:
-    """Return the blocks without the headline, notes to the reader, and what lies outside the body the page states.
+def without_boilerplate(blocks: Sequence[Block], titles: Iterable[str], stated_body: str | None) -> list[Block]:
+    """Return the blocks without the headline, prompts to the reader, credits, and what follows the stated body.
 
-    `titles` are the forms in which the page gives its headline; `stated_body` is JSON-LD's articleBody.
+    `titles` are the forms of the headline on the page; `stated_body` is JSON-LD's articleBody.
     """
-    kept = _within_stated(list(blocks), stated_body) if stated_body else list(blocks)
-    kept = _below_headline(kept, titles)
-    kept = _without_trailing_notes([block for block in kept if not _is_pointer(block)])
+    kept = _within_stated_body(list(blocks), stated_body) if stated_body else list(blocks)
+    kept = [block for block in _below_headline(kept, titles) if not _is_read_more(block)]
+    kept = _without_trailing_prompts(kept)
     is_enough = bool(stated_body and kept) or _chars(kept) >= _MIN_KEPT * _chars(blocks)
     return kept if is_enough else list(blocks)
 
 
-def _chars(blocks: Iterable[Block]) -> int:
-    return sum(len(block.markdown) for block in blocks)
-
-
 def _below_headline(blocks: list[Block], titles: Iterable[str]) -> list[Block]:
-    """Cut the headline and the kicker above it; a text that only repeats its headline keeps it."""
+    """Cut the headline and what is above it, unless nothing is below it."""
     known = [set(found) for title in titles if (found := normal_words(title))]
     above = 0
     for position, block in enumerate(blocks[:_OPENING_BLOCKS]):
@@ -89,57 +82,50 @@ def _below_headline(blocks: list[Block], titles: Iterable[str]) -> list[Block]:
     return blocks
 
 
-def _is_pointer(block: Block) -> bool:
-    return block.kind != "table" and len(block.markdown) <= _NOTE_CHARS and POINTER.match(block.markdown) is not None
+def _is_read_more(block: Block) -> bool:
+    is_short = block.kind != "table" and len(block.markdown) <= _READ_MORE_CHARS
+    return is_short and READ_MORE.match(block.markdown) is not None
 
 
-def _without_trailing_notes(blocks: list[Block]) -> list[Block]:
-    """Cut notes at the end, and the headings left standing above nothing."""
+def _without_trailing_prompts(blocks: list[Block]) -> list[Block]:
+    """Cut prompts and credits at the end, and headings without text below them."""
     kept = list(blocks)
-    for _ in range(_MAX_TRAILING_NOTES):
-        if not kept or not (kept[-1].kind == "heading" or _is_note(kept[-1])):
+    for _ in range(_MAX_TRAILING_PROMPTS):
+        if not kept or not (kept[-1].kind == "heading" or _is_prompt(kept[-1])):
             break
         kept.pop()
     return kept
 
 
-def _is_note(block: Block) -> bool:
-    return len(block.markdown) <= 2 * _NOTE_CHARS and NOTE.match(block.markdown) is not None
+def _is_prompt(block: Block) -> bool:
+    return len(block.markdown) <= _PROMPT_CHARS and PROMPT_OR_CREDIT.match(block.markdown) is not None
 
 
-def _within_stated(blocks: list[Block], stated_body: str) -> list[Block]:
-    """Let the body that the page states for search engines say where the story begins and ends, or stand in for it."""
+def _chars(blocks: Iterable[Block]) -> int:
+    return sum(len(block.markdown) for block in blocks)
+
+
+def _within_stated_body(blocks: list[Block], stated_body: str) -> list[Block]:
+    """Cut what follows the stated body; return its own paragraphs where too little of it is in the blocks."""
     stated_words = normal_words(stated_body)
     if len(stated_words) < _STATED_BODY_WORDS:
         return blocks
-    stated = _word_pairs(stated_words)
-    pairs = [_word_pairs(block.words) for block in blocks]
+    stated = set(pairwise(stated_words))
+    pairs = [set(pairwise(block.words)) for block in blocks]
     found = len(stated.intersection(chain.from_iterable(pairs))) / len(stated)
     if found < _STATED_MISSED:
-        return [Block("paragraph", text) for text in _paragraphs(stated_body)]
+        return [Block("paragraph", " ".join(line.split())) for line in stated_body.split("\n") if line.strip()]
     if found < _STATED_FOUND:
         return blocks
-    inside = [position for position, found_pairs in enumerate(pairs) if _is_inside(found_pairs, stated)]
+    inside = [n for n, own in enumerate(pairs) if len(own & stated) >= _IN_BODY * len(own) > 0]
     return blocks[: inside[-1] + 1] if inside else blocks
-
-
-def _is_inside(pairs: set[tuple[str, str]], stated: set[tuple[str, str]]) -> bool:
-    return len(pairs & stated) >= _IN_BODY * len(pairs) > 0
-
-
-def _word_pairs(words: list[str]) -> set[tuple[str, str]]:
-    return set(pairwise(words))
-
-
-def _paragraphs(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in re.split(r"\n+", text) if line.strip()]
 
 
 # --- the body tree as blocks -----------------------------------------------------------------------------------------
 
 
 def _blocks_of(element: _Element, depth: int) -> list[Block]:
-    """Return the blocks in one element; text that stands loose between blocks makes paragraphs."""
+    """Return the blocks in one element; text between its blocks makes paragraphs."""
     blocks: list[Block] = []
     loose = [element.text or ""]
     for child in element:
@@ -168,14 +154,14 @@ def _block(element: _Element, depth: int) -> list[Block]:
             return [Block("quote", "\n".join(f"> {line}".rstrip() for line in inner.splitlines()))]
         case "table":
             return _table(element)
-        case "code" if "\n" in (code := "".join(_texts(element)).strip("\n")):
+        case "code" if "\n" in (code := _inline(element).strip("\n")):
             return [Block("code", f"```\n{code}\n```")]
         case _:
             return _blocks_of(element, depth)
 
 
 def _paragraph(text: str) -> list[Block]:
-    """Return the paragraphs of a run of text: single breaks stay as lines, two breaks part paragraphs."""
+    """Split a run of text into paragraphs at double line breaks; single ones stay."""
     lines = [_one_line(line) for line in text.split("\v")]
     parts = re.split(r"\n{2,}", "\n".join(lines).strip("\n"))
     return [Block("paragraph", part.strip("\n")) for part in parts if part.strip()]
@@ -188,7 +174,7 @@ def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:
     for number, item in enumerate((child for child in element if child.tag == "item"), start=1):
         marker = f"{number}." if is_numbered else "-"
         nested = [child for child in item if child.tag == "list"] if depth < _MAX_DEPTH else []
-        text = _one_line("".join(_texts(item, skipped=nested)))
+        text = _one_line(_inline(item, skipped=nested))
         if text:
             lines.append(f"{indent}{marker} {text}")
         for child in nested:
@@ -197,7 +183,7 @@ def _list_lines(element: _Element, depth: int, indent: str) -> list[str]:
 
 
 def _table(element: _Element) -> list[Block]:
-    """Return a table; one that has a single column or row is layout, and its cells are paragraphs."""
+    """Return a table as one block; with a single column or row it is layout, and each cell is a paragraph."""
     rows = [[_one_line(_inline(cell)) for cell in row.iter("cell")] for row in element.iter("row")]
     rows = [row for row in rows if any(row)]
     width = max(map(len, rows), default=0)
@@ -211,18 +197,13 @@ def _table_line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _inline(element: _Element) -> str:
-    return "".join(_texts(element))
-
-
-def _texts(element: _Element, skipped: Sequence[_Element] = ()) -> list[str]:
-    r"""Return the texts below an element in order; `\v` stands for a line break, blocks are held apart by a space."""
+def _inline(element: _Element, skipped: Sequence[_Element] = ()) -> str:
+    r"""Return the text of an element in order, with `\v` for a line break and a space after each block."""
     texts: list[str] = []
-    leaving = False
-    stack: list[tuple[_Element, bool]] = [(element, leaving)]
+    stack = [(element, False)]
     while stack:
-        node, leaving = stack.pop()
-        if leaving:
+        node, is_end = stack.pop()
+        if is_end:
             texts.append(" " if node.tag in _BLOCK_TAGS or node.tag in ("item", "cell") else "")
             texts.append(node.tail or "" if node is not element else "")
             continue
@@ -231,7 +212,7 @@ def _texts(element: _Element, skipped: Sequence[_Element] = ()) -> list[str]:
             continue
         texts.append("\v" if node.tag == "lb" else node.text or "")
         stack += [(child, False) for child in reversed(node)]
-    return texts
+    return "".join(texts)
 
 
 def _one_line(text: str) -> str:

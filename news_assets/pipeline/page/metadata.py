@@ -1,9 +1,4 @@
-"""What a page says of its article: title, authors, times, section, tags, image, canonical address.
-
-A parsed page enters; one `PageMetadata` leaves. JSON-LD is asked first, then meta tags, then the visible page, and
-trafilatura for what is still missing. Times are read in `page_times.py`, addresses in `page_addresses.py`; the text
-belongs to `page_text.py`.
-"""
+"""Reads an article's metadata from JSON-LD, else meta tags, else the visible page, else trafilatura's guess."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +7,13 @@ from datetime import datetime
 
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.json_ld import Node, article_of, article_type, linked_nodes, texts_of
-from news_assets.pipeline.page.links import base_address, first_address, stated_address
+from news_assets.pipeline.page.json_ld import Node, article_of, article_type, json_ld_nodes, texts_of
+from news_assets.pipeline.page.links import base_url, canonical_url_of, first_url
+from news_assets.pipeline.page.meta_tags import MetaTags, contents, meta_tags
 from news_assets.pipeline.page.times import DatedPage, guessed_time, published_time, updated_time
 from news_assets.records import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
-
-Meta = dict[str, list[str]]
 
 _MAX_TAGS, _MAX_TAG_CHARS, _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 40, 80, 12, 80
 _MAX_TITLE_CHARS = 400
@@ -41,7 +35,7 @@ _BY = re.compile(r"^(?:by|por|von|par|texto:|reportagem(?: de)?:?|autora?:|autor
 _NO_NAME = re.compile(
     r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion)$", re.IGNORECASE
 )
-_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # the account of someone who is named as well
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # an account name; the page gives the person's name as well
 _BETWEEN_NAMES = re.compile(r"\s*(?:;|\||\band\b|&|\bund\b|\bog\b|,(?=\s*\S+\s\S))\s*")
 _SITE_NAME = re.compile(r"\s+[|–—•·»-]\s+")
 _BREAK = re.compile(r"</p>|<br\s*/?>|</h\d>|</li>", re.IGNORECASE)
@@ -49,7 +43,10 @@ _BREAK = re.compile(r"</p>|<br\s*/?>|</h\d>|</li>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMetadata:
-    """The statements of one page. Times are UTC to the minute, addresses absolute; `titles` has every form it gives."""
+    """What one page states; times are UTC to the minute, URLs absolute.
+
+    `titles` holds every form of the title. `is_stated_article`: JSON-LD or og:type declare the page an article.
+    """
 
     title: str | None
     titles: tuple[str, ...]
@@ -73,7 +70,7 @@ class PageMetadata:
 
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    """What trafilatura reads off the visible page."""
+    """What trafilatura finds on the visible page."""
 
     title: str | None = None
     authors: tuple[str, ...] = ()
@@ -83,19 +80,22 @@ class _Guess:
 
 
 def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: datetime) -> PageMetadata:
-    """Return what the page at `url` states; times without a zone are read in `timezone`, none lies in its future."""
-    nodes = linked_nodes(tree)
+    """Return the metadata of the page at `url`; `timezone` (IANA) applies to times without a zone.
+
+    Times after `fetched_at` are used only where there is no other, with the origin `guess`.
+    """
+    nodes = json_ld_nodes(tree)
     article = article_of(nodes, url)
-    meta = _meta_of(tree)
-    base = base_address(tree, url)
+    meta = meta_tags(tree)
+    base = base_url(tree, url)
     titles = [plain for text in _title_texts(tree, article, meta) if (plain := plain_text(text)[:_MAX_TITLE_CHARS])]
-    authors = _stated_authors(article, meta)
+    authors = _names(texts_of(article.get("author"), "name")) or _names(contents(meta, *_AUTHOR))
     dated = DatedPage(tree, article, meta, next(iter(titles), None), url, timezone, fetched_at)
     published = published_time(dated)
     guess = _Guess() if titles and authors and published else _guess(tree, url)
     title = next(iter(titles), guess.title)
     sections = [
-        plain_text(name) for name in (*texts_of(article.get("articleSection")), *_values(meta, "article:section"))
+        plain_text(name) for name in (*texts_of(article.get("articleSection")), *contents(meta, "article:section"))
     ]
     section = next(iter(sections), None) or _breadcrumb(nodes)
     categories = (*sections[1:], *guess.categories)
@@ -109,16 +109,16 @@ def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: dateti
         category=next((name for name in categories if name and name != section), None),
         tags=_tags(article, meta, guess.tags),
         article_type=article_type(article) or _microdata_type(tree),
-        is_stated_article=bool(article) or "article" in _values(meta, "og:type"),
+        is_stated_article=bool(article) or "article" in contents(meta, "og:type"),
         language=_language(tree, article, meta),
         published_at=published.at if published else None,
         published_origin=published.origin if published else None,
         updated_at=updated_time(dated, published.at if published else None),
-        image_url=first_address(
-            base, [*texts_of(article.get("image"), "url", "contentUrl", "@id"), *_values(meta, *_IMAGE)]
+        image_url=first_url(
+            base, [*texts_of(article.get("image"), "url", "contentUrl", "@id"), *contents(meta, *_IMAGE)]
         ),
-        video_url=first_address(base, _video_texts(tree, article, nodes, meta)),
-        canonical_url=stated_address(tree, _values(meta, "og:url"), base, url),
+        video_url=first_url(base, _video_texts(tree, article, nodes, meta)),
+        canonical_url=canonical_url_of(tree, contents(meta, "og:url"), base, url),
         stated_body=_stated_body(article),
         is_paywalled=str(article.get("isAccessibleForFree")).lower() in ("false", "no", "0"),
     )
@@ -127,7 +127,7 @@ def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: dateti
 def _guess(tree: HtmlElement, url: str) -> _Guess:
     from trafilatura.metadata import extract_metadata
 
-    # Without htmldate's extensive search: its first use compiles the patterns of 205 locales, four seconds.
+    # htmldate's extensive search is off: its first use compiles the patterns of 205 locales in four seconds.
     found = extract_metadata(tree, default_url=url, extensive=False)
     return _Guess(
         title=found.title,
@@ -138,45 +138,30 @@ def _guess(tree: HtmlElement, url: str) -> _Guess:
     )
 
 
-def _meta_of(tree: HtmlElement) -> Meta:
-    """Return the contents of the meta tags by lower-cased property or name, in order."""
-    found: Meta = {}
-    for tag in tree.iter("meta"):
-        content = (tag.get("content") or "").strip()
-        name = tag.get("property") or tag.get("name") or tag.get("itemprop") or tag.get("http-equiv")
-        if content and name:
-            found.setdefault(name.strip().lower(), []).append(content)
-    return found
-
-
-def _values(meta: Meta, *names: str) -> list[str]:
-    return [value for name in names for value in meta.get(name, ())]
-
-
 # --- title, subtitle, authors, section, tags -------------------------------------------------------------------------
 
 
-def _title_texts(tree: HtmlElement, article: Node, meta: Meta) -> Iterator[str]:
-    """Yield the forms of the title, best first: the headline on the page, in JSON-LD, for sharing, in the head."""
+def _title_texts(tree: HtmlElement, article: Node, meta: MetaTags) -> Iterator[str]:
+    """Yield the forms of the title: from headings that agree with another form, JSON-LD, meta tags and the head."""
     headings = [" ".join(heading.itertext()) for heading in tree.iter("h1")]
     headings = [heading for heading in headings if heading.strip()]
-    stated = [*texts_of(article.get("headline")), *_values(meta, *_TITLE)]
+    stated = [*texts_of(article.get("headline")), *contents(meta, *_TITLE)]
     head = next((" ".join(tag.itertext()) for tag in tree.iter("title")), "")
-    yield from (heading for heading in headings if any(_is_alike(heading, other) for other in (*stated, head)))
+    yield from (heading for heading in headings if any(_agrees(heading, other) for other in (*stated, head)))
     yield from (_without_site(text, meta) for text in stated)
     yield _without_site(head, meta)
 
 
-def _is_alike(heading: str, other: str) -> bool:
+def _agrees(heading: str, other: str) -> bool:
     words, other_words = set(plain_text(heading).lower().split()), set(plain_text(other).lower().split())
     return len(words) > 1 and len(words & other_words) >= 0.6 * len(words)
 
 
-def _without_site(title: str, meta: Meta) -> str:
-    """Cut the site's name off the end: where it is known exactly that one, else the last of several parts."""
+def _without_site(title: str, meta: MetaTags) -> str:
+    """Cut the site's name off the end: the known one, else the last of several parts."""
     text = plain_text(title)
     parts = _SITE_NAME.split(text)
-    sites = {plain_text(name).lower() for name in _values(meta, "og:site_name", "application-name")}
+    sites = {plain_text(name).lower() for name in contents(meta, "og:site_name", "application-name")}
     if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
         return text
     return text[: text.rindex(parts[-1])].rstrip(" |–—•·»-") if len(parts[0].split()) > 2 else text
@@ -193,12 +178,8 @@ def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None
     return next((text for text in plain if len(text) in _SUBTITLE_CHARS and text != title), None)
 
 
-def _stated_authors(article: Node, meta: Meta) -> tuple[str, ...]:
-    return _names(texts_of(article.get("author"), "name")) or _names(_values(meta, *_AUTHOR))
-
-
 def _names(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return names of people and desks, without "by", addresses and accounts."""
+    """Return the names of people and newsrooms, without "by", URLs and account names."""
     found: dict[str, None] = {}
     for text in texts:
         for part in _BETWEEN_NAMES.split(_BY.sub("", plain_text(text))):
@@ -209,7 +190,7 @@ def _names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _breadcrumb(nodes: Sequence[Node]) -> str | None:
-    """Return the section above the article in the trail of navigation: the one below the home page."""
+    """Return the breadcrumb below the home page."""
     for node in nodes:
         if "BreadcrumbList" in str(node.get("@type")):
             steps = [part for part in node.get("itemListElement") or () if isinstance(part, dict)]
@@ -219,8 +200,8 @@ def _breadcrumb(nodes: Sequence[Node]) -> str | None:
     return None
 
 
-def _tags(article: Node, meta: Meta, guessed: Iterable[str]) -> tuple[str, ...]:
-    texts = [*texts_of(article.get("keywords"), "name"), *_values(meta, *_TAGS)] or list(guessed)
+def _tags(article: Node, meta: MetaTags, guessed: Iterable[str]) -> tuple[str, ...]:
+    texts = [*texts_of(article.get("keywords"), "name"), *contents(meta, *_TAGS)] or list(guessed)
     parts = (plain_text(part) for text in texts for part in re.split(r"[,;]", text))
     known: dict[str, str] = {}
     for part in parts:
@@ -234,19 +215,19 @@ def _microdata_type(tree: HtmlElement) -> str | None:
     return next(filter(None, kinds), None)
 
 
-def _language(tree: HtmlElement, article: Node, meta: Meta) -> str | None:
+def _language(tree: HtmlElement, article: Node, meta: MetaTags) -> str | None:
     stated = [
         tree.get("lang"),
         *texts_of(article.get("inLanguage"), "alternateName", "name"),
-        *_values(meta, *_LANGUAGE),
+        *contents(meta, *_LANGUAGE),
     ]
     return next(filter(None, map(language_tag, stated)), None)
 
 
-def _video_texts(tree: HtmlElement, article: Node, nodes: Sequence[Node], meta: Meta) -> Iterator[str]:
+def _video_texts(tree: HtmlElement, article: Node, nodes: Sequence[Node], meta: MetaTags) -> Iterator[str]:
     videos = [article.get("video"), *(node for node in nodes if node.get("@type") == "VideoObject")]
     yield from texts_of(videos, "contentUrl", "embedUrl", "url")
-    yield from _values(meta, *_VIDEO)
+    yield from contents(meta, *_VIDEO)
     for frame in tree.iter("iframe"):
         if _EMBEDDED_VIDEO.search(source := frame.get("src") or ""):
             yield source

@@ -1,7 +1,6 @@
-"""Answers that are no article, by what they are: not HTML, a wall, a log-in page, an error that says 200.
+"""Recognises HTML pages that hold no article: bot checks, consent and log-in pages, errors sent with status 200.
 
-A page or what was read off it enters; None, or outcome and reason, leave. Precision counts here: a text that is refused
-is lost, one that is kept can still be seen to be short.
+Precision matters more than recall: a refused text is lost, while a kept one can still be found to be short.
 """
 
 import re
@@ -14,30 +13,11 @@ from news_assets.records import Outcome, Page
 
 Refusal = tuple[Outcome, str]
 
-_MAGIC = (
-    (b"%PDF-", "PDF"),
-    (b"PK\x03\x04", "zip archive"),
-    (b"\x1f\x8b", "gzip archive"),
-    (b"\x89PNG", "image"),
-    (b"\xff\xd8\xff", "image"),
-    (b"GIF8", "image"),
-    (b"RIFF", "media file"),
-    (b"\xd0\xcf\x11\xe0", "Office document"),
-)
-_HTML_TYPES = (
-    "text/html",
-    "application/xhtml",
-    "text/plain",
-    "application/octet-stream",
-    "application/xml",
-    "text/xml",
-)
-_FEED_OR_JSON = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<(rss|feed|rdf:RDF|urlset|sitemapindex)\b|[{\[])"
-)
-_SNIFFED_BYTES = 512
-
-_SMALL_CHARS = 1500  # of text; a page with more of it is not a wall, whatever its title says
+MIN_TEXT_CHARS = 60  # two short sentences, on a page that states that it is an article
+MIN_UNSTATED_CHARS = 100  # on any other page: shorter texts are menus, teasers and error messages
+PROSE_LINE_CHARS = 150  # longer than a teaser or a menu entry
+_SMALL_CHARS = 1500  # pages with more text are not checked for walls and error messages
+_CHALLENGE_CHARS = 400  # pages that only run a bot check have less text
 _CHALLENGE = re.compile(
     r"""just\sa\smoment|attention\srequired!|access\sdenied|acesso\snegado|403\sforbidden|captcha|security\scheck
     | are\syou\s(?:a\s)?(?:human|robot)|checking\syour\sbrowser|pardon\sour\sinterruption|request\sunsuccessful
@@ -45,7 +25,7 @@ _CHALLENGE = re.compile(
     | bot\s(?:detection|protection)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CHALLENGE_MARK = re.compile(
+_CHALLENGE_SCRIPT = re.compile(
     r"cf-browser-verification|cf_chl_|challenge-platform|_Incapsula_Resource|px-captcha|datadome|awswaf|hcaptcha-box"
 )
 _CONSENT = re.compile(
@@ -68,35 +48,15 @@ _MISSING = re.compile(
 )
 
 
-def refusal_of_bytes(page: Page) -> Refusal | None:
-    """Return why an answer cannot be read as HTML, by its first bytes and its type."""
-    head = page.body[:_SNIFFED_BYTES]
-    kind = next((name for mark, name in _MAGIC if head.startswith(mark)), None)
-    media_type = page.content_type.partition(";")[0].strip().lower()
-    if not page.body.strip():
-        return "failed", "empty answer: 0 bytes" if not page.body else "empty answer: only white space"
-    if kind == "PDF" or (not kind and media_type == "application/pdf"):
-        return "skipped", "PDF: not read yet"
-    if kind:
-        return "skipped", f"{kind}: not HTML"
-    if media_type and not media_type.startswith(_HTML_TYPES) and not _looks_like_html(head):
-        return "skipped", f"{media_type}: not HTML"
-    if match := _FEED_OR_JSON.match(head):
-        return "skipped", f"{match[1].decode() if match[1] else 'JSON'}: not HTML"
-    return None
-
-
-def _looks_like_html(head: bytes) -> bool:
-    start = head.lower()
-    return b"<html" in start or b"<!doctype html" in start
-
-
-def refusal_of_page(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
-    """Return why a readable page is no article: a wall, a log-in form, a missing page, a home page."""
+def refusal_of(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
+    """Return outcome and reason of a page without an article; None for an article."""
     if is_home(metadata.canonical_url) and not is_home(page.url):
         return "failed", "redirected to the home page"
-    if len(text) > _SMALL_CHARS:
-        return None
+    wall = _wall(tree, metadata, text, page) if len(text) <= _SMALL_CHARS else None
+    return wall or _refusal_of_text(tree, metadata, text, page)
+
+
+def _wall(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
     title = metadata.title or ""
     names = [name for name in (title, *metadata.titles) if name]
     if any(_CHALLENGE.search(name) for name in names) or _has_challenge(tree, text):
@@ -108,23 +68,11 @@ def refusal_of_page(tree: HtmlElement, metadata: PageMetadata, text: str, page: 
     return _refusal_of_missing(metadata, names, text)
 
 
-def _refusal_of_missing(metadata: PageMetadata, names: list[str], text: str) -> Refusal | None:
-    """Return the refusal of an error page that came with status 200; its text may be little more than the menu."""
-    if metadata.is_stated_article or metadata.article_type:
-        return None
-    if any(_MISSING.search(name) for name in names):
-        return "failed", f"says it is missing: {metadata.title or names[0]}"[:120]
-    if metadata.published_at is None and (match := _MISSING.search(text)):
-        return "failed", f"says it is missing: {match[0]}"
-    return None
-
-
 def _has_challenge(tree: HtmlElement, text: str) -> bool:
-    """Whether an all but empty page runs a bot check."""
-    if len(text) > 400:
+    if len(text) > _CHALLENGE_CHARS:
         return False
-    marks = (script.get("src") or script.text or "" for script in tree.iter("script", "form", "iframe"))
-    return any(_CHALLENGE_MARK.search(mark) for mark in marks)
+    scripts = (element.get("src") or element.text or "" for element in tree.iter("script", "form", "iframe"))
+    return any(_CHALLENGE_SCRIPT.search(script) for script in scripts)
 
 
 def _is_log_in(tree: HtmlElement, names: list[str], final_url: str, metadata: PageMetadata) -> bool:
@@ -134,10 +82,38 @@ def _is_log_in(tree: HtmlElement, names: list[str], final_url: str, metadata: Pa
     return has_password and _LOG_IN_PATH.search(final_url) is not None
 
 
-def forwards_to(tree: HtmlElement) -> str | None:
-    """Return what a `<meta http-equiv=refresh>` leads to."""
+def _refusal_of_missing(metadata: PageMetadata, names: list[str], text: str) -> Refusal | None:
+    """Return the refusal of an error page sent with status 200; its text may be little more than the menu."""
+    if metadata.is_stated_article or metadata.article_type:
+        return None
+    if any(_MISSING.search(name) for name in names):
+        return "failed", f"error page: {metadata.title or names[0]}"[:120]
+    if metadata.published_at is None and (match := _MISSING.search(text)):
+        return "failed", f"error page: {match[0]}"
+    return None
+
+
+def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
+    states = (metadata.is_stated_article, metadata.article_type, metadata.published_at)
+    is_article = any(states) or tree.find(".//article") is not None
+    if len(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
+        if target := _refresh_target(tree):
+            return "failed", f"only redirects to {target}"
+        return "failed", f"too little text: {len(text)} characters"
+    if is_home(page.final_url) and not is_article and not _is_prose(text):
+        return "skipped", "home page, no article"
+    return None
+
+
+def _refresh_target(tree: HtmlElement) -> str | None:
+    """Return the URL of a `<meta http-equiv=refresh>`."""
     for tag in tree.iter("meta"):
         content = tag.get("content") or ""
         if (tag.get("http-equiv") or "").lower() == "refresh" and "url" in content.lower():
             return content.partition("=")[2].strip(" '\"")[:200]
     return None
+
+
+def _is_prose(text: str) -> bool:
+    """Whether at least half the text is in lines too long for teasers and menus."""
+    return 2 * sum(len(line) for line in text.splitlines() if len(line) > PROSE_LINE_CHARS) >= len(text)

@@ -7,15 +7,16 @@ import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.fetch import due_entries, fetch_entries, store_articles
+from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.pipeline.stages import stage_named
 from news_assets.ports import PageRequest
 from news_assets.records import (
     Agency,
     ArticleRevision,
     Desk,
-    EnrichedArticle,
+    ExtractedArticle,
     FeedEntry,
-    IndexedDocument,
     Page,
     RawArticle,
     StoredPage,
@@ -60,14 +61,14 @@ def entry(number: int = 1, agency: str = "a", day: date = TODAY) -> FeedEntry:
 
 
 class SavedPages(ScriptedFetcher):
-    """A fetcher whose pages are in memory; what it does not have is not found."""
+    """A fetcher with pages in memory; any other URL is not found."""
 
     def __init__(self, pages: dict[str, str]) -> None:
         self.pages = pages
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     def answer(self, request: PageRequest) -> Page | FetchError:
-        self.asked.append(request.url)
+        self.requested.append(request.url)
         if request.url not in self.pages:
             return FetchError(request.url, "not found (404)", status=404)
         body = f"<html><head><title>Night buses</title></head><body><article>{self.pages[request.url]}</article></body>"
@@ -82,11 +83,11 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 def stored(lake: Lake, fetcher: SavedPages, *entries: FeedEntry, now: datetime = NOW) -> dict[str, RawArticle]:
     fetched = list(fetch_entries(entries, DESK, fetcher))
-    lake.transact(lambda rows: store_articles(rows, DESK, fetched, now))
+    lake.transact(lambda rows: store_articles(rows, stage_named("raw_articles"), DESK, fetched, now))
     return {article.article_id: article for article in lake.read(RawArticle)}
 
 
-def test_entries_are_due_when_missing_changed_moved_or_when_their_failure_is(lake: Lake) -> None:
+def test_unfetched_changed_moved_and_retried_entries_are_due(lake: Lake) -> None:
     fine, failed = entry(1), entry(2)
     articles = stored(lake, SavedPages({fine.url: STORY * 4}), fine, failed)
     later = articles[failed.article_id].next_try_at
@@ -105,22 +106,22 @@ def test_entries_are_due_when_missing_changed_moved_or_when_their_failure_is(lak
     assert due(fine, refetch=True) == [fine]
 
 
-def test_the_entry_seen_first_stands_for_an_article_that_two_sources_list() -> None:
+def test_of_two_entries_for_one_article_the_one_seen_first_is_due() -> None:
     first = entry(1)
     second = replace(first, source_id="d/a/other", first_seen_at=NOW + timedelta(hours=1))
     assert due_entries([second, first], {}, NOW) == [first]
 
 
-def test_an_address_is_asked_for_once_and_read_for_each_entry(lake: Lake) -> None:
+def test_a_url_of_two_entries_is_fetched_once(lake: Lake) -> None:
     ours, theirs = entry(1, "a"), entry(1, "b")
     fetcher = SavedPages({ours.url: STORY * 4})
     articles = stored(lake, fetcher, ours, theirs)
-    assert fetcher.asked == [ours.url]
+    assert fetcher.requested == [ours.url]
     assert articles[theirs.article_id].duplicate_of == ours.article_id
     assert {page.article_id for page in lake.read(StoredPage)} == set(articles)
 
 
-def test_the_same_text_in_another_agency_is_marked_also_when_it_comes_days_later(lake: Lake) -> None:
+def test_a_duplicate_is_found_across_agencies_and_days(lake: Lake) -> None:
     original, copy = entry(1, "a"), entry(2, "b", NOW.date() + timedelta(days=2))
     fetcher = SavedPages({original.url: STORY * 4, copy.url: STORY * 4})
     stored(lake, fetcher, original)
@@ -131,7 +132,7 @@ def test_the_same_text_in_another_agency_is_marked_also_when_it_comes_days_later
     )
 
 
-def test_a_new_text_is_a_revision_and_a_lost_page_keeps_the_text(lake: Lake) -> None:
+def test_a_changed_text_makes_a_revision_and_a_missing_page_keeps_the_text(lake: Lake) -> None:
     one = entry(1)
     first = stored(lake, SavedPages({one.url: STORY * 4}), one)[one.article_id]
     second = stored(lake, SavedPages({one.url: STORY.replace("four", "five") * 4}), one)[one.article_id]
@@ -142,25 +143,40 @@ def test_a_new_text_is_a_revision_and_a_lost_page_keeps_the_text(lake: Lake) -> 
     assert [revision.text for revision in lake.read(ArticleRevision)] == [first.text]
 
 
-def test_an_article_moves_to_its_new_day_once_and_takes_nothing_stale_along(lake: Lake) -> None:
+def test_an_article_moves_to_another_day_once(lake: Lake) -> None:
     one = entry(1)
     fetcher = SavedPages({one.url: STORY * 4})
     first = stored(lake, fetcher, one)[one.article_id]
-    receipt = IndexedDocument(
-        article_id=one.article_id,
-        desk="d",
-        agency="a",
-        day=one.day,
-        document_hash="h",
-        has_vector=False,
-        indexed_at=NOW,
-        outcome="ok",
-        reason=None,
-        trace_id="t",
-    )
-    lake.transact(lambda rows: rows.upsert([receipt]))
     moved = replace(one, day=one.day - timedelta(days=5), is_moved=True)
-    articles = stored(lake, fetcher, moved)
     there = replace(first, day=moved.day)
-    assert articles == {one.article_id: replace(there, content_hash=content_hash(there))}
-    assert lake.read(IndexedDocument) == lake.read(EnrichedArticle) == []
+    assert stored(lake, fetcher, moved) == {one.article_id: replace(there, content_hash=content_hash(there))}
+
+
+class PdfServer(ScriptedFetcher):
+    """A fetcher with a PDF at every URL."""
+
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        return Page(
+            url=request.url,
+            final_url=request.url,
+            status=200,
+            body=b"%PDF-1.7 Minutes of the meeting",
+            content_type="application/pdf",
+            fetched_at=NOW,
+        )
+
+
+def test_a_reader_for_another_content_type_makes_articles_of_its_pages(lake: Lake) -> None:
+    def read_pdf(page: Page, timezone: str, language: str | None) -> ExtractedArticle:
+        text = page.body.decode().removeprefix("%PDF-1.7 ")
+        return ExtractedArticle(url=page.url, canonical_url=page.url, outcome="ok", title="Minutes", text=text)
+
+    readers = READERS | {"application/pdf": read_pdf}
+    unread = list(fetch_entries([entry(1)], DESK, PdfServer()))
+    read = list(fetch_entries([entry(2)], DESK, PdfServer(), readers))
+    lake.transact(lambda rows: store_articles(rows, stage_named("raw_articles"), DESK, unread + read, NOW))
+
+    assert [(row.outcome, row.reason, row.title, row.text) for row in lake.read(RawArticle)] == [
+        ("skipped", "PDF: not read yet", "Night buses 1", None),
+        ("ok", None, "Minutes", "Minutes of the meeting"),
+    ]

@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError, RobotsError
-from news_assets.pipeline.page.extract import article_row, revision_of
+from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.schedule import retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Page, PublishedOrigin, RawArticle
-from news_assets.text.fingerprint import minhash, text_hash
+from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import url_hash
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -33,18 +33,18 @@ def extracted(text: str | None = SENTENCE * 5, **changes: object) -> ExtractedAr
 
 
 def row(
-    answer: Page | FetchError = PAGE, read: ExtractedArticle | None = None, previous: RawArticle | None = None,
+    result: Page | FetchError = PAGE, read: ExtractedArticle | None = None, previous: RawArticle | None = None,
     listed: FeedEntry | None = None,
 ) -> RawArticle:  # fmt: skip
-    return article_row(listed or entry(), answer, read, previous, NOW)
+    return article_row(listed or entry(), result, read, previous, NOW)
 
 
-def test_the_listing_fills_what_the_page_leaves_out() -> None:
+def test_the_listing_fills_missing_metadata() -> None:
     text = SENTENCE * 5
     assert row(read=extracted(text, title="Título da página")) == RawArticle(
         article_id="mec-1", desk="d", agency="mec", day=date(2026, 3, 2), source_id="s1", entry_id="e1",
         entry_hash="h1", url=URL, canonical_url=URL, url_hash=url_hash(URL), text_hash=text_hash(text),
-        minhash=minhash(text), title="Título da página", subtitle=None, authors=("Ana Lima",), section=None,
+        title="Título da página", subtitle=None, authors=("Ana Lima",), section=None,
         category="Educação", tags=("escolas", "Educação"), article_type=None, language="pt", published_at=NOW,
         published_origin="listing", updated_at=None, first_seen_at=NOW, fetched_at=PAGE.fetched_at, image_url="https://www.example.org/a.jpg",
         video_url=None, text=text, text_origin="page", text_chars=len(text), word_count=80, out_links=(), outcome="ok",
@@ -53,20 +53,20 @@ def test_the_listing_fills_what_the_page_leaves_out() -> None:
 
 
 @pytest.mark.parametrize("origin", ["json_ld", "meta", "markup", "text"])
-def test_what_the_page_states_goes_before_the_listing(origin: PublishedOrigin) -> None:
+def test_a_time_stated_on_the_page_precedes_the_listings(origin: PublishedOrigin) -> None:
     got = row(read=extracted(published_at=EARLIER, published_origin=origin))
     assert (got.published_at, got.published_origin) == (EARLIER, origin)
 
 
 @pytest.mark.parametrize("origin", ["url", "guess"])
-def test_the_listing_goes_before_the_address_and_a_guess(origin: PublishedOrigin) -> None:
+def test_the_listings_time_precedes_the_urls_and_a_guess(origin: PublishedOrigin) -> None:
     read = extracted(published_at=EARLIER, published_origin=origin)
     assert (row(read=read).published_at, row(read=read).published_origin) == (NOW, "listing")
     undated = row(read=read, listed=replace(entry(), published_at=None))
     assert (undated.published_at, undated.published_origin) == (EARLIER, origin)
 
 
-def test_where_nobody_says_when_it_was_published_there_is_no_origin() -> None:
+def test_an_undated_article_has_no_origin() -> None:
     undated = row(read=extracted(), listed=replace(entry(), published_at=None))
     assert (undated.published_at, undated.published_origin) == (None, None)
 
@@ -81,7 +81,7 @@ def test_where_nobody_says_when_it_was_published_there_is_no_origin() -> None:
         (FetchError(URL, "timeout"), "failed"),
     ],
 )
-def test_a_page_that_cannot_be_had_is_a_row_with_the_reason(error: FetchError, outcome: str) -> None:
+def test_a_failed_fetch_is_a_row_with_outcome_and_reason(error: FetchError, outcome: str) -> None:
     got = row(error)
     assert (got.outcome, got.reason, got.text, got.attempts, got.title) == (
         outcome,
@@ -93,12 +93,12 @@ def test_a_page_that_cannot_be_had_is_a_row_with_the_reason(error: FetchError, o
     assert got.next_try_at == retry_at(1, error, NOW)
 
 
-def test_each_failure_counts_one_more_try() -> None:
+def test_each_failure_adds_an_attempt() -> None:
     error = FetchError(URL, "timeout")
     assert row(error, previous=row(error)).attempts == 2
 
 
-def test_a_page_that_is_no_article_gives_nothing_to_the_row() -> None:
+def test_a_page_without_an_article_adds_nothing_to_the_row() -> None:
     read = ExtractedArticle(
         url=URL, canonical_url="https://www.example.org/login", outcome="blocked", reason="log-in page", title="Entrar"
     )
@@ -106,14 +106,14 @@ def test_a_page_that_is_no_article_gives_nothing_to_the_row() -> None:
     assert (got.outcome, got.reason, got.title, got.canonical_url) == ("blocked", "log-in page", "Título do feed", URL)
 
 
-def test_the_feeds_full_text_stands_in_for_a_page_that_gives_much_less() -> None:
+def test_the_feeds_full_text_replaces_a_much_shorter_one() -> None:
     listed = entry(content_html=f"<p>{SENTENCE * 4}</p><ul><li>um</li></ul>")
     got = row(read=extracted(SENTENCE), listed=listed)
     assert (got.outcome, got.text_origin, got.text) == ("ok", "feed", f"{(SENTENCE * 4).strip()}\n\n- um")
     assert got.reason == f"text from the feed: page gives {len(SENTENCE)} of {len(got.text or '')} characters"
 
 
-def test_the_feeds_full_text_stands_in_for_a_page_that_cannot_be_had() -> None:
+def test_the_feeds_full_text_replaces_a_page_that_was_not_fetched() -> None:
     got = row(FetchError(URL, "HTTP 403", status=403), listed=entry(content_html=f"<p>{SENTENCE * 4}</p>"))
     assert (got.outcome, got.text_origin, got.reason) == ("ok", "feed", "text from the feed: HTTP 403")
 
@@ -123,7 +123,7 @@ def test_a_teaser_in_the_feed_replaces_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "read"),
+    ("result", "read"),
     [
         (FetchError(URL, "HTTP 404", status=404), None),
         (PAGE, ExtractedArticle(url=URL, canonical_url=URL, outcome="failed", reason="too little text")),
@@ -131,20 +131,20 @@ def test_a_teaser_in_the_feed_replaces_nothing() -> None:
     ],
     ids=["not found", "no article", "remnant"],
 )
-def test_a_text_once_had_is_not_lost(answer: Page | FetchError, read: ExtractedArticle | None) -> None:
+def test_a_failed_refetch_keeps_the_stored_text(result: Page | FetchError, read: ExtractedArticle | None) -> None:
     stored = row(read=extracted())
-    got = row(answer, read, stored)
+    got = row(result, read, stored)
     assert (got.outcome, got.text, got.rev_n, got.attempts) == ("ok", stored.text, 1, 1)
     assert (got.reason or "").startswith("stored text kept: ")
     assert revision_of(stored, got, NOW) is None
 
 
-def test_a_shorter_text_is_taken_where_the_page_says_that_it_changed() -> None:
+def test_a_shorter_text_is_taken_where_the_page_states_an_update() -> None:
     got = row(read=extracted(SENTENCE, updated_at=NOW + timedelta(hours=1)), previous=row(read=extracted()))
     assert (got.text, got.rev_n) == (SENTENCE, 2)
 
 
-def test_a_changed_text_is_a_revision_and_the_old_one_is_kept() -> None:
+def test_a_changed_text_makes_a_revision_of_the_old_one() -> None:
     old, new = row(read=extracted()), row(read=extracted(SENTENCE * 6), previous=row(read=extracted()))
     assert new.rev_n == 2
     assert revision_of(old, new, NOW) == ArticleRevision(
@@ -153,7 +153,7 @@ def test_a_changed_text_is_a_revision_and_the_old_one_is_kept() -> None:
     )  # fmt: skip
 
 
-def test_the_same_text_in_other_letters_is_no_revision() -> None:
+def test_the_same_text_in_upper_case_makes_no_revision() -> None:
     old = row(read=extracted())
     new = row(read=extracted((SENTENCE * 5).upper()), previous=old)
     assert (new.rev_n, revision_of(old, new, NOW)) == (1, None)

@@ -49,7 +49,6 @@ def raw(article_id: str, text: str | None = "Some text.", **changes: object) -> 
         canonical_url="https://x.example/1",
         url_hash="u",
         text_hash=None,
-        minhash=None,
         title="Title",
         subtitle=None,
         authors=(),

@@ -1,4 +1,4 @@
-"""The chain of places that date a page, on small pages written for these tests."""
+"""Times of publication and update, from each part of small pages written for these tests."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +14,7 @@ URL = "https://www.example.org/noticias/escolas"
 DATED_URL = "https://www.example.org/2026/02/24/escolas"
 FETCHED = datetime(2026, 3, 4, 12, tzinfo=UTC)
 TITLE = "Escolas técnicas recebem verba para obras"
-STORY = "".join(f"<p>{'O ministério anunciou obras em escolas de três estados do Nordeste. ' * 5}</p>" for _ in "ab")
+BODY = "".join(f"<p>{'O ministério anunciou obras em escolas de três estados do Nordeste. ' * 5}</p>" for _ in "ab")
 
 JSON_LD = '<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-03-01T10:00-03:00"}</script>'
 META = '<meta property="article:published_time" content="2026-02-28T10:00:00-03:00">'
@@ -23,7 +23,7 @@ TEXT = "<p>Publicado em 26/02/2026 14h30</p>"
 
 
 def read(head: str = "", above: str = "", byline: str = "", foot: str = "", url: str = URL) -> PageMetadata:
-    body = f"<header>{above}</header><article><h1>{TITLE}</h1>{byline}{STORY}</article>{foot}"
+    body = f"<header>{above}</header><article><h1>{TITLE}</h1>{byline}{BODY}</article>{foot}"
     html = f"<html><head><title>{TITLE}</title>{head}</head><body>{body}</body></html>"
     return read_metadata(fromstring(html), url, ZONE, FETCHED)
 
@@ -39,7 +39,7 @@ def updated(*args: str, **parts: str) -> str | None:
     return at and f"{at - timedelta(hours=3):%d/%m %H:%M}"
 
 
-# --- the chain -------------------------------------------------------------------------------------------------------
+# --- sources ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -53,60 +53,60 @@ def updated(*args: str, **parts: str) -> str | None:
         ("", "", URL, (None, None)),
     ],
 )
-def test_the_surest_place_dates_the_page(
+def test_the_surest_source_dates_the_page(
     head: str, byline: str, url: str, expected: tuple[str | None, str | None]
 ) -> None:
     assert published(head, byline=byline, url=url) == expected
 
 
-def test_what_only_another_reader_finds_is_a_guess() -> None:
+def test_a_date_that_only_trafilatura_finds_is_a_guess() -> None:
     caption = f"<p>{'A reforma, que segue até dezembro, foi vista pela equipe. ' * 3}Em 25/02/2026 ela começou.</p>"
     assert published(foot=caption)[1] in ("guess", None)
     assert published(foot="<footer><span class='date'>25/02/2026</span></footer>") == ("25/02 00:00", "guess")
 
 
-def test_a_clock_comes_only_from_a_place_about_the_same_day() -> None:
+def test_a_bare_day_takes_the_time_of_day_of_the_same_day_only() -> None:
     day = '<meta name="dcterms.issued" content="2026-02-26">'
     assert published(day, byline=TEXT) == ("26/02 14:30", "text")
     assert published(day, byline=TEXT.replace("26/02", "27/02")) == ("26/02 00:00", "meta")
 
 
-def test_seconds_since_1970_may_be_a_number() -> None:
+def test_a_number_is_seconds_since_1970() -> None:
     head = '<script type="application/ld+json">{"@type":"NewsArticle","datePublished":1772370000}</script>'
     assert published(head) == ("01/03 10:00", "json_ld")
 
 
-# --- what lies ahead -------------------------------------------------------------------------------------------------
+# --- future and rendered times ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ahead", ["2026-03-05T10:00:00-03:00", "2026-03-04T13:01:00Z", "2099-01-01"])
-def test_a_time_that_lies_ahead_is_passed_over(ahead: str) -> None:
+def test_a_future_time_is_ignored(ahead: str) -> None:
     assert published(META.replace("2026-02-28T10:00:00-03:00", ahead), byline=TEXT) == ("26/02 14:30", "text")
 
 
-def test_a_time_that_lies_ahead_is_a_guess_where_there_is_nothing_else() -> None:
+def test_a_future_time_is_a_guess_where_there_is_no_other() -> None:
     assert published(META.replace("02-28", "03-09")) == ("09/03 10:00", "guess")
 
 
-def test_servers_clocks_may_differ_by_an_hour() -> None:
+def test_a_time_within_the_next_hour_is_accepted() -> None:
     assert published(META.replace("2026-02-28T10:00:00-03:00", "2026-03-04T12:59:00Z")) == ("04/03 09:59", "meta")
 
 
-def test_the_time_a_template_was_rendered_is_not_the_time_of_publication() -> None:
+def test_a_templates_time_of_rendering_is_ignored() -> None:
     rendered = '<meta name="date" content="2026-03-04T12:00:31Z">'
     assert published(rendered, byline=TEXT) == ("26/02 14:30", "text")
     assert published(rendered)[1] == "guess"
 
 
-def test_news_of_this_minute_is_dated() -> None:
+def test_an_article_published_this_minute_is_dated() -> None:
     assert published(META.replace("2026-02-28T10:00:00-03:00", "2026-03-04T12:00:00Z")) == ("04/03 09:00", "meta")
 
 
-def test_an_address_may_not_lie_ahead() -> None:
+def test_a_future_day_in_the_url_is_ignored() -> None:
     assert published(url=DATED_URL.replace("02/24", "12/24"))[1] != "url"
 
 
-# --- words of publication and change ---------------------------------------------------------------------------------
+# --- words of publication and update ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_date_above_the_headline_dates_the_page() -> None:
     assert published(above="<p>Publicado em 26/02/2026 14h30</p>") == ("26/02 14:30", "text")
 
 
-def test_the_byline_goes_before_the_foot() -> None:
+def test_the_byline_precedes_the_foot() -> None:
     foot = "<div>Publicado em 20/02/2026 10h00</div>"
     assert published(byline=TEXT, foot=foot) == ("26/02 14:30", "text")
     assert published(foot=foot) == ("20/02 10:00", "text")
@@ -157,12 +157,12 @@ def test_the_byline_goes_before_the_foot() -> None:
     ],
     ids=["list", "aside", "related", "comments", "sentence", "copyright"],
 )
-def test_dates_of_other_things_do_not_date_the_page(foot: str) -> None:
+def test_unrelated_dates_are_ignored(foot: str) -> None:
     assert published(foot=foot)[1] in ("guess", None)
 
 
 @pytest.mark.parametrize("byline", ["<p>Inscrições vão até 20/02/2026</p>", "<p>Atualizado em 20/02/2026 9h</p>"])
-def test_a_day_that_something_else_happened_is_not_the_day_of_publication(byline: str) -> None:
+def test_dates_of_other_events_near_the_headline_are_ignored(byline: str) -> None:
     assert published(byline=byline)[1] in ("guess", None)
 
 
@@ -178,11 +178,11 @@ def test_a_day_that_something_else_happened_is_not_the_day_of_publication(byline
         "<p>Updated <time datetime='2026-02-27T09:12:00-03:00'>today</time></p>",
     ],
 )
-def test_words_of_change_say_when_it_was_updated(byline: str) -> None:
+def test_a_byline_dates_the_update(byline: str) -> None:
     assert updated(byline=byline) == "27/02 09:12"
 
 
-def test_a_change_before_publication_is_none() -> None:
+def test_an_update_before_publication_is_ignored() -> None:
     assert updated(META, byline="<p>Atualizado em 27/02/2026 9h12</p>") is None
 
 
@@ -196,7 +196,7 @@ def test_a_change_before_publication_is_none() -> None:
         max_size=25,
     )
 )  # fmt: skip
-def test_a_page_has_an_origin_where_it_has_a_time_and_only_a_guess_lies_ahead(parts: list[str]) -> None:
+def test_every_time_has_an_origin_and_only_guesses_are_in_the_future(parts: list[str]) -> None:
     found = read_metadata(fromstring("<html><body><p>a</p>" + "".join(parts)), URL, ZONE, FETCHED)
     assert (found.published_at is None) == (found.published_origin is None)
     assert (

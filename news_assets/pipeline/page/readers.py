@@ -1,0 +1,83 @@
+"""The table of page readers by content type, and how a page's content type is determined.
+
+A new reader is one module with a `PageReader`, and one line in READERS.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from news_assets.pipeline.page.extract import extract
+from news_assets.ports import PageReader
+from news_assets.records import ExtractedArticle, Outcome, Page
+from news_assets.text.urls import canonical_url
+
+HTML, PDF = "text/html", "application/pdf"
+
+READERS: Final[dict[str, PageReader]] = {
+    HTML: extract,
+}
+
+# First bytes that are decisive, whatever type the server states.
+_SIGNATURES = (
+    (b"%PDF-", PDF),
+    (b"PK\x03\x04", "zip archive"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"\x89PNG", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"GIF8", "image"),
+    (b"RIFF", "media file"),
+    (b"\xd0\xcf\x11\xe0", "Office document"),
+)
+# Types that servers send HTML as.
+_HTML_TYPES = (
+    HTML,
+    "application/xhtml",
+    "text/plain",
+    "application/octet-stream",
+    "application/xml",
+    "text/xml",
+)
+_FEED_OR_JSON = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<(rss|feed|rdf:RDF|urlset|sitemapindex)\b|[{\[])"
+)
+_SNIFFED_BYTES = 512
+
+
+def read_page(
+    page: Page, timezone: str, language: str | None = None, readers: Mapping[str, PageReader] = READERS
+) -> ExtractedArticle:
+    """Return the article that the reader of the page's content type finds; `skipped` where there is no reader."""
+    if not page.body.strip():
+        reason = "empty page: only white space" if page.body else "empty page: 0 bytes"
+        return _unread(page, "failed", reason)
+    content_type = content_type_of(page)
+    if reader := readers.get(content_type):
+        return reader(page, timezone, language)
+    return _unread(page, "skipped", "PDF: not read yet" if content_type == PDF else f"{content_type}: not HTML")
+
+
+def content_type_of(page: Page) -> str:
+    """Return a page's media type, or a name such as "zip archive" or "JSON" where the bytes show something else.
+
+    Decided by the first bytes, then by the type that the server states, unless the bytes are HTML under another type
+    or a feed or JSON under HTML's.
+    """
+    head = page.body[:_SNIFFED_BYTES]
+    if signed := next((name for start, name in _SIGNATURES if head.startswith(start)), None):
+        return signed
+    stated = page.content_type.partition(";")[0].strip().lower()
+    if stated == PDF or (stated and not stated.startswith(_HTML_TYPES) and not _looks_like_html(head)):
+        return stated
+    if match := _FEED_OR_JSON.match(head):
+        return match[1].decode() if match[1] else "JSON"
+    return HTML
+
+
+def _looks_like_html(head: bytes) -> bool:
+    start = head.lower()
+    return b"<html" in start or b"<!doctype html" in start
+
+
+def _unread(page: Page, outcome: Outcome, reason: str) -> ExtractedArticle:
+    return ExtractedArticle(url=page.url, canonical_url=canonical_url(page.final_url), outcome=outcome, reason=reason)
