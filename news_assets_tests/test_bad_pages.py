@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.stages import fetch_batch, poll_agencies
+from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.stages import fetch_batch
 from news_assets.records import Agency, AgencyDays, Desk, FeedEntry, Poll, RawArticle, Source, SourceState
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
