@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.agencies import poll_agencies
+from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake

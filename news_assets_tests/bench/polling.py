@@ -28,7 +28,7 @@ from typing import Any
 import feedparser  # type: ignore[import-untyped]
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.agencies import poll_agencies
+from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.records import Agency, Desk, Page, Source
 from news_assets.sources.feeds import feed
 from news_assets.sources.kinds import adapter_of

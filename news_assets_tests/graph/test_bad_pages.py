@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.agencies import poll_agencies
+from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
 from news_assets.records import Agency, AgencyDays, Desk, FeedEntry, Poll, RawArticle, Source, SourceState
 from news_assets.sources.kinds import adapter_of

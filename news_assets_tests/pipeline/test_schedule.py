@@ -20,18 +20,18 @@ from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
     MAX_PAUSE_S,
     MIN_INTERVAL_S,
-    STARTS,
-    asked_lately,
+    SLOTS,
     civic_interval,
     first_interval,
     next_interval,
+    next_poll_after_failure,
     next_poll_at,
-    next_try_at,
     outcome_of,
+    recently_polled,
     retry_at,
 )
 from news_assets.records import Outcome, Source
-from news_assets_tests.pipeline.poll.asked import NOW, SOURCE, STATE
+from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 CIVIC = replace(SOURCE, pace="civic")
 DAYS = timedelta(days=1)
@@ -42,7 +42,7 @@ _seconds = st.floats(0, 1e12)
 _counts = st.integers(0, 10_000)
 
 
-# --- rhythm ----------------------------------------------------------------------------------------------------------
+# --- intervals -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_known_entries_lengthen_the_interval_and_new_ones_shorten_it(
     assert next_interval(3600, known_count, new_count, None) == expected_s
 
 
-def test_a_source_that_brings_news_is_asked_as_often_as_it_does() -> None:
+def test_the_interval_does_not_exceed_the_time_per_new_entry() -> None:
     assert next_interval(6 * HOUR, 48, 2, quiet_s=2 * HOUR) == HOUR
     assert next_interval(6 * HOUR, 50, 0, quiet_s=2 * HOUR) == 7.5 * HOUR
 
@@ -63,18 +63,16 @@ def test_a_source_that_brings_news_is_asked_as_often_as_it_does() -> None:
 @pytest.mark.parametrize(
     ("recent_count", "expected_s"), [(0, 7 * DAY), (3, 7 * DAY), (4, DAY), (7, DAY), (8, DAY / 2), (900, DAY / 2)]
 )
-def test_a_civic_source_is_asked_twice_a_day_daily_or_weekly_by_its_entries_of_four_weeks(
-    recent_count: int, expected_s: float
-) -> None:
+def test_a_civic_interval_follows_the_entries_of_four_weeks(recent_count: int, expected_s: float) -> None:
     assert civic_interval(recent_count) == expected_s
 
 
-def test_a_source_is_first_asked_at_the_interval_of_its_pace_unless_one_is_stated() -> None:
+def test_the_first_interval_is_the_stated_one_or_that_of_the_pace() -> None:
     assert [first_interval(one) for one in (SOURCE, CIVIC, replace(CIVIC, every_minutes=15))] == [1800, DAY / 2, 900]
     assert [first_interval(replace(SOURCE, every_minutes=stated)) for stated in (1, 100_000)] == [300, DAY]
 
 
-def test_server_and_feed_can_ask_for_a_longer_pause_but_not_beyond_a_day() -> None:
+def test_max_age_and_ttl_lengthen_the_pause_up_to_a_day() -> None:
     assert next_poll_at(SOURCE, 600, NOW) == NOW + timedelta(seconds=600)
     assert next_poll_at(SOURCE, 600, NOW, max_age_s=900, ttl_s=1200) == NOW + timedelta(seconds=1200)
     assert next_poll_at(SOURCE, 600, NOW, max_age_s=0, ttl_s=None) == NOW + timedelta(seconds=600)
@@ -84,43 +82,43 @@ def test_server_and_feed_can_ask_for_a_longer_pause_but_not_beyond_a_day() -> No
 
 
 @given(_seconds, _counts, _counts, st.none() | _seconds, st.none() | st.integers(1, 10**6), st.none() | _seconds)
-def test_a_source_that_answers_is_asked_within_five_minutes_and_a_day(
+def test_a_source_that_answers_is_due_within_five_minutes_and_a_day(
     interval_s: float,
     known_count: int,
     new_count: int,
     quiet_s: float | None,
     every_minutes: int | None,
-    asked_s: float | None,
+    hint_s: float | None,
 ) -> None:
     source = replace(SOURCE, every_minutes=every_minutes)
     next_s = first_interval(source) if every_minutes else next_interval(interval_s, known_count, new_count, quiet_s)
     assert MIN_INTERVAL_S <= next_s <= MAX_INTERVAL_S
-    due_s = (next_poll_at(source, next_s, NOW, max_age_s=asked_s, ttl_s=asked_s) - NOW).total_seconds()
+    due_s = (next_poll_at(source, next_s, NOW, max_age_s=hint_s, ttl_s=hint_s) - NOW).total_seconds()
     assert (MIN_INTERVAL_S if every_minutes else next_s) <= due_s <= MAX_INTERVAL_S
 
 
 @given(_seconds, _counts, st.none() | _seconds)
-def test_without_news_the_interval_never_gets_shorter(interval_s: float, known_count: int, quiet_s: float) -> None:
+def test_without_new_entries_the_interval_does_not_shrink(interval_s: float, known_count: int, quiet_s: float) -> None:
     assert next_interval(interval_s, known_count, 0, quiet_s) >= min(interval_s, MAX_INTERVAL_S)
 
 
-# --- beats -----------------------------------------------------------------------------------------------------------
+# --- slots -----------------------------------------------------------------------------------------------------------
 
 
 @given(st.text(), st.sampled_from([10, 15, 60, 1440]), st.floats(0, 240), st.floats(-4.9 * 60, 240))
-def test_a_stated_interval_is_kept_to_the_second_though_its_polls_are_a_little_late_or_early(
+def test_a_stated_interval_keeps_its_slots_although_polls_are_late_or_early(
     source_id: str, every_minutes: int, late_s: float, next_late_s: float
 ) -> None:
     source, interval = replace(SOURCE, source_id=source_id, every_minutes=every_minutes), every_minutes * 60.0
-    beat = next_poll_at(source, interval, NOW)
-    later = next_poll_at(source, interval, beat + timedelta(seconds=late_s))
-    asked_at = later + timedelta(seconds=next_late_s)
-    assert later == beat + timedelta(seconds=interval)
-    assert next_poll_at(source, interval, asked_at) == min(later + timedelta(seconds=interval), asked_at + DAYS)
+    slot = next_poll_at(source, interval, NOW)
+    later = next_poll_at(source, interval, slot + timedelta(seconds=late_s))
+    polled_at = later + timedelta(seconds=next_late_s)
+    assert later == slot + timedelta(seconds=interval)
+    assert next_poll_at(source, interval, polled_at) == min(later + timedelta(seconds=interval), polled_at + DAYS)
 
 
 @given(st.text(), st.lists(st.sampled_from([DAY / 2, DAY, 7 * DAY]), min_size=2, max_size=5))
-def test_a_civic_source_is_asked_after_its_interval_also_where_that_changes(
+def test_a_civic_source_is_due_after_its_interval_also_when_that_changes(
     source_id: str, intervals: list[float]
 ) -> None:
     source = replace(CIVIC, source_id=source_id)
@@ -133,44 +131,44 @@ def test_a_civic_source_is_asked_after_its_interval_also_where_that_changes(
 
 
 def _polls_a_minute(sources: Sequence[Source], minutes: int) -> list[list[int]]:
-    """Return how many of the sources are asked in each minute after the fifth, in rounds of so many minutes.
+    """Return how many of the sources are polled in each minute after the fifth, in three rounds of so many minutes.
 
-    At first they are asked together; then, as the sensor does, once a minute and a bit, all that are due at one time.
+    All are polled together at first; then, as the sensor does, all that are due every 62 s.
     """
     due = {source: next_poll_at(source, first_interval(source), NOW, is_first=True) for source in sources}
     counts = []
     for minute in range(3 * minutes + 5):
         now = NOW + timedelta(seconds=62 * (minute + 1))
-        asked = [source for source in sources if due[source] <= now]
-        due |= {source: next_poll_at(source, first_interval(source), now) for source in asked}
-        counts.append(len(asked))
+        polled = [source for source in sources if due[source] <= now]
+        due |= {source: next_poll_at(source, first_interval(source), now) for source in polled}
+        counts.append(len(polled))
     return [counts[start : start + minutes] for start in range(5, len(counts), minutes)]
 
 
 @pytest.mark.parametrize("every_minutes", [10, 15, 30, 60])
-def test_of_160_sources_asked_together_no_minute_gets_more_than_twice_the_share_of_a_start(every_minutes: int) -> None:
+def test_160_sources_polled_together_spread_over_their_slots(every_minutes: int) -> None:
     sources = [replace(SOURCE, source_id=f"govbr/a{n}/feed", every_minutes=every_minutes) for n in range(160)]
     for counts in _polls_a_minute(sources, every_minutes):
         assert sum(counts) >= 140
-        assert max(counts) <= 2 * 160 / STARTS
+        assert max(counts) <= 2 * 160 / SLOTS
 
 
-def test_160_new_sources_of_an_unknown_rhythm_share_the_second_half_of_their_first_half_hour() -> None:
+def test_160_new_sources_are_due_in_the_second_half_of_their_first_interval() -> None:
     sources = [replace(SOURCE, source_id=f"govbr/a{n}/feed") for n in range(160)]
     (counts, *_) = _polls_a_minute(sources, 30)
     assert (sum(counts[:9]), sum(counts), max(counts) <= 20) == (0, 160, True)
 
 
-# --- polls by hand ---------------------------------------------------------------------------------------------------
+# --- cooldown --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("ago_s", "is_lately"), [(0, True), (59, True), (60, False), (-5, False)])
-def test_a_source_was_asked_lately_within_the_cooldown(ago_s: int, is_lately: bool) -> None:
+@pytest.mark.parametrize(("ago_s", "is_recent"), [(0, True), (59, True), (60, False), (-5, False)])
+def test_a_source_polled_within_the_cooldown_was_polled_recently(ago_s: int, is_recent: bool) -> None:
     state = replace(STATE, last_polled_at=NOW - timedelta(seconds=ago_s))
-    lately = {SOURCE.source_id: state.last_polled_at} if is_lately else {}
-    assert asked_lately([SOURCE], [state], NOW, timedelta(minutes=1)) == lately
-    assert asked_lately([SOURCE], [state], NOW, timedelta(0)) == {}
-    assert asked_lately([SOURCE], [replace(state, url=URL)], NOW, timedelta(minutes=1)) == {}
+    recent = {SOURCE: state.last_polled_at} if is_recent else {}
+    assert recently_polled([SOURCE], [state], NOW, timedelta(minutes=1)) == recent
+    assert recently_polled([SOURCE], [state], NOW, timedelta(0)) == {}
+    assert recently_polled([SOURCE], [replace(state, url=URL)], NOW, timedelta(minutes=1)) == {}
 
 
 # --- failing sources -------------------------------------------------------------------------------------------------
@@ -188,19 +186,19 @@ def test_a_source_was_asked_lately_within_the_cooldown(ago_s: int, is_lately: bo
         (300, 1e6, "failed", None, MAX_PAUSE_S),
     ],
 )
-def test_failures_double_the_pause_point_by_point(
+def test_each_failure_point_doubles_the_pause(
     interval_s: float, points: float, outcome: Outcome, retry_after_s: float | None, expected_s: float
 ) -> None:
-    due_at = next_try_at(interval_s, points, outcome, NOW, retry_after_s=retry_after_s)
+    due_at = next_poll_after_failure(interval_s, points, outcome, NOW, retry_after_s=retry_after_s)
     assert due_at == NOW + timedelta(seconds=expected_s)
 
 
 @given(_seconds, st.floats(0, 1e6), st.floats(0, 10), st.sampled_from(["failed", "gone", "blocked"]), _seconds)
-def test_a_failing_source_is_asked_ever_later_but_within_thirty_days(
+def test_a_failing_source_backs_off_to_thirty_days(
     interval_s: float, points: float, more_points: float, outcome: Outcome, retry_after_s: float
 ) -> None:
-    due_at = next_try_at(interval_s, points, outcome, NOW, retry_after_s=retry_after_s)
-    later_at = next_try_at(interval_s, points + more_points, outcome, NOW, retry_after_s=retry_after_s)
+    due_at = next_poll_after_failure(interval_s, points, outcome, NOW, retry_after_s=retry_after_s)
+    later_at = next_poll_after_failure(interval_s, points + more_points, outcome, NOW, retry_after_s=retry_after_s)
     assert NOW + timedelta(seconds=MIN_INTERVAL_S) <= due_at <= later_at <= NOW + timedelta(seconds=MAX_PAUSE_S)
 
 
@@ -215,12 +213,12 @@ def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
 
 
 @pytest.mark.parametrize("failure", [FetchError(URL, "no answer in time"), FetchError(URL, "failed", status=503)])
-def test_a_transient_failure_is_tried_again_soon_and_then_daily_and_given_up(failure: FetchError) -> None:
+def test_a_transient_failure_is_retried_soon_then_daily_and_given_up(failure: FetchError) -> None:
     assert _pauses(failure) == [300, 1800, 2 * HOUR, 6 * HOUR, DAY, DAY, DAY, None, None]
 
 
 @pytest.mark.parametrize("failure", [FetchError(URL, "", status=404), FetchError(URL, "", status=403), "failed"])
-def test_a_refusal_is_tried_again_slowly(failure: FetchError | Outcome) -> None:
+def test_a_refusal_is_retried_after_a_day_and_then_weekly(failure: FetchError | Outcome) -> None:
     assert _pauses(failure) == [DAY, 7 * DAY, 7 * DAY, 7 * DAY, *[None] * 5]
 
 
@@ -236,11 +234,11 @@ def test_a_refusal_is_tried_again_slowly(failure: FetchError | Outcome) -> None:
         "skipped",
     ],
 )
-def test_what_cannot_get_better_is_never_tried_again(failure: NewsAssetsError | Outcome) -> None:
+def test_a_permanent_failure_is_not_retried(failure: NewsAssetsError | Outcome) -> None:
     assert _pauses(failure) == [None] * 9
 
 
-def test_a_longer_retry_after_wins_over_the_table() -> None:
+def test_a_retry_after_lengthens_the_pause() -> None:
     assert _pauses(FetchError(URL, "", status=429, retry_after_s=3600))[:3] == [3600, 3600, 2 * HOUR]
 
 
@@ -256,5 +254,5 @@ def test_a_longer_retry_after_wins_over_the_table() -> None:
         (ExtractError("no text"), "failed"),
     ],
 )
-def test_an_error_has_an_outcome(error: NewsAssetsError, outcome: Outcome) -> None:
+def test_the_outcome_of_an_error(error: NewsAssetsError, outcome: Outcome) -> None:
     assert outcome_of(error) == outcome

@@ -1,4 +1,4 @@
-"""The asset `feed_entries`: what the sources of a desk list now."""
+"""The asset `feed_entries`: the entries that the sources of a desk list."""
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
@@ -14,8 +14,8 @@ from news_assets.defs.metadata import asset_attributes, markdown_table, sources_
 from news_assets.defs.partitions import agency_partitions
 from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.freshness.source_health import ANSWERS
-from news_assets.pipeline.poll.agencies import poll_agencies
-from news_assets.pipeline.poll.poll import lists_past
+from news_assets.pipeline.poll.listings import can_list_past
+from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.ports import Fetcher
 from news_assets.ports import Lake as LakePort
 from news_assets.records import Desk, FeedEntry, Poll
@@ -27,26 +27,26 @@ _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
 
 
 class PollConfig(dg.Config):
-    """What a run may ask of `feed_entries`."""
+    """Run configuration of `feed_entries`."""
 
-    only_due: bool = Field(False, description="ask only the sources that are due, as the sensor does")
-    ask_again: bool = Field(False, description="ask also the sources that were asked a moment ago")
-    from_day: str = Field("", description="ask sources that can list their past for the days from this one (ISO)")
-    to_day: str = Field("", description="last of those days (ISO); yesterday in UTC without it")
+    only_due: bool = Field(False, description="poll only the sources that are due, as the sensor does")
+    ask_again: bool = Field(False, description="poll also the sources that were polled a moment ago")
+    from_day: str = Field("", description="first past day (ISO) to poll, for sources that can list past days")
+    to_day: str = Field("", description="last past day (ISO) to poll; default: yesterday in UTC")
 
     def past(self, now: datetime) -> tuple[date, date] | None:
-        """Return first and last day of the past to ask for, if any. Raises dg.Failure for what is no such span."""
+        """Return the first and the last past day to poll, if any. Raises dg.Failure if they are not past days."""
         if not self.from_day:
             if self.to_day:
-                raise dg.Failure(f"to_day {self.to_day} is the last of the days to ask for; name the first in from_day")
+                raise dg.Failure(f"to_day {self.to_day} is set without from_day, the first day to poll")
             return None
         try:
             first = date.fromisoformat(self.from_day)
             last = date.fromisoformat(self.to_day) if self.to_day else now.date() - timedelta(days=1)
         except ValueError as error:
-            raise dg.Failure(f"from_day and to_day take days such as 2026-01-31: {error}") from error
+            raise dg.Failure(f"from_day and to_day are dates such as 2026-01-31: {error}") from error
         if not first <= last < now.date():
-            raise dg.Failure(f"from_day {first} to to_day {last} is no span of days before today")
+            raise dg.Failure(f"from_day {first} to to_day {last} is not a range of days before today")
         return first, last
 
 
@@ -67,22 +67,22 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         fetcher: dg.ResourceParam[Fetcher],
         cooldown: dg.ResourceParam[timedelta],
     ) -> Iterator[dg.Output[None]]:
-        """Entries that the sources of these agencies list, one row per entry as it was last seen.
+        """Entries that the sources of these agencies list, one row per entry as it was last listed.
 
-        Every source is asked now, but those that were asked a moment ago (`ask_again` asks them too); or with
-        `only_due` those that are due. Validators are stored together with all entries of the document or not at all.
-        Only agencies that listed something new or changed are materialised. A source that fails is a row in `polls`
-        with its reason; the run fails where no source at all could be read.
+        Polls every source except those polled a moment ago (`ask_again` includes them), or with `only_due` those that
+        are due. Validators are stored in the same transaction as all entries of the document. Only agencies with new
+        or changed entries are materialised. A failed poll is a row in `polls` with its reason; the run fails if
+        every poll failed.
 
-        With `from_day` the sources that can list their past (listing pages, JSON searches, sitemaps; feeds cannot) are
-        asked for days gone by; the day assets then take what they listed. It fails where no source can.
+        With `from_day`, sources that can list past days (listing pages, JSON searches, sitemaps; not feeds) are polled
+        for those days, and the agency-day assets then process the entries. The run fails if no source can.
         """
         agencies, now = set(context.partition_keys), utc_now()
         past = config.past(now)
         if past is not None:
             _check_past(desk, agencies)
         polls = poll_agencies(
-            cast("LakePort", lake),  # a transaction of its own has more than the port's
+            cast("LakePort", lake),  # its transactions have more methods than the port's
             desk,
             agencies,
             fetcher,
@@ -94,54 +94,54 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             cooldown=timedelta(0) if config.ask_again else cooldown,
         )
         _report(context, lake, desk, list(polls))
-        yield from ()  # what came in is logged by agency: an agency without news leaves no event
+        yield from ()  # materialisations are logged by agency: an agency without new entries has none
 
     return feed_entries
 
 
 def _check_past(desk: Desk, agencies: Collection[str]) -> None:
-    """Raise dg.Failure where none of the sources can be asked for days gone by."""
+    """Raise dg.Failure if none of the sources can list past days."""
     sources = [source for source in desk.sources if source.agency in agencies]
-    if sources and not any(lists_past(source, adapter_of) for source in sources):
+    if sources and not any(can_list_past(source, adapter_of) for source in sources):
         kinds = ", ".join(sorted({source.kind for source in sources}))
         raise dg.Failure(
-            f"none of the {len(sources)} sources of these agencies can list its past (kinds: {kinds}); "
-            "without from_day they are asked what they list now"
+            f"none of the {len(sources)} sources of these agencies can list past days (kinds: {kinds}); "
+            "run without from_day to poll what they list now"
         )
 
 
 def _report(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]) -> None:
-    """Log every poll, materialise the agencies with news, and fail where every source that was asked failed."""
+    """Log every poll, materialise the agencies with new or changed entries, and fail if every poll failed."""
     context.log.info("polled:\n" + "\n".join(" | ".join(map(str, row)) for row in (_HEADER, *_rows(polls))))
-    heard = _materialise(context, lake, desk, polls)
-    asked = [poll for poll in polls if poll.outcome != "skipped"]
-    if asked and all(poll.outcome not in ANSWERS for poll in asked):
+    changed = _materialise(context, lake, desk, polls)
+    polled = [poll for poll in polls if poll.outcome != "skipped"]
+    if polled and all(poll.outcome not in ANSWERS for poll in polled):
         raise dg.Failure(
-            f"none of {len(asked)} sources could be read; the first: {asked[0].source_id}: {asked[0].reason}",
+            f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}: {polled[0].reason}",
             metadata={"polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(polls)))},
         )
-    if polls and not asked:
-        context.log.warning(f"no source was asked: each was asked a moment ago; the first: {polls[0].reason}")
-    if not heard:
+    if polls and not polled:
+        context.log.warning(f"every source was skipped; the first: {polls[0].reason}")
+    if not changed:
         context.instance.add_run_tags(context.run.run_id, NOTHING_NEW)
 
 
 def _materialise(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]) -> Collection[str]:
-    """Log a materialisation of each agency with news, and return these agencies."""
-    heard = sorted({poll.agency for poll in polls if poll.new_count or poll.updated_count})
+    """Log a materialisation of each agency with new or changed entries, and return these agencies."""
+    changed = sorted({poll.agency for poll in polls if poll.new_count or poll.updated_count})
     now = utc_now()
-    of_heard = replace(desk, agencies=tuple(agency for agency in desk.agencies if agency.key in heard))
-    sources = list(source_rows(lake, of_heard, None, now)) if heard else []
-    for agency in heard:
-        mine = [poll for poll in polls if poll.agency == agency]
+    changed_desk = replace(desk, agencies=tuple(agency for agency in desk.agencies if agency.key in changed))
+    sources = list(source_rows(lake, changed_desk, None, now)) if changed else []
+    for agency in changed:
+        of_agency = [poll for poll in polls if poll.agency == agency]
         metadata: dict[str, dg.RawMetadataValue] = {
-            "new": sum(poll.new_count for poll in mine),
-            "updated": sum(poll.updated_count for poll in mine),
-            "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(mine))),
+            "new": sum(poll.new_count for poll in of_agency),
+            "updated": sum(poll.updated_count for poll in of_agency),
+            "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(of_agency))),
             "sources": sources_table([row for row in sources if row["agency"] == agency], now),
         }
         context.log_event(dg.AssetMaterialization([desk.key, "feed_entries"], partition=agency, metadata=metadata))
-    return heard
+    return changed
 
 
 def _rows(polls: Sequence[Poll]) -> list[tuple[object, ...]]:

@@ -18,7 +18,7 @@ from news_assets.desks.import_rows import same_source_key
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.discovery.budgeted_fetcher import AskedOnce
 from news_assets.pipeline.discovery.candidates import Candidate, Terms, contents_of, judged, ranked
-from news_assets.pipeline.poll.poll import AdapterOf, Polled, poll_sources
+from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
 from news_assets.ports import Fetcher
 from news_assets.records import Page, Source
 from news_assets.sources.discovery import (

@@ -1,0 +1,12 @@
+"""Poll sources: find out what they list now, or listed on past days, and store it.
+
+`poll.poll_agencies` runs all of it:
+
+    due sources
+    | listings      Source -> first Page -> Listing            sources side by side, as the answers arrive
+    | paging        Listing -> Listing with its next pages     one page per source at a time
+    | microbatch    Polled -> [Polled]                         the first listing at once, then about one batch a second
+    | storing       [Polled] -> FeedEntry, SourceState, Poll   one transaction per batch
+
+`entries` decides which entries of a listing are new or changed, `pipeline/schedule.py` when a source is due again.
+"""

@@ -1,6 +1,6 @@
-"""What a listing changes: its entries and the known rows in, rows to store out. Pure.
+"""Decide what a listing changes among the stored entries; pure.
 
-Identity is settled here when an entry is first stored: its key, its article, its day. Fetching it is `fetch.py`'s.
+An entry gets its key, its article and its day here when it is first stored.
 """
 
 import hashlib
@@ -15,90 +15,88 @@ from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.urls import canonical_url, url_hash
 
-FUTURE_SLACK = timedelta(hours=1)  # clocks and zones are a little off; an hour ahead is still now
+FUTURE_SLACK = timedelta(hours=1)  # clocks are off and time zones are misstated; up to this counts as now
 MOVE_AFTER = timedelta(days=1)
-FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)  # before the first news site; 1970 and 1904 are a clock's zero
-MAX_NEW = 2000  # stored in one go; the rest of a longer listing is taken by the next polls
+FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)  # before the first news site; 1970 and 1904 are epochs of clocks
+MAX_NEW = 2000  # of one listing stored at once; the next polls store the rest
 _BUILD_TIME_ENTRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class EntryChanges:
-    """Rows to upsert; how many entries were never seen before; how many known ones say something else now.
+    """The rows to upsert, and how many entries of the listing are new or have changed content.
 
-    `left_count` of the entries never seen before are left to the next poll.
+    `deferred_count` counts the new entries beyond MAX_NEW, which the next poll stores.
     """
 
     rows: tuple[FeedEntry, ...] = ()
     new_count: int = 0
     updated_count: int = 0
-    left_count: int = 0
+    deferred_count: int = 0
 
 
 def keyed_entries(listing: Listing) -> dict[str, ListedEntry]:
-    """Return the entries by their id within the source, in the listing's order; those without a web address stay out.
+    """Return the entries by their id within the source, in the listing's order, without those that have no web URL.
 
-    An id that stands on several addresses names none of them, and an empty one nothing: the canonical URL takes its
-    place, so that nothing is lost. The same id on the same address is the same entry; the first one counts.
+    An id that is empty, or that several URLs share, is replaced by the canonical URL, so that no entry is lost. Of
+    entries with the same id and URL the first one counts.
     """
-    addresses: dict[str, set[str]] = defaultdict(set)
+    urls: dict[str, set[str]] = defaultdict(set)
     listed = [(entry, canonical_url(entry.url)) for entry in listing.entries]
-    for entry, address in listed:
-        addresses[entry.entry_id].add(address)
+    for entry, url in listed:
+        urls[entry.entry_id].add(url)
     keyed: dict[str, ListedEntry] = {}
-    for entry, address in listed:
-        if address.startswith(("http://", "https://")):
-            is_own = bool(entry.entry_id) and len(addresses[entry.entry_id]) == 1
-            keyed.setdefault(entry.entry_id if is_own else address, entry)
+    for entry, url in listed:
+        if url.startswith(("http://", "https://")):
+            is_unique = bool(entry.entry_id) and len(urls[entry.entry_id]) == 1
+            keyed.setdefault(entry.entry_id if is_unique else url, entry)
     return keyed
 
 
 def entry_changes(
     source: Source, listing: Listing | None, known: Iterable[FeedEntry], now: datetime, trace_id: str
 ) -> EntryChanges:
-    """Return what a listing changes among the known rows; nothing where there is no listing.
+    """Return what a listing changes among the known rows; no changes without a listing.
 
-    `known` are the rows of this source, and the rows of the same agency with the same `url_hash` from other sources.
-    Article, day and `url_hash` are settled when an entry is first stored; an address that the agency already has gives
-    its article and day. The day moves once, with every row of the article, if the source corrects the date by more
-    than a day. Of entries never seen before the first MAX_NEW of the listing count.
+    `known` are the rows of this source, and the rows of the agency's other sources with a listed `url_hash`. Article,
+    day and `url_hash` are fixed when an entry is first stored; a URL that the agency already has gives its article and
+    day. The day moves once, with every row of the article, if the source corrects the date by more than a day.
     """
     if listing is None:
         return EntryChanges()
     stored = {(row.source_id, row.entry_id): row for row in known if row.agency == source.agency}
-    settled = {row.url_hash: row for row in stored.values()}
+    by_url = {row.url_hash: row for row in stored.values()}
     keeps_updated_at = not _is_build_time(listing)
     rows: dict[tuple[str, str], FeedEntry] = {}
-    new_count = updated_count = left_count = 0
-    for entry_id, entry in keyed_entries(listing).items():
-        stated = _cleaned(entry, keeps_updated_at)
-        known_row = stored.get((source.source_id, entry_id))
+    new_count = updated_count = deferred_count = 0
+    for entry_id, listed in keyed_entries(listing).items():
+        entry = _cleaned(listed, keeps_updated_at)
+        key = source.source_id, entry_id
+        known_row = stored.get(key)
         if known_row is None and new_count == MAX_NEW:
-            left_count += 1
-            continue
-        if known_row is None:
-            row = _new_row(source, entry_id, stated, settled, now, trace_id)
-            settled.setdefault(row.url_hash, row)
+            deferred_count += 1
+        elif known_row is None:
+            rows[key] = row = _new_row(source, entry_id, entry, by_url, now, trace_id)
+            by_url.setdefault(row.url_hash, row)
             new_count += 1
         else:
-            row = _seen_again(rows.get((source.source_id, entry_id), known_row), source, stated, now)
+            rows[key] = row = _updated_row(rows.get(key, known_row), source, entry, now)
             updated_count += row.entry_hash != known_row.entry_hash
-        rows[source.source_id, entry_id] = row
-        if known_row is not None and row.is_moved and not known_row.is_moved:
-            settled[row.url_hash] = row
-            rows |= _moved_along(row, {**stored, **rows})
-    return EntryChanges(tuple(rows.values()), new_count, updated_count, left_count)
+            if row.is_moved and not known_row.is_moved:
+                by_url[row.url_hash] = row
+                rows |= _moved_rows(row, {**stored, **rows})
+    return EntryChanges(tuple(rows.values()), new_count, updated_count, deferred_count)
 
 
 def entry_hash(entry: ListedEntry) -> str:
-    """Return the SHA-256 of what the listing says of the article's content; dates of publication are not part of it."""
+    """Return the SHA-256 of the article's content as listed, which excludes dates of publication."""
     updated_at = entry.updated_at.isoformat() if entry.updated_at else None
-    said = [entry.title, entry.url, updated_at, entry.summary, entry.content_html]
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+    content = [entry.title, entry.url, updated_at, entry.summary, entry.content_html]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _is_build_time(listing: Listing) -> bool:
-    """Whether `updated_at` is the time the document was made, the same on all: no reason to fetch them all again."""
+    """Whether all entries have the same `updated_at`: it is the document's own time, and says nothing of changes."""
     times = [entry.updated_at for entry in listing.entries]
     return len(times) >= _BUILD_TIME_ENTRIES and len(set(times)) == 1
 
@@ -112,12 +110,12 @@ def _new_row(
     source: Source,
     entry_id: str,
     entry: ListedEntry,
-    settled: Mapping[str, FeedEntry],
+    by_url: Mapping[str, FeedEntry],
     now: datetime,
     trace_id: str,
 ) -> FeedEntry:
-    address_hash = url_hash(entry.url)
-    known = settled.get(address_hash)
+    hashed_url = url_hash(entry.url)
+    known = by_url.get(hashed_url)
     day = known.day if known else _filing_day(entry.published_at, source, now, entry.day)
     return FeedEntry(
         entry_id=entry_id,
@@ -125,9 +123,9 @@ def _new_row(
         desk=source.desk,
         agency=source.agency,
         day=day,
-        article_id=known.article_id if known else article_id(source.agency, day, entry.title, address_hash),
+        article_id=known.article_id if known else article_id(source.agency, day, entry.title, hashed_url),
         url=entry.url,
-        url_hash=address_hash,
+        url_hash=hashed_url,
         title=entry.title,
         summary=entry.summary,
         content_html=entry.content_html,
@@ -145,8 +143,8 @@ def _new_row(
     )
 
 
-def _seen_again(row: FeedEntry, source: Source, entry: ListedEntry, now: datetime) -> FeedEntry:
-    """Give the row as it is after the source listed it once more."""
+def _updated_row(row: FeedEntry, source: Source, entry: ListedEntry, now: datetime) -> FeedEntry:
+    """Return the row of an entry that is listed again."""
     moved_to = _corrected_day(row, source, entry.published_at, now)
     new_hash = entry_hash(entry)
     if new_hash == row.entry_hash and moved_to is None:
@@ -170,7 +168,7 @@ def _seen_again(row: FeedEntry, source: Source, entry: ListedEntry, now: datetim
 
 
 def _corrected_day(row: FeedEntry, source: Source, published_at: datetime | None, now: datetime) -> date | None:
-    """Give the day that a row moves to, None where it stays."""
+    """Return the day that a row moves to, None if it stays."""
     if row.is_moved or published_at is None or _is_future(published_at, now):
         return None
     if abs(published_at - (row.published_at or row.first_seen_at)) <= MOVE_AFTER:
@@ -179,8 +177,8 @@ def _corrected_day(row: FeedEntry, source: Source, published_at: datetime | None
     return day if day != row.day else None
 
 
-def _moved_along(moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]) -> dict[tuple[str, str], FeedEntry]:
-    """Give the other rows of a moved article, moved to the same day: an article has one."""
+def _moved_rows(moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]) -> dict[tuple[str, str], FeedEntry]:
+    """Return the other rows of a moved article, moved to the same day: all rows of an article have the same day."""
     return {
         key: replace(row, day=moved.day, is_moved=True)
         for key, row in rows.items()
@@ -188,11 +186,11 @@ def _moved_along(moved: FeedEntry, rows: Mapping[tuple[str, str], FeedEntry]) ->
     }
 
 
-def _filing_day(published_at: datetime | None, source: Source, now: datetime, named: date | None = None) -> date:
-    """Give the day of publication where the agency is; today where none is stated or named, or it is still to come."""
+def _filing_day(published_at: datetime | None, source: Source, now: datetime, day_in_url: date | None = None) -> date:
+    """Return the day of publication in the source's time zone, else the day in the URL, else today; no future day."""
     today = day_of(now, source.timezone)
     if published_at is None:
-        return min(named or today, today)
+        return min(day_in_url or today, today)
     if _is_future(published_at, now):
         return today
     return min(day_of(published_at, source.timezone), today)

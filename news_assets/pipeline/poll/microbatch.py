@@ -1,92 +1,75 @@
-"""Items that arrive one by one in, what has arrived by now out.
+"""Group polls into batches, each of which is stored in one transaction."""
 
-For what costs about the same for one as for many, such as a transaction: the first item is handed on at once, and
-whatever comes in the meantime together, so that nobody waits for an item that is late. What is done with them does not
-belong here.
-"""
-
-import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
+from typing import TypeVar
+
+from news_assets.pipeline.poll.listings import Polled
 
 T = TypeVar("T")
 
-PAUSE_S = 1.0  # from one heap to the next, at least
-BUSY_SHARE = 0.2  # of the time at most is spent on heaps: where they are dear, fewer and larger ones come
-MAX_WAITING = 40_000_000  # the sizes of what waits, in total: 400 pages of 100 kB
+PAUSE_S = 1.0  # least time from one batch to the next
+BUSY_SHARE = 0.2  # largest share of the time spent storing: slow transactions get larger, rarer batches
+MAX_BATCH_BYTES = 40_000_000  # 400 pages of 100 kB
+MAX_QUIET = 200  # polls without a listing in one transaction, which takes 0.2 s of CPU whatever it stores
+_TICK_S = 0.1  # a batch is at most so late
 
 
-def in_heaps(
-    items: Iterator[T], size_of: Callable[[T], int], pause_s: float = PAUSE_S, max_waiting: int = MAX_WAITING
-) -> Iterator[list[T]]:
-    """Yield the items in their order, as many together as came since the last time, every `pause_s` or when full.
+def micro_batches(
+    polls: Generator[Polled, None, None], pause_s: float = PAUSE_S, max_bytes: int = MAX_BATCH_BYTES
+) -> Iterator[list[Polled]]:
+    """Yield the polls in order, in batches that the caller stores before it takes the next.
 
-    Who takes long with a heap waits longer for the next (BUSY_SHARE). The items are drawn in a thread of its own, which
-    waits where those not taken yet have a size of `max_waiting` together. What `items` raises is raised here behind the
-    last item before it. Leaving early closes a generator behind the item it is at.
+    The first listing is yielded as soon as it arrives. After that, a batch with a listing or with MAX_QUIET polls is
+    yielded every `pause_s`, less often if storing takes long, and at once if it holds about `max_bytes`. Other polls
+    wait for the next listing: a run that is killed before loses them, and the next run polls these sources again.
     """
-    arrivals = _Arrivals(size_of, max_waiting)
-    threading.Thread(target=arrivals.draw, args=(items,), name="arrivals", daemon=True).start()
+    batch: list[Polled] = []
+    held_bytes, not_before = 0, 0.0
+    with closing(_with_ticks(polls)) as arrivals:
+        for polled in arrivals:
+            if polled is not None:
+                batch.append(polled)
+                held_bytes += _held_bytes(polled)
+            if held_bytes >= max_bytes or (time.monotonic() >= not_before and _is_worth_storing(batch)):
+                started_at = time.monotonic()
+                yield batch
+                not_before = started_at + max(pause_s, (time.monotonic() - started_at) / BUSY_SHARE)
+                batch, held_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _is_worth_storing(batch: list[Polled]) -> bool:
+    return len(batch) >= MAX_QUIET or any(polled.listing is not None for polled in batch)
+
+
+def _held_bytes(polled: Polled) -> int:
+    """Return about how much memory a poll takes: its page, and the listing made of it."""
+    return 1000 + (2 * len(polled.page.body) if polled.page else 0)
+
+
+def _with_ticks(items: Generator[T, None, None]) -> Generator[T | None, None, None]:
+    """Yield the items, and None whenever none has arrived for _TICK_S.
+
+    A thread waits for the next item: `next` may block for a minute, until a slow source answers, and a batch that is
+    due must not wait for that. Items that arrive while a batch is stored stay in the fetcher's own queue.
+    """
+    reader = ThreadPoolExecutor(1, thread_name_prefix="polls")
     try:
-        not_before = 0.0
-        while heap := arrivals.take(not_before):
-            handed_on = time.monotonic()
-            yield heap
-            took_s = time.monotonic() - handed_on
-            not_before = handed_on + max(pause_s, took_s / BUSY_SHARE)
+        arriving = reader.submit(next, items)
+        while True:
+            if not wait([arriving], _TICK_S).done:
+                yield None
+                continue
+            try:
+                item = arriving.result()
+            except StopIteration:
+                return
+            arriving = reader.submit(next, items)
+            yield item
     finally:
-        arrivals.leave()
-    if arrivals.error is not None:
-        raise arrivals.error
-
-
-class _Arrivals(Generic[T]):
-    """What has been drawn and not been taken."""
-
-    def __init__(self, size_of: Callable[[T], int], max_waiting: int) -> None:
-        self.error: BaseException | None = None
-        self._waiting: list[T] = []
-        self._size = 0
-        self._size_of, self._max_waiting = size_of, max_waiting
-        self._is_over = False
-        self._changed = threading.Condition()
-
-    def draw(self, items: Iterator[T]) -> None:
-        """Put every item here until there are no more, or nobody takes them."""
-        try:
-            for item in items:
-                if not self._put(item):
-                    break
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that takes
-            self.error = error
-        finally:
-            if isinstance(items, Generator):
-                items.close()
-            self.leave()
-
-    def _put(self, item: T) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_over or self._size < self._max_waiting)
-            self._waiting.append(item)
-            self._size += self._size_of(item)
-            self._changed.notify_all()
-            return not self._is_over
-
-    def take(self, not_before: float) -> list[T]:
-        """Return what has come, once it is something and it is time (monotonic) or all has come; at the end nothing."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_over or self._waiting)
-            self._changed.wait_for(
-                lambda: self._is_over or self._size >= self._max_waiting,
-                timeout=max(0.0, not_before - time.monotonic()),
-            )
-            taken, self._waiting, self._size = self._waiting, [], 0
-            self._changed.notify_all()
-            return taken
-
-    def leave(self) -> None:
-        """Let nothing more be put here, and nobody wait."""
-        with self._changed:
-            self._is_over = True
-            self._changed.notify_all()
+        reader.submit(items.close)  # runs when the pending `next` has returned
+        reader.shutdown(wait=False)

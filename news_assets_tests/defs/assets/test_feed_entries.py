@@ -1,4 +1,4 @@
-"""`feed_entries` run by hand: what it passes over, what it asks of the past, and what it shows of the sources."""
+"""`feed_entries` run by hand: cooldown, past days, and metadata about the sources."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -51,13 +51,13 @@ def desk(**kinds: str) -> Desk:
 
 @dataclass
 class Web(ScriptedFetcher):
-    """A fetcher with one body for everything, or none."""
+    """A fetcher with the same body for every request, or an error."""
 
     body: bytes | None = FEED
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
 
     def answer(self, request: PageRequest) -> Page | FetchError:
-        self.asked.append(request.url)
+        self.requested.append(request.url)
         if self.body is None:
             return FetchError(request.url, "no answer in time")
         return Page(url=request.url, final_url=request.url, status=200, body=self.body, fetched_at=NOW)
@@ -65,7 +65,7 @@ class Web(ScriptedFetcher):
 
 @dataclass
 class ByHand:
-    """A desk's `feed_entries` over a lake, run as one does from the UI."""
+    """A desk's `feed_entries` over a lake, run as from the UI."""
 
     desk: Desk
     lake: Lake
@@ -102,25 +102,26 @@ def reason_of(result: dg.ExecuteInProcessResult) -> str:
     return failure.step_failure_data.error.message
 
 
-def test_a_source_asked_a_moment_ago_is_passed_over_unless_it_is_to_be_asked_again(lake: Lake) -> None:
+def test_a_source_polled_a_moment_ago_is_skipped_unless_ask_again_is_set(lake: Lake) -> None:
     made = ByHand(desk(mec="feed"), lake)
     assert made.run().success
     state = lake.read(SourceState)
     again = made.run()
     assert (again.success, again.asset_materializations_for_node("d__feed_entries")) == (True, [])
-    assert "d/mec/feed | skipped | asked " in made.log
-    assert "no source was asked: each was asked a moment ago; the first: asked " in made.log
-    assert (lake.read(SourceState), len(made.web.asked)) == (state, 1)
+    assert "d/mec/feed | skipped | polled " in made.log
+    assert "every source was skipped; the first: polled " in made.log
+    assert (lake.read(SourceState), len(made.web.requested)) == (state, 1)
     assert made.run(ask_again=True).success
     made.cooldown = timedelta(0)
     assert made.run().success
-    assert ([poll.outcome for poll in lake.read(Poll)], len(made.web.asked)) == (["ok", "unchanged", "unchanged"], 3)
+    assert [poll.outcome for poll in lake.read(Poll)] == ["ok", "unchanged", "unchanged"]
+    assert len(made.web.requested) == 3
 
 
-def test_the_run_fails_where_every_source_that_was_asked_failed(lake: Lake) -> None:
+def test_the_run_fails_if_every_poll_failed(lake: Lake) -> None:
     made = ByHand(desk(mec="feed"), lake, Web(None))
     assert "none of 1 sources could be read; the first: d/mec/feed: no answer in time" in reason_of(made.run())
-    assert made.run().success, "it is not asked again at once, which is no failure"
+    assert made.run().success, "a skipped source is not a failed poll"
 
 
 @pytest.mark.parametrize(("delay_s", "seconds"), [(1.0, 60.0), (0.0, 0.0), (30.0, 1800.0)])
@@ -129,7 +130,7 @@ def test_the_cooldown_is_sixty_pauses_between_requests(delay_s: float, seconds: 
     assert build_resources(settings)["cooldown"] == CooldownResource(seconds=seconds)
 
 
-# --- days gone by ----------------------------------------------------------------------------------------------------
+# --- past days -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -141,30 +142,28 @@ def test_the_cooldown_is_sixty_pauses_between_requests(delay_s: float, seconds: 
         ("2026-11-19", "2026-11-19", (date(2026, 11, 19), date(2026, 11, 19))),
     ],
 )
-def test_a_span_of_the_past_ends_yesterday_at_the_latest(
-    from_day: str, to_day: str, past: tuple[date, date] | None
-) -> None:
+def test_past_days_end_yesterday_by_default(from_day: str, to_day: str, past: tuple[date, date] | None) -> None:
     assert PollConfig(from_day=from_day, to_day=to_day).past(NOW) == past
 
 
 @pytest.mark.parametrize(
-    ("from_day", "to_day", "said"),
+    ("from_day", "to_day", "message"),
     [
-        ("yesterday", "", "from_day and to_day take days such as 2026-01-31: Invalid isoformat string: 'yesterday'"),
-        ("2026-11-01", "2026-02-30", "from_day and to_day take days such as 2026-01-31: day is out of range for month"),
-        ("2026-11-03", "2026-11-01", "from_day 2026-11-03 to to_day 2026-11-01 is no span of days before today"),
-        ("2026-11-20", "", "from_day 2026-11-20 to to_day 2026-11-19 is no span of days before today"),
-        ("2026-11-01", "2026-11-20", "from_day 2026-11-01 to to_day 2026-11-20 is no span of days before today"),
-        ("", "2026-11-01", "to_day 2026-11-01 is the last of the days to ask for; name the first in from_day"),
+        ("yesterday", "", "from_day and to_day are dates such as 2026-01-31: Invalid isoformat string: 'yesterday'"),
+        ("2026-11-01", "2026-02-30", "from_day and to_day are dates such as 2026-01-31: day is out of range for month"),
+        ("2026-11-03", "2026-11-01", "from_day 2026-11-03 to to_day 2026-11-01 is not a range of days before today"),
+        ("2026-11-20", "", "from_day 2026-11-20 to to_day 2026-11-19 is not a range of days before today"),
+        ("2026-11-01", "2026-11-20", "from_day 2026-11-01 to to_day 2026-11-20 is not a range of days before today"),
+        ("", "2026-11-01", "to_day 2026-11-01 is set without from_day, the first day to poll"),
     ],
 )
-def test_what_is_no_span_of_the_past_is_a_failure_that_says_what_is(from_day: str, to_day: str, said: str) -> None:
+def test_days_that_are_not_past_days_are_a_failure(from_day: str, to_day: str, message: str) -> None:
     with pytest.raises(dg.Failure) as caught:
         PollConfig(from_day=from_day, to_day=to_day).past(NOW)
-    assert caught.value.description == said
+    assert caught.value.description == message
 
 
-def test_a_run_for_the_past_stores_the_entries_of_those_days_and_no_cooldown_holds_it(lake: Lake) -> None:
+def test_a_run_for_past_days_stores_their_entries_without_a_cooldown(lake: Lake) -> None:
     made = ByHand(desk(mec="wordpress"), lake, Web(POSTS))
     assert made.run().success
     state = lake.read(SourceState)
@@ -172,22 +171,22 @@ def test_a_run_for_the_past_stores_the_entries_of_those_days_and_no_cooldown_hol
     assert made.run(from_day=str(DAY), to_day=str(DAY)).success
     assert [(entry.day, entry.url) for entry in lake.read(FeedEntry)] == [(DAY, "https://example.org/7")]
     assert lake.read(SourceState) == state
-    assert len({*made.web.asked}) == 2, "the day has an address of its own"
+    assert len({*made.web.requested}) == 2, "the day has its own URL"
 
 
-def test_where_no_source_can_list_its_past_the_run_says_so_and_asks_nothing(lake: Lake) -> None:
+def test_a_run_for_past_days_fails_if_no_source_can_list_them(lake: Lake) -> None:
     made = ByHand(desk(mec="feed", anp="wordpress"), lake)
     assert (
-        "none of the 1 sources of these agencies can list its past (kinds: feed); "
-        "without from_day they are asked what they list now"
+        "none of the 1 sources of these agencies can list past days (kinds: feed); "
+        "run without from_day to poll what they list now"
     ) in reason_of(made.run(from_day="2026-11-01"))
-    assert (made.web.asked, lake.read(Poll)) == ([], [])
+    assert (made.web.requested, lake.read(Poll)) == ([], [])
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------
+# --- metadata --------------------------------------------------------------------------------------------------------
 
 
-def test_an_agency_with_news_is_shown_with_its_sources_last_polls_and_rhythm(lake: Lake) -> None:
+def test_a_materialisation_shows_the_last_polls_and_intervals_of_its_sources(lake: Lake) -> None:
     result = ByHand(desk(mec="feed"), lake).run()
     (event,) = result.asset_materializations_for_node("d__feed_entries")
     lines = str(event.metadata["sources"].value).splitlines()
@@ -197,7 +196,7 @@ def test_an_agency_with_news_is_shown_with_its_sources_last_polls_and_rhythm(lak
     assert len(lines) == 5
 
 
-def test_the_check_of_sources_shows_how_each_of_an_active_agency_is_going(lake: Lake, tmp_path: Path) -> None:
+def test_the_check_of_sources_shows_each_source_of_an_active_agency(lake: Lake, tmp_path: Path) -> None:
     two = desk(anp="feed", mec="feed", on="feed")
     anp, mec, closed = two.agencies
     two = replace(two, agencies=(anp, mec, replace(closed, is_active=False, reason="closed")))

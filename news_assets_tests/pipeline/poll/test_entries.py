@@ -40,7 +40,7 @@ def row_of(entry: ListedEntry, **options: Any) -> FeedEntry:
     return row
 
 
-def test_a_new_entry_is_filed_under_the_day_of_its_publication_where_the_agency_is() -> None:
+def test_a_new_entry_is_filed_under_its_day_of_publication_in_the_sources_time_zone() -> None:
     entry = listed(
         published_at=datetime(2026, 9, 6, 1, 0, tzinfo=UTC),
         updated_at=datetime(2026, 9, 7, tzinfo=UTC),
@@ -50,7 +50,7 @@ def test_a_new_entry_is_filed_under_the_day_of_its_publication_where_the_agency_
         categories=("Educação",),
         image_url="https://example.org/1.jpg",
     )
-    address_hash = url_hash("https://example.org/1")
+    hashed_url = url_hash("https://example.org/1")
     assert changes_of(entry) == EntryChanges(
         rows=(
             FeedEntry(
@@ -59,9 +59,9 @@ def test_a_new_entry_is_filed_under_the_day_of_its_publication_where_the_agency_
                 desk="govbr",
                 agency="mec",
                 day=date(2026, 9, 5),
-                article_id=f"mec-2026-09-05-vagas-{address_hash[:10]}",
+                article_id=f"mec-2026-09-05-vagas-{hashed_url[:10]}",
                 url="https://example.org/1",
-                url_hash=address_hash,
+                url_hash=hashed_url,
                 title="Vagas",
                 summary="Resumo",
                 content_html="<p>Texto</p>",
@@ -82,7 +82,7 @@ def test_a_new_entry_is_filed_under_the_day_of_its_publication_where_the_agency_
     )
 
 
-def test_nothing_listed_changes_nothing() -> None:
+def test_no_listing_and_an_empty_one_change_nothing() -> None:
     assert entry_changes(SOURCE, None, (), NOW, "t") == changes_of() == EntryChanges()
 
 
@@ -97,7 +97,7 @@ def test_nothing_listed_changes_nothing() -> None:
         (datetime(1991, 1, 1, 12, tzinfo=UTC), True, date(1991, 1, 1), False),
     ],
 )
-def test_a_date_that_cannot_be_files_the_entry_under_today(
+def test_an_impossible_or_missing_date_files_the_entry_under_today(
     published_at: datetime | None, stored: bool, day: date, is_future_dated: bool
 ) -> None:
     row = row_of(listed(published_at=published_at))
@@ -112,7 +112,7 @@ def test_just_before_midnight_an_entry_of_tomorrow_is_filed_under_today() -> Non
 # --- identity --------------------------------------------------------------------------------------------------------
 
 
-def test_an_id_on_several_addresses_is_none_and_nothing_is_lost() -> None:
+def test_an_empty_id_and_one_of_several_urls_are_replaced_by_the_url() -> None:
     changes = changes_of(listed(1, entry_id="same"), listed(2, entry_id="same"), listed(3), listed(4, entry_id=""))
     assert [row.entry_id for row in changes.rows] == [
         "https://example.org/1",
@@ -126,31 +126,31 @@ def test_the_same_entry_twice_in_a_document_is_one() -> None:
     assert len(changes_of(listed(1), listed(1, url="https://example.org/1?utm_source=rss", title="Other")).rows) == 1
 
 
-def test_an_entry_without_a_web_address_is_left_out() -> None:
+def test_an_entry_without_a_web_url_is_left_out() -> None:
     assert changes_of(listed(url="mailto:x@example.org"), listed(url="")).rows == ()
 
 
-def test_two_ids_on_one_address_are_one_article() -> None:
+def test_two_ids_with_one_url_are_one_article() -> None:
     first, second = changes_of(listed(1), listed(2, url="https://example.org/1#top", title="Other")).rows
     assert (first.article_id, first.day) == (second.article_id, second.day)
 
 
-def test_an_address_that_another_source_of_the_agency_has_gives_its_article_and_day() -> None:
+def test_a_url_known_from_another_source_of_the_agency_gives_its_article_and_day() -> None:
     other = replace(SOURCE, source_id="mec-2")
     known = row_of(listed(1, published_at=datetime(2026, 9, 1, tzinfo=UTC)), source=other)
     row = row_of(listed(9, url=known.url, title="Other"), known=(known,), now=LATER)
     assert (row.article_id, row.day, row.source_id, row.trace_id) == (known.article_id, known.day, "mec-1", "poll-05")
 
 
-def test_an_address_of_another_agency_is_an_article_of_its_own() -> None:
+def test_a_url_known_from_another_agency_is_a_new_article() -> None:
     known = row_of(listed(1), source=replace(SOURCE, agency="inep", source_id="inep-1"))
     assert row_of(listed(1), known=(known,)).article_id.startswith("mec-")
 
 
-# --- seen again ------------------------------------------------------------------------------------------------------
+# --- listed again ----------------------------------------------------------------------------------------------------
 
 
-def test_an_entry_that_says_the_same_is_only_seen_again() -> None:
+def test_an_entry_with_the_same_content_only_gets_a_new_last_seen_at() -> None:
     known = row_of(listed())
     changes = changes_of(listed(image_url="https://example.org/other.jpg"), known=(known,), now=LATER)
     assert changes == EntryChanges(rows=(replace(known, last_seen_at=LATER),))
@@ -166,7 +166,7 @@ def test_an_entry_that_says_the_same_is_only_seen_again() -> None:
         {"updated_at": NOW},
     ],
 )
-def test_an_entry_that_says_something_else_is_updated_and_stays_the_same_article(change: dict[str, Any]) -> None:
+def test_an_entry_with_other_content_is_updated_and_stays_the_same_article(change: dict[str, Any]) -> None:
     known = row_of(listed())
     entry = listed(**change)
     changes = changes_of(entry, known=(known,), now=LATER)
@@ -175,7 +175,7 @@ def test_an_entry_that_says_something_else_is_updated_and_stays_the_same_article
     assert expected.entry_hash != known.entry_hash
 
 
-def test_a_document_that_dates_every_entry_at_its_own_making_changes_none() -> None:
+def test_an_update_time_that_all_entries_share_changes_none() -> None:
     known = changes_of(*(listed(number, updated_at=NOW) for number in range(3))).rows
     changes = changes_of(*(listed(number, updated_at=LATER) for number in range(3)), known=known, now=LATER)
     assert (changes.new_count, changes.updated_count) == (0, 0)
@@ -207,13 +207,13 @@ def test_a_small_an_absent_or_an_impossible_correction_moves_nothing(published_a
     assert row_of(listed(published_at=published_at), known=(known,), now=LATER).day == TODAY
 
 
-def test_a_date_that_comes_later_moves_an_entry_that_had_none() -> None:
+def test_a_date_added_later_moves_an_entry_without_one() -> None:
     known = row_of(listed())
     moved = row_of(listed(published_at=datetime(2026, 9, 1, 12, tzinfo=UTC)), known=(known,), now=LATER)
     assert (moved.day, moved.is_moved) == (date(2026, 9, 1), True)
 
 
-def test_every_row_of_a_moved_article_moves_along() -> None:
+def test_all_rows_of_a_moved_article_move() -> None:
     dated = datetime(2026, 9, 7, 12, tzinfo=UTC)
     own = row_of(listed(1, published_at=dated))
     other = row_of(listed(1, published_at=dated), known=(own,), source=replace(SOURCE, source_id="mec-2"))
@@ -239,7 +239,7 @@ _listings = st.lists(_entries, max_size=8)
 
 
 @given(_listings, _listings)
-def test_no_address_is_lost_and_an_article_has_one_day(first: list[ListedEntry], second: list[ListedEntry]) -> None:
+def test_no_url_is_lost_and_an_article_has_one_day(first: list[ListedEntry], second: list[ListedEntry]) -> None:
     before = changes_of(*first)
     after = changes_of(*second, known=before.rows, now=LATER)
     stored = {(row.source_id, row.entry_id): row for row in (*before.rows, *after.rows)}
@@ -254,7 +254,7 @@ def test_no_address_is_lost_and_an_article_has_one_day(first: list[ListedEntry],
 
 
 @given(_listings)
-def test_the_same_listing_again_is_nothing_new(entries: list[ListedEntry]) -> None:
+def test_the_same_listing_again_has_no_new_entries(entries: list[ListedEntry]) -> None:
     known = changes_of(*entries).rows
     again = changes_of(*entries, known=known, now=LATER)
     assert (again.new_count, again.updated_count, len(again.rows)) == (0, 0, len(known))

@@ -1,87 +1,113 @@
-"""What arrives while one is busy comes together, in order, and nobody waits for what is late."""
-
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
+from dataclasses import replace
 
 import pytest
 
-from news_assets.pipeline.poll.microbatch import in_heaps
+from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.poll.microbatch import MAX_QUIET, micro_batches
+from news_assets_tests.pipeline.poll.poll_cases import SOURCE, page, parse
+
+Polls = Generator[Polled, None, None]
 
 
-def one(_: object) -> int:
-    return 1
+def listed(number: int) -> Polled:
+    source = replace(SOURCE, source_id=f"s{number}")
+    return Polled(source=source, outcome="ok", page=page(), listing=parse(page(), source))
 
 
-def test_the_first_item_is_handed_on_while_the_second_is_late_and_the_others_together() -> None:
+def quiet(number: int) -> Polled:
+    return Polled(source=replace(SOURCE, source_id=f"s{number}"), outcome="unchanged", page=page(b"", 304))
+
+
+def test_the_first_listing_does_not_wait_for_a_late_answer() -> None:
     late = threading.Event()
 
-    def items() -> Iterator[int]:
-        yield 1
+    def polls() -> Polls:
+        yield listed(1)
         assert late.wait(5)
-        yield from (2, 3, 4)
+        yield from map(listed, (2, 3, 4))
 
-    heaps = in_heaps(items(), one, pause_s=0.05)
-    assert next(heaps) == [1]
+    batches = micro_batches(polls(), pause_s=0.05)
+    assert next(batches) == [listed(1)]
     late.set()
-    assert [item for heap in heaps for item in heap] == [2, 3, 4]
+    assert [polled for batch in batches for polled in batch] == [*map(listed, (2, 3, 4))]
 
 
-def test_no_more_are_drawn_than_may_wait() -> None:
-    drawn: list[int] = []
+def test_a_listing_that_arrives_within_the_pause_does_not_wait_for_a_late_answer() -> None:
+    late = threading.Event()
 
-    def items() -> Iterator[int]:
-        for number in range(1, 100):
-            drawn.append(number)
-            yield number
+    def polls() -> Polls:
+        yield from map(listed, (1, 2))
+        assert late.wait(5)
 
-    heaps = in_heaps(items(), one, pause_s=0, max_waiting=3)
-    first = next(heaps)
-    time.sleep(0.05)
-    assert len(drawn) <= len(first) + 4
-    assert [*first, *(item for heap in heaps for item in heap)] == list(range(1, 100))
+    batches = micro_batches(polls(), pause_s=0.1)
+    assert [next(batches), next(batches)] == [[listed(1)], [listed(2)]]
+    late.set()
+    assert list(batches) == []
 
 
-def test_who_takes_long_gets_fewer_and_larger_heaps() -> None:
-    def items() -> Iterator[int]:
+def test_polls_without_a_listing_go_along_with_the_next_one() -> None:
+    def polls() -> Polls:
+        yield from map(quiet, range(3))
+        yield listed(3)
+        yield quiet(4)
+
+    assert list(micro_batches(polls(), pause_s=0)) == [[quiet(0), quiet(1), quiet(2), listed(3)], [quiet(4)]]
+
+
+def test_many_polls_without_a_listing_are_a_batch() -> None:
+    polls = (quiet(number) for number in range(MAX_QUIET + 1))
+    assert [len(batch) for batch in micro_batches(polls, pause_s=0)] == [MAX_QUIET, 1]
+
+
+def test_a_batch_of_the_maximum_size_does_not_wait_for_the_pause() -> None:
+    polls = (listed(number) for number in range(7))
+    batches = list(micro_batches(polls, pause_s=60, max_bytes=3000))
+    assert [len(batch) for batch in batches] == [1, 3, 3]
+
+
+def test_a_slow_consumer_gets_fewer_and_larger_batches() -> None:
+    def polls() -> Polls:
         for number in range(40):
-            yield number
+            yield listed(number)
             time.sleep(0.01)
 
-    heaps = []
-    for heap in in_heaps(items(), one, pause_s=0):
-        heaps.append(heap)
+    batches = []
+    for batch in micro_batches(polls(), pause_s=0):
+        batches.append(batch)
         time.sleep(0.04)
-    assert [item for heap in heaps for item in heap] == list(range(40))
-    assert len(heaps) <= 5
+    assert [polled for batch in batches for polled in batch] == [*map(listed, range(40))]
+    assert len(batches) <= 5
 
 
-def test_an_error_comes_behind_the_items_before_it() -> None:
-    def items() -> Iterator[int]:
-        yield 1
+def test_an_error_is_raised_behind_the_polls_before_it() -> None:
+    def polls() -> Polls:
+        yield listed(1)
         raise ValueError("no more")
 
-    heaps = in_heaps(items(), one, pause_s=0)
-    assert next(heaps) == [1]
+    batches = micro_batches(polls(), pause_s=0)
+    assert next(batches) == [listed(1)]
     with pytest.raises(ValueError, match="no more"):
-        next(heaps)
+        next(batches)
 
 
-def test_leaving_early_closes_the_items() -> None:
+def test_leaving_early_closes_the_polls() -> None:
     closed = threading.Event()
 
-    def items() -> Iterator[int]:
+    def polls() -> Polls:
         try:
             while True:
-                yield 1
+                yield listed(1)
         finally:
             closed.set()
 
-    heaps = in_heaps(items(), one, max_waiting=2)
-    assert next(heaps)
-    heaps.close()  # type: ignore[attr-defined]
+    batches = micro_batches(polls())
+    assert next(batches)
+    del batches
     assert closed.wait(5)
 
 
-def test_nothing_is_nothing() -> None:
-    assert list(in_heaps(iter(()), one)) == []
+def test_no_polls_are_no_batches() -> None:
+    assert list(micro_batches(listed(number) for number in range(0))) == []

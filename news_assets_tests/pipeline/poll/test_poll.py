@@ -1,72 +1,170 @@
-import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from news_assets.errors import FetchError, ListingChangedError, SourceError
-from news_assets.pipeline.poll.poll import Polled, poll_sources
-from news_assets.ports import PageRequest
-from news_assets.records import Listing, Page, Source, SourceState, Validators
-from news_assets_tests.pipeline.poll.asked import BODY, NOW, SOURCE, STATE, Answers, page, parse, poll, reads
+from news_assets.errors import FetchError
+from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.records import (
+    Agency,
+    Desk,
+    FeedEntry,
+    ListedEntry,
+    Listing,
+    Page,
+    Poll,
+    Source,
+    SourceState,
+    Validators,
+)
+from news_assets.sources.adapter import Adapter, Parse
+from news_assets.store.lake import Lake
+from news_assets_tests.pipeline.poll import paged_site
+from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE, Answers, adapters, page, parse
+
+URL = "https://example.org"
 
 
-def test_a_source_is_asked_with_what_it_gave_last_time_and_without_robots_txt() -> None:
-    polled, asked = poll(page(), STATE)
-    assert asked == PageRequest(SOURCE.url, "mec-1", Validators('"old"', None), obeys_robots=False)
-    assert polled == Polled(source=SOURCE, outcome="ok", page=page(), listing=parse(page(), SOURCE))
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as opened:
+        yield opened
+
+
+def desk_of(*sources: Source) -> Desk:
+    agency = Agency(key="mec", name="MEC", timezone="UTC", language="pt", sources=sources)
+    return Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(agency,))
+
+
+def test_entries_of_a_long_listing_beyond_the_cap_are_stored_by_the_next_polls(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("news_assets.pipeline.poll.entries.MAX_NEW", 20)  # 2,000 take seconds to store
+    count = 50
+    body = "\n".join(f"https://example.org/{n}" for n in range(count)).encode()
+    stored, pauses, validators = [], [], []
+    for _ in range(4):
+        answers = Answers(mec_1=page(body, max_age_s=7200.0))
+        polls = list(poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, adapters(parse), NOW, "t"))
+        stored.append(polls[0].new_count)
+        validators.append(answers.requests[0].validators)
+        (state,) = lake.read(SourceState)
+        pauses.append(state.next_poll_at - NOW)
+    assert lake.frame(FeedEntry, None, ("entry_id",)).height == count
+    assert stored == [20, 20, 10, 0]
+    assert pauses == [timedelta(minutes=5), timedelta(minutes=5), timedelta(hours=2), timedelta(hours=2)]
+    assert validators == [Validators(), Validators(), Validators(), Validators('"new"', "today")]
+
+
+def test_sources_without_new_entries_share_a_transaction_and_each_keeps_its_own_state(lake: Lake) -> None:
+    sources = [replace(SOURCE, source_id=f"s{number}") for number in range(6)]
+    busy = FetchError(SOURCE.url, "busy", status=503)
+    answers = Answers(s0=page(), s1=busy, s2=page(b"<html>"), s3=page(b"", 304), s4=busy, s5=page(b"", 304))
+    states = [replace(STATE, source_id=f"s{number}", failure_points=float(number)) for number in range(6)]
+    lake.transact(lambda rows: rows.upsert(states))
+    before = lake.snapshot()
+    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, answers, adapters(parse), NOW, "t"))
+    assert lake.snapshot() - before <= 2
+    assert [(row.source_id, row.outcome) for row in polls] == [
+        ("s0", "ok"),
+        ("s1", "failed"),
+        ("s2", "failed"),
+        ("s3", "unchanged"),
+        ("s4", "failed"),
+        ("s5", "unchanged"),
+    ]
+    assert sorted(lake.read(Poll), key=lambda row: row.source_id) == polls
+    assert [(state.last_outcome, state.failure_points) for state in lake.read(SourceState)] == [
+        ("ok", 0.0),
+        ("failed", 1.5),
+        ("failed", 3.0),
+        ("unchanged", 0.0),
+        ("failed", 4.5),
+        ("unchanged", 0.0),
+    ]
+
+
+CIVIC = replace(SOURCE, pace="civic")
+
+
+def dated(*ages: int) -> Parse:
+    """Return a parser of listings with one entry for each age in days."""
+
+    def listing(document: Page, source: Source) -> Listing:
+        times = ((ago, NOW - timedelta(days=ago)) for ago in ages)
+        entries = (ListedEntry(entry_id=str(ago), url=f"{URL}/{ago}", published_at=at) for ago, at in times)
+        return Listing(entries=tuple(entries))
+
+    return listing
 
 
 @pytest.mark.parametrize(
-    "state",
+    ("ages", "every_minutes", "hours"),
     [
-        None,
-        replace(STATE, url="https://example.org/old-address"),
-        replace(STATE, last_new_at=NOW - timedelta(days=4)),
+        (range(1, 100, 3), None, 12),
+        (range(1, 100, 7), None, 24),
+        (range(30, 100), None, 7 * 24),
+        (range(30, 100), 60, 1),
     ],
 )
-def test_a_new_a_moved_and_a_long_silent_source_are_asked_for_the_whole_document(state: SourceState | None) -> None:
-    assert poll(page(), state)[1].validators == Validators()
+def test_a_civic_interval_is_half_a_day_at_first_and_then_follows_the_entries_of_four_weeks(
+    lake: Lake, ages: Sequence[int], every_minutes: int | None, hours: int
+) -> None:
+    desk, intervals = desk_of(replace(CIVIC, every_minutes=every_minutes)), []
+    for answer in (page(), page(b"", 304), FetchError(SOURCE.url, "no answer in time")):
+        list(poll_agencies(lake, desk, {"mec"}, Answers(mec_1=answer), adapters(dated(*ages)), NOW, "t"))
+        intervals.append(lake.read(SourceState)[0].interval_s / 3600)
+    assert intervals == [1 if every_minutes else 12, hours, hours]
 
 
-def test_a_304_and_the_same_bytes_again_are_both_unchanged() -> None:
-    not_modified = page(b"", 304)
-    assert poll(not_modified, STATE)[0] == Polled(source=SOURCE, outcome="unchanged", page=not_modified)
-    state = replace(STATE, document_hash=hashlib.sha256(BODY).hexdigest())
-    assert poll(page(), state)[0] == Polled(source=SOURCE, outcome="unchanged", page=page())
+def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lake) -> None:
+    desk, later = desk_of(CIVIC), NOW + timedelta(seconds=12)
+
+    def polled(now: datetime, **options: Any) -> list[tuple[str, str | None]]:
+        polls = poll_agencies(lake, desk, {"mec"}, Answers(mec_1=page()), adapters(parse), now, "t", **options)
+        return [(one.outcome, one.reason) for one in polls]
+
+    minute = timedelta(minutes=1)
+    assert polled(NOW, cooldown=minute) == [("ok", None)]
+    before = lake.snapshot()
+    reason = "polled 12 s ago; again from 12:01:00 UTC, or with `ask_again: true`"
+    assert polled(later, cooldown=minute) == [("skipped", reason)]
+    assert polled(later, cooldown=minute, only_due=True) == []
+    assert lake.snapshot() == before
+    assert polled(later) == [("unchanged", None)]
+    assert polled(later + minute, cooldown=minute) == [("unchanged", None)]
 
 
-def test_one_sources_error_stays_its_own() -> None:
-    sources = [replace(SOURCE, source_id=name) for name in ("a", "b", "c")]
-    gone = FetchError(SOURCE.url, "gone", status=410)
-    answers = Answers(a=gone, b=page(b"<html>log in</html>"), c=page())
-    polled = {one.source.source_id: one for one in poll_sources(sources, {}, reads(parse), answers)}
-    assert {name: (one.outcome, one.reason) for name, one in polled.items()} == {
-        "a": ("gone", "gone"),
-        "b": ("failed", "no feed"),
-        "c": ("ok", None),
-    }
+# --- past days -------------------------------------------------------------------------------------------------------
 
 
-def test_a_mistake_in_an_adapter_is_its_sources_failed_poll_and_the_others_go_on() -> None:
-    def mistaken(document: Page, source: Source) -> Listing:
-        return parse(document, source) if source.source_id == "b" else Listing(entries=({}["a\nb" * 500],))
-
-    sources = [replace(SOURCE, source_id=name) for name in ("a", "b")]
-    broken, fine = poll_sources(sources, {}, reads(mistaken), Answers(a=page(), b=page()))
-    assert (broken.outcome, type(broken.error), fine.outcome) == ("failed", SourceError, "ok")
-    assert str(broken.reason).startswith("a mistake in the adapter of `feed`: KeyError: ")
-    assert len(str(broken.reason)) < 400
+def poll_past(lake: Lake, day: date, parse: Parse) -> list[Poll]:
+    adapter = Adapter(parse=parse, day_url=lambda source, day: f"{source.url}?day={day}")
+    desk = desk_of(paged_site.source())
+    return list(poll_agencies(lake, desk, {"mec"}, paged_site.Site(), lambda one: adapter, NOW, "t", past=(day, day)))
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
-    [
-        (b"x " * 3000, ListingChangedError),
-        (b"", SourceError),
-        (b" \n", SourceError),
-        (b"<rss></rss>", type(None)),
-    ],
-)
-def test_a_large_document_without_an_entry_is_no_quiet_day(body: bytes, error: type[Exception]) -> None:
-    assert type(poll(page(body))[0].error) is error
+def test_an_undated_entry_of_a_past_day_is_filed_under_the_day_in_its_url(lake: Lake) -> None:
+    def parse_sitemap(page: Page, source: Source) -> Listing:
+        urls = (f"{source.url}2026/05/04/nota", f"{source.url}nota")
+        return Listing(entries=tuple(ListedEntry(entry_id=url, url=url) for url in urls))
+
+    poll_past(lake, date(2026, 5, 4), parse_sitemap)
+    assert [(row.day, row.published_at) for row in lake.read(FeedEntry)] == [(date(2026, 5, 4), None)]
+
+
+def test_past_days_are_stored_and_leave_the_state_as_it_was(lake: Lake) -> None:
+    def parse_day(page: Page, source: Source) -> Listing:
+        at = datetime.fromisoformat(f"{page.url.rpartition('=')[2]}T09:00+00:00")
+        return Listing(entries=(ListedEntry(entry_id="1", url=f"{source.url}1", published_at=at),))
+
+    lake.transact(lambda rows: rows.upsert([paged_site.STATE]))
+    day = NOW.date() - timedelta(days=200)
+    polls = poll_past(lake, day, parse_day)
+    assert [poll.new_count for poll in polls] == [1]
+    assert [row.day for row in lake.read(FeedEntry)] == [day]
+    assert lake.read(SourceState) == [paged_site.STATE]
+    assert lake.read(Poll) == polls

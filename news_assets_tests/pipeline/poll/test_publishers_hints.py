@@ -1,4 +1,4 @@
-"""What feeds and servers say about asking again, from the bytes on the wire to when the source is due."""
+"""TTL, Cache-Control, Expires and Retry-After: from the bytes on the wire to when the source is due."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,12 +9,12 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.entries import EntryChanges
-from news_assets.pipeline.poll.poll import poll_sources
+from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.pipeline.poll.storing import next_state
 from news_assets.records import SourceState
 from news_assets.sources.kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
-from news_assets_tests.pipeline.poll.asked import NOW, SOURCE, STATE
+from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 SYNDICATION = "http://purl.org/rss/1.0/modules/syndication/"
 HALF_HOUR, HOUR, DAY = timedelta(minutes=30), timedelta(hours=1), timedelta(days=1)
@@ -33,7 +33,7 @@ def feed(hint: str = "") -> bytes:
 
 
 def next_after(site: Site, folder: Path, state: SourceState, wire: bytes) -> SourceState:
-    """Ask the site once and return what is remembered of it; nothing of the feed is new."""
+    """Poll the site once and return the next state; none of the entries is new."""
     source = replace(SOURCE, url=site.put("/feed", wire))
     state = replace(state, url=source.url)
     with HttpFetcher(
@@ -47,7 +47,7 @@ QUIET = replace(STATE, interval_s=HALF_HOUR.total_seconds() / 1.25, failure_poin
 ONE_HOUR_LATER = "Tue, 08 Sep 2026 13:00:00 GMT"
 
 
-def test_a_feed_that_asks_for_nothing_is_due_after_its_own_interval(site: Site, tmp_path: Path) -> None:
+def test_a_feed_without_hints_is_due_after_its_own_interval(site: Site, tmp_path: Path) -> None:
     assert next_after(site, tmp_path, QUIET, answer(feed())).next_poll_at == NOW + HALF_HOUR
 
 
@@ -64,12 +64,12 @@ def test_a_feed_that_asks_for_nothing_is_due_after_its_own_interval(site: Site, 
         ("<sy:updatePeriod>often</sy:updatePeriod>", HALF_HOUR),
     ],
 )
-def test_a_feeds_ttl_and_update_period_are_kept_also_while_it_answers_304(
+def test_ttl_and_update_period_lengthen_the_pause_also_while_the_feed_answers_304(
     site: Site, tmp_path: Path, hint: str, pause: timedelta
 ) -> None:
-    told = next_after(site, tmp_path, QUIET, answer(feed(hint), etag='"a"'))
-    assert told.next_poll_at == NOW + pause
-    unchanged = next_after(site, tmp_path, replace(told, interval_s=QUIET.interval_s), answer(status=304))
+    first = next_after(site, tmp_path, QUIET, answer(feed(hint), etag='"a"'))
+    assert first.next_poll_at == NOW + pause
+    unchanged = next_after(site, tmp_path, replace(first, interval_s=QUIET.interval_s), answer(status=304))
     assert (unchanged.last_outcome, unchanged.next_poll_at) == ("unchanged", NOW + pause)
     assert site.asked[-1][2]["if-none-match"] == '"a"'
 
@@ -88,7 +88,7 @@ def test_a_feeds_ttl_and_update_period_are_kept_also_while_it_answers_304(
         ({"retry-after": "7200"}, HALF_HOUR),
     ],
 )
-def test_what_the_headers_say_of_freshness_lengthens_the_pause(
+def test_the_freshness_headers_lengthen_the_pause(
     site: Site, tmp_path: Path, headers: dict[str, str], pause: timedelta, status: int
 ) -> None:
     wire = answer(feed() if status == 200 else b"", status=status, **headers)
@@ -100,7 +100,7 @@ def test_what_the_headers_say_of_freshness_lengthens_the_pause(
     ("retry_after", "pause"),
     [("7200", 2 * HOUR), (ONE_HOUR_LATER, HOUR), ("60", None), ("31536000", 30 * DAY), ("soon", None)],
 )
-def test_a_refusal_is_kept_as_long_as_retry_after_says_and_at_least_as_long_as_any_failure(
+def test_the_pause_after_a_refusal_is_retry_after_or_the_back_off_if_longer(
     site: Site, tmp_path: Path, status: int, retry_after: str, pause: timedelta | None
 ) -> None:
     failed = next_after(site, tmp_path, QUIET, answer(status=status, retry_after=retry_after))

@@ -1,10 +1,10 @@
-"""A source, what is remembered of it, and a fetcher with an answer for each source: what tests of polls begin with."""
+"""A source, its state, and a fetcher with one answer per source, for tests of polls."""
 
 from datetime import UTC, datetime, timedelta
 
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.poll.entries import EntryChanges
-from news_assets.pipeline.poll.poll import AdapterOf, Polled, poll_sources
+from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
 from news_assets.ports import PageRequest
 from news_assets.records import ListedEntry, Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
@@ -21,7 +21,7 @@ SOURCE = Source(
     language="pt-BR",
 )
 BODY = b"https://example.org/1\nhttps://example.org/2"
-NONE = EntryChanges()
+NO_CHANGES = EntryChanges()
 STATE = SourceState(
     source_id="mec-1",
     desk="govbr",
@@ -41,14 +41,14 @@ STATE = SourceState(
 
 
 class Answers(ScriptedFetcher):
-    """A fetcher that has one answer for each address."""
+    """A fetcher with one answer for each source, by its id with `_` for `-`."""
 
     def __init__(self, **by_key: Page | FetchError) -> None:
         self.by_key = by_key
-        self.asked: list[PageRequest] = []
+        self.requests: list[PageRequest] = []
 
     def answer(self, request: PageRequest) -> Page | FetchError:
-        self.asked.append(request)
+        self.requests.append(request)
         return self.by_key[request.key.replace("-", "_")]
 
 
@@ -73,12 +73,13 @@ def parse(document: Page, source: Source) -> Listing:
     return Listing(entries=tuple(ListedEntry(entry_id=line, url=line) for line in lines if line.startswith("http")))
 
 
-def reads(parse: Parse) -> AdapterOf:
-    """Return the adapters of a world where every source is read in one way."""
+def adapters(parse: Parse) -> AdapterOf:
+    """Return adapters that read every source with one parser."""
     return lambda source: Adapter(parse=parse)
 
 
 def poll(answer: Page | FetchError, state: SourceState | None = None) -> tuple[Polled, PageRequest]:
+    """Poll SOURCE with this state; return the poll and the request it made."""
     fetcher = Answers(mec_1=answer)
-    (polled,) = poll_sources([SOURCE], {state.source_id: state} if state else {}, reads(parse), fetcher)
-    return polled, fetcher.asked[0]
+    (polled,) = poll_sources([SOURCE], {state.source_id: state} if state else {}, adapters(parse), fetcher)
+    return polled, fetcher.requests[0]

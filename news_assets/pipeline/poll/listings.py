@@ -1,0 +1,210 @@
+"""Fetch and parse what sources list; no lake. Where paging stops is decided in `paging.py`."""
+
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from news_assets.errors import FetchError, ListingChangedError, SourceError
+from news_assets.pipeline.poll.paging import (
+    MAX_FIRST_PAGES,
+    MAX_PAGES,
+    MAX_PAST_PAGES,
+    KnownHashes,
+    Pagination,
+    nothing_known,
+)
+from news_assets.pipeline.schedule import outcome_of
+from news_assets.ports import Fetcher, PageRequest
+from news_assets.records import Listing, Outcome, Page, Source, SourceState, Validators
+from news_assets.sources.adapter import Adapter, Parse
+from news_assets.text.dates import day_in_address
+
+AdapterOf = Callable[[Source], Adapter]
+
+MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a larger document without entries is not a listing
+MAX_REASON_CHARS = 300  # of a library's error message: some repeat the whole document
+_TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are sent: some servers never change an ETag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """The result of polling one source: a listing, an unchanged document, or an error."""
+
+    source: Source
+    outcome: Outcome
+    page: Page | None = None
+    listing: Listing | None = None
+    error: FetchError | SourceError | None = None
+    is_of_past: bool = False  # of past days: does not change when the source is due
+
+    @property
+    def reason(self) -> str | None:
+        """Return the error's message, if there is an error."""
+        return self.error.reason if isinstance(self.error, FetchError) else str(self.error) if self.error else None
+
+
+def poll_sources(
+    sources: Sequence[Source],
+    states: Mapping[str, SourceState],
+    adapter_of: AdapterOf,
+    fetcher: Fetcher,
+    known: KnownHashes = nothing_known,
+    first_day: date | None = None,
+) -> Generator[Polled, None, None]:
+    """Yield what each source lists now, as the answers arrive; an error of one source does not affect the others.
+
+    A source is unchanged if it answers 304 or its first page has the same bytes as last time. Next pages are fetched
+    until entries are known (`known`) or older than `first_day`; of a source without a state, MAX_FIRST_PAGES only.
+    """
+    listings = {
+        PageRequest(
+            adapter_of(source).first_url(source),
+            source.source_id,
+            _validators_of(source, states.get(source.source_id)),
+            obeys_robots=False,
+        ): Pagination(source, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
+        for source in sources
+    }
+    return _fetch_listings(listings, states, _parser(adapter_of), fetcher)
+
+
+def poll_past_days(
+    sources: Sequence[Source], first: date, last: date, adapter_of: AdapterOf, fetcher: Fetcher
+) -> Generator[Polled, None, None]:
+    """Yield what the sources that can list past days have of these days.
+
+    A listing without a URL per day is read from today back to `first`, and its later days are listed too. An
+    entry whose day is told neither by a date nor by its URL is left out: it would be filed under today.
+    """
+    listings = {
+        PageRequest(url, source.source_id, obeys_robots=False): Pagination(source, nothing_known, first, MAX_PAST_PAGES)
+        for source in sources
+        for url in _day_urls(source, first, last, adapter_of)
+    }
+    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of)), fetcher)
+    return (replace(polled, is_of_past=True) for polled in polls)
+
+
+def can_list_past(source: Source, adapter_of: AdapterOf) -> bool:
+    """Whether a source can be polled for past days."""
+    return adapter_of(source).day_url is not None
+
+
+def document_hash(page: Page) -> str:
+    """Return the SHA-256 of the body."""
+    return hashlib.sha256(page.body).hexdigest()
+
+
+def _day_urls(source: Source, first: date, last: date, adapter_of: AdapterOf) -> Iterable[str]:
+    """Return the first pages of the listings of these days, newest first; none if the source cannot list past days."""
+    day_url = adapter_of(source).day_url
+    if day_url is None:
+        return ()
+    return dict.fromkeys(day_url(source, last - timedelta(days=n)) for n in range((last - first).days + 1))
+
+
+def _validators_of(source: Source, state: SourceState | None) -> Validators:
+    """Return the validators to send: none to a new URL, and none after _TRUST_S without new entries."""
+    if state is None or state.url != source.url:
+        return Validators()
+    if state.last_new_at is not None and (state.last_polled_at - state.last_new_at).total_seconds() > _TRUST_S:
+        return Validators()
+    return Validators(state.etag, state.last_modified)
+
+
+# --- fetch -----------------------------------------------------------------------------------------------------------
+
+
+def _fetch_listings(
+    listings: Mapping[PageRequest, Pagination], states: Mapping[str, SourceState], parse: Parse, fetcher: Fetcher
+) -> Generator[Polled, None, None]:
+    """Fetch the first pages, then the next pages in rounds of one page per listing; yield each poll once complete."""
+    incomplete: dict[Pagination, Polled] = {}
+    for request, answer in fetcher.fetch_all(listings):
+        pagination = listings[request]
+        polled = _polled(pagination.source, states.get(request.key), answer, parse)
+        if polled.page is not None and polled.listing is not None and polled.listing.next_urls:
+            pagination.add(polled.page, polled.listing)
+            incomplete[pagination] = polled
+        else:
+            yield polled
+    while incomplete:
+        following: dict[PageRequest, Pagination] = {}
+        for pagination, polled in incomplete.items():
+            url = pagination.next_url()
+            if url is None:
+                yield replace(polled, listing=pagination.listing())
+            else:
+                following[PageRequest(url, str(len(following)), obeys_robots=False)] = pagination
+        for request, answer in fetcher.fetch_all(following):
+            _add_page(following[request], request.url, answer, parse)
+        incomplete = {pagination: incomplete[pagination] for pagination in following.values()}
+
+
+def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse) -> None:
+    try:
+        if isinstance(answer, FetchError):
+            raise answer
+        pagination.add(answer, parse(answer, pagination.source))
+    except (FetchError, SourceError) as error:
+        pagination.fail(url, error)
+
+
+# --- parse -----------------------------------------------------------------------------------------------------------
+
+
+def _polled(source: Source, state: SourceState | None, answer: Page | FetchError, parse: Parse) -> Polled:
+    """Return the poll after its first page."""
+    if isinstance(answer, FetchError):
+        return Polled(source=source, error=answer, outcome=outcome_of(answer))
+    known_hash = state.document_hash if state is not None and state.url == source.url else None
+    if answer.is_unchanged or document_hash(answer) == known_hash:
+        return Polled(source=source, page=answer, outcome="unchanged")
+    try:
+        listing = parse(answer, source)
+        _check_listing(answer, listing)
+    except SourceError as error:
+        return Polled(source=source, page=answer, error=error, outcome="failed")
+    return Polled(source=source, page=answer, listing=listing, outcome="ok")
+
+
+def _check_listing(page: Page, listing: Listing) -> None:
+    if listing.entries or listing.next_urls:
+        return
+    if not page.body.strip():
+        raise SourceError("the document is empty")
+    if len(page.body) > MAX_EMPTY_BYTES:
+        raise ListingChangedError(
+            f"no entry in {len(page.body):,} bytes of {page.content_type or 'unknown type'}: "
+            "probably a changed page, a log-in page or a bot wall"
+        )
+
+
+def _parser(adapter_of: AdapterOf) -> Parse:
+    """Return the parser of every source; a bug in an adapter becomes a SourceError, which fails only its sources."""
+
+    def parse(page: Page, source: Source) -> Listing:
+        try:
+            return adapter_of(source).parse(page, source)
+        except SourceError:
+            raise
+        except Exception as error:
+            message = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_REASON_CHARS]
+            raise SourceError(f"error in the adapter of `{source.kind}`: {message}") from error
+
+    return parse
+
+
+def _of_stated_days(parse: Parse) -> Parse:
+    """Return a parser that keeps only the entries whose day a date or the URL tells."""
+
+    def parse_dated(page: Page, source: Source) -> Listing:
+        listing = parse(page, source)
+        entries = (replace(entry, day=day_in_address(entry.url)) for entry in listing.entries)
+        dated = tuple(entry for entry in entries if entry.published_at or entry.day)
+        if listing.entries and not dated:
+            raise SourceError(f"none of {len(listing.entries)} entries has a date or a day in its URL")
+        return replace(listing, entries=dated)
+
+    return parse_dated
