@@ -71,7 +71,7 @@ def test_a_feeds_ttl_and_update_period_are_kept_also_while_it_answers_304(
     assert told.next_poll_at == NOW + pause
     unchanged = next_after(site, tmp_path, replace(told, interval_s=QUIET.interval_s), answer(status=304))
     assert (unchanged.last_outcome, unchanged.next_poll_at) == ("unchanged", NOW + pause)
-    assert site.asked[-1][2]["if-none-match"] == '"a"'
+    assert site.requests[-1][2]["if-none-match"] == '"a"'
 
 
 @pytest.mark.parametrize("status", [200, 304])
