@@ -67,7 +67,7 @@ def as_fetch_errors(url: str) -> Iterator[None]:
     except HTTPX_ERRORS as error:
         raise fetch_error_of(url, error) from error
     except RetryAfterError as error:
-        reason = f"the host asked for a pause (Retry-After), {error}"
+        reason = f"the host requested a pause (Retry-After), {error}"
         raise FetchError(url, reason, retry_after_s=error.wait_s) from error
     except StoppedError as error:
         raise FetchError(url, "stopped", weight=0.0) from error

@@ -16,7 +16,7 @@ _SECONDS = re.compile(r"\d{1,10}")
 
 
 def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the pause in seconds from `now` that Retry-After asks for; None if it is missing or invalid.
+    """Return the pause in seconds from `now` that Retry-After requests; None if it is missing or invalid.
 
     Reads both forms (RFC 9110, section 10.2.3): seconds, or a date, which is compared with the response's Date header
     if there is one.

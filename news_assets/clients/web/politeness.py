@@ -22,7 +22,7 @@ _MAX_LOCKED_S = 600.0  # no request takes that long: the process that holds the 
 
 
 class RetryAfterError(Exception):
-    """The host asked for a pause (Retry-After) of which `wait_s` seconds are left."""
+    """The host requested a pause (Retry-After) of which `wait_s` seconds are left."""
 
     def __init__(self, wait_s: float) -> None:
         self.wait_s = wait_s
@@ -73,7 +73,7 @@ class Politeness:
         """Wait until the host may be requested, and hold it for one request.
 
         Raises:
-            RetryAfterError: The host asked for a pause longer than MAX_WAIT_S.
+            RetryAfterError: The host requested a pause longer than MAX_WAIT_S.
             StoppedError: `stopping` was set during the wait.
             OSError: The lock file cannot be used, or another process has held it for ten minutes.
         """
