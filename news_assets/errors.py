@@ -1,11 +1,11 @@
-"""The exception tree. Foreign exceptions become one of these where they enter: in `clients/`, `store/` and the loaders.
+"""The exception tree. Exceptions of libraries are translated in `clients/`, `store/` and the loaders.
 
 NewsAssetsError
 ├── SettingsError            a NEWS_* variable
 ├── DeskFileError            a desk file, all its mistakes at once
 ├── TaxonomyError            a taxonomy file
 ├── SourceError              one source
-│   └── ListingChangedError  a 200 that is no listing any more
+│   └── ListingChangedError  a 200 that is no longer a listing
 ├── FetchError               one URL
 │   ├── ForbiddenAddressError
 │   ├── TooLargeError
@@ -19,17 +19,17 @@ from collections.abc import Sequence
 
 
 class NewsAssetsError(Exception):
-    """Any error of this package. `is_transient` tells whether trying again later can help."""
+    """Base class of all errors of this package. `is_transient` means that a later retry can help."""
 
     is_transient: bool = False
 
 
 class SettingsError(NewsAssetsError):
-    """A setting that cannot be used: names the setting, its value and what it takes."""
+    """An invalid setting: names the setting, its value and the accepted values."""
 
 
 class DeskFileError(NewsAssetsError):
-    """Every mistake of the desk files, one `file:line: what; fix` a line."""
+    """All mistakes of the desk files, one `file:line: what; fix` per line."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -37,22 +37,22 @@ class DeskFileError(NewsAssetsError):
 
 
 class TaxonomyError(NewsAssetsError):
-    """A taxonomy file that cannot be used."""
+    """An invalid taxonomy file."""
 
 
 class SourceError(NewsAssetsError):
-    """A source that gave nothing usable."""
+    """A source that returned nothing usable."""
 
 
 class ListingChangedError(SourceError):
-    """A 200 that is no listing any more: another template, a log-in page, HTML in place of a feed."""
+    """A 200 that is no longer a listing: a new template, a login page, HTML in place of a feed."""
 
 
 class FetchError(NewsAssetsError):
-    """One URL could not be had.
+    """One URL could not be fetched.
 
-    `status` is None where no answer came. `retry_after_s` is what the server asked for, in seconds.
-    `weight` counts towards giving a source longer pauses: hard 1, soft .5 (it may come back), DNS .25.
+    `status` is None if there was no response. `retry_after_s` is the server's Retry-After in seconds.
+    `weight` is added to the source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS .25.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ def _is_transient(status: int | None) -> bool:
 
 
 class ForbiddenAddressError(FetchError):
-    """The host resolves to an address that is not public and not named in NEWS_ALLOW_PRIVATE_HOSTS."""
+    """The host resolves to an address that is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS."""
 
 
 class TooLargeError(FetchError):
-    """The body passed its size cap while it streamed."""
+    """The body exceeded its size cap."""
 
 
 class RobotsError(FetchError):
-    """The site's robots.txt forbids this URL to us."""
+    """The site's robots.txt forbids this URL."""
 
 
 class ExtractError(NewsAssetsError):
-    """A page with no article in it."""
+    """A page without an article."""
 
 
 class EnrichError(NewsAssetsError):

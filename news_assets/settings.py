@@ -1,6 +1,6 @@
-"""Every setting, read from the environment here and nowhere else.
+"""All settings. This is the only module that reads the environment.
 
-A wrong value stops the start with one line that names the setting, the value and what it takes.
+An invalid value is a SettingsError with one line that names the setting, the value and the accepted values.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ CommaSeparated = Annotated[tuple[str, ...], NoDecode]
 
 
 class Settings(BaseSettings):
-    """All settings with their defaults; `Settings.read()` is the way in."""
+    """All settings with their defaults, read by `Settings.read()`."""
 
     model_config = SettingsConfigDict(env_prefix="NEWS_", frozen=True, extra="ignore")
 
@@ -57,12 +57,12 @@ class Settings(BaseSettings):
         """Return the settings of the environment.
 
         Raises:
-            SettingsError: One line for each setting that cannot be used.
+            SettingsError: One line for each invalid setting.
         """
         try:
             return cls()
         except ValidationError as error:
-            # Without the cause, whose text would hold every value that was read, the API key among them.
+            # Without the cause, whose text contains every value read, also the API key.
             raise SettingsError("\n".join(_explain(cls, line) for line in error.errors())) from None
 
     @property
@@ -77,7 +77,7 @@ class Settings(BaseSettings):
 
     @property
     def search_place(self) -> tuple[str, Path, str]:
-        """Which search index, the file of the embedded one, and the server's API key."""
+        """The search index, the file of the embedded one, and the server's API key."""
         return self.search, self.search_path, self.typesense_api_key.get_secret_value()
 
     @property
@@ -87,13 +87,19 @@ class Settings(BaseSettings):
 
     @property
     def hosts_dir(self) -> Path:
-        """Folder where the runs of this machine agree on whose turn it is at a host."""
+        """Folder of the host locks that the processes of this machine share."""
         return self.home / "hosts"
 
     @property
     def threads(self) -> int:
-        """Threads an embedding model may use."""
+        """Threads an embedding model may use in a command, which runs alone: all cores."""
         return os.cpu_count() or 1
+
+    @property
+    def threads_per_run(self) -> int:
+        """Threads an embedding model may use in a run: the cores divided by WORKERS, the concurrent runs here (2)."""
+        workers = os.environ.get("WORKERS", "")  # set by deploy/start and compose.yaml; without it two runs at once
+        return max(1, self.threads // max(1, int(workers) if workers.isdecimal() else 2))
 
     @field_validator("desks", "allow_private_hosts", mode="before")
     @classmethod
@@ -109,7 +115,7 @@ class Settings(BaseSettings):
     @classmethod
     def _some_desk(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
-            raise ValueError("no desk is named")
+            raise ValueError("names no desk")
         return value
 
     @field_validator("allow_private_hosts")
@@ -132,7 +138,7 @@ class Settings(BaseSettings):
     def _known_search(cls, value: str) -> str:
         match = _TYPESENSE.fullmatch(value)
         if value != "sqlite" and (match is None or int(match[3] or 1) not in range(1, 65536)):
-            raise ValueError("no such search index" if "@" not in value else "a key does not belong into the address")
+            raise ValueError("unknown search index" if "@" not in value else "the address must not contain a key")
         return value
 
     @model_validator(mode="after")
@@ -165,9 +171,9 @@ def _explain(settings: type[Settings], line: object) -> str:
         return message
     name = str(line["loc"][0])
     takes = settings.model_fields[name].description
-    return f"NEWS_{name.upper()}={line['input']!r}: {message}; it takes: {takes}"
+    return f"NEWS_{name.upper()}={line['input']!r}: {message}; accepted: {takes}"
 
 
 def child_environment(**changes: str) -> dict[str, str]:
-    """Return this process's environment with these variables set, for a process it starts."""
+    """Return this process's environment with these variables set, for a child process."""
     return {**os.environ, **changes}

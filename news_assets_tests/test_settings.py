@@ -1,3 +1,4 @@
+import os
 import traceback
 from pathlib import Path
 
@@ -13,9 +14,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"NEWS_{name.upper()}", raising=False)
 
 
-def test_without_any_setting_everything_lies_below_the_home_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_by_default_everything_is_in_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     settings = Settings.read()
     home = tmp_path / ".news"
@@ -45,7 +44,7 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NEWS_ENRICHER", "oracle", "local"),
     ],
 )
-def test_a_wrong_value_names_the_setting_the_value_and_what_it_takes(
+def test_an_invalid_value_is_reported_with_its_setting_and_the_accepted_values(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, takes: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -57,12 +56,21 @@ def test_a_wrong_value_names_the_setting_the_value_and_what_it_takes(
     assert takes in line
 
 
-def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_invalid_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "elastic")
     monkeypatch.setenv("NEWS_HOST_DELAY_S", "soon")
     with pytest.raises(SettingsError) as caught:
         Settings.read()
     assert [line.partition("=")[0] for line in str(caught.value).splitlines()] == ["NEWS_SEARCH", "NEWS_HOST_DELAY_S"]
+
+
+@pytest.mark.parametrize(("workers", "threads"), [(None, 4), ("4", 2), ("3", 2), ("100", 1), ("0", 8), ("auto", 4)])
+def test_concurrent_runs_share_the_cores(monkeypatch: pytest.MonkeyPatch, workers: str | None, threads: int) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.delenv("WORKERS", raising=False)
+    if workers is not None:
+        monkeypatch.setenv("WORKERS", workers)
+    assert (Settings.read().threads, Settings.read().threads_per_run) == (8, threads)
 
 
 KEY = "no-one-may-see-this"

@@ -1,1 +1,1 @@
-"""One outside thing each, behind a port of `news_assets.ports`."""
+"""Clients of external systems, one per port of `news_assets.ports`: web, embedding models, search indexes, reports."""

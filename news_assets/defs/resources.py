@@ -173,7 +173,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "cooldown": CooldownResource(seconds=_COOLDOWN_DELAYS * settings.host_delay_s),
         "enricher": EnricherResource(enricher=settings.enricher, taxonomy=str(settings.taxonomy or "")),
         "embedder": EmbedderResource(
-            model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads
+            model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads_per_run
         ),
         "search": SearchResource(search=settings.search, path=str(settings.search_path)),
         "reports": ReportsResource(folder=str(settings.reports_dir)),

@@ -1,13 +1,8 @@
-"""Embeds articles: RawArticle and EnrichedArticle rows enter, the ArticleEmbedding rows that changed leave.
-
-What is embedded, when it is embedded again, and when a model may not be used. How a text becomes a vector is the
-embedder's matter (`clients/embedding/embedder.py`).
-"""
+"""Embed articles: which text, when again, and which models are compatible. Vectors are made in `clients/embedding`."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 
 from news_assets.errors import EmbedError, IndexingError
 from news_assets.pipeline.stage_state.declaration import Stage
@@ -16,18 +11,16 @@ from news_assets.ports import Embedder, Lake, SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, Desk, Embedded, EnrichedArticle, RawArticle
 from news_assets.text.sentences import prose
 
-STORED_TOGETHER = 200  # articles embedded, then stored: some ten seconds of work, which a killed run repeats
-BATCH_TEXTS = 256  # a failing batch is repeated text by text, so it must not be the whole day
-
-_NO_COPIES: Mapping[str, ArticleEmbedding] = MappingProxyType({})
+STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run repeats
+BATCH_TEXTS = 256  # a failing batch is repeated text by text, so it is not the whole day
 
 
 def embedding_text(title: str | None, text: str, summary: str | None) -> str:
-    """Return what is embedded of an article: its title, then its text without Markdown marks, on one line each.
+    """Return the text to embed of an article: its title and its text without Markdown, each on one line.
 
-    A text that begins with its title has it once. The summary stands in where a text is nothing but marks: ahead of
-    every text it only pushes words behind the model's limit. all-MiniLM-L6-v2 on Cranfield, nDCG@10: title and text
-    .381, title, summary and text .379, title and summary .364, text alone .342.
+    A text that begins with its title contains it once. The summary replaces a text without words. Put before every text
+    it only pushes words beyond the model's limit: all-MiniLM-L6-v2 on Cranfield, nDCG@10: title and text .381, title,
+    summary and text .379, title and summary .364, text alone .342.
     """
     headline = " ".join((title or "").split())
     body = " ".join((prose(text) or summary or "").split())
@@ -47,32 +40,31 @@ def embed_articles(
     stored: Mapping[str, ArticleEmbedding],
     embedder: Embedder,
     now: datetime,
-    copies: Mapping[str, ArticleEmbedding] = _NO_COPIES,
 ) -> list[ArticleEmbedding]:
-    """Return the rows that are new or changed, in the order of their articles, and none that still holds.
+    """Return the new and changed rows, in the order of their articles.
 
-    An article without a text gets no row. Equal inputs are embedded once. A text that cannot be embedded becomes a
-    `failed` row without a vector, its neighbours go on; it is tried again with the next call.
+    An article without a text gets no row. Equal inputs are embedded once. A text that cannot be embedded gets a
+    `failed` row without a vector, does not affect the others, and is embedded again by the next call.
 
     Args:
-        articles: What is to be embedded.
+        articles: The articles to embed.
         enriched: Their enrichments by article id.
-        stored: Their rows as they are now by article id.
-        embedder: Who is asked, once for each input.
-        now: The time that the rows carry.
-        copies: Rows of other articles by input hash, whose vectors are taken over.
+        stored: Their current rows by article id.
+        embedder: Called once per distinct input.
+        now: `embedded_at` of the rows.
     """
     texts = {article.article_id: _text_of(article, enriched) for article in articles if _has_text(article)}
     hashes = {article_id: input_hash(text, embedder.model) for article_id, text in texts.items()}
     pending = [
-        a for a in articles if a.article_id in texts and not _holds(stored.get(a.article_id), a, hashes[a.article_id])
+        a
+        for a in articles
+        if a.article_id in texts and not _is_current(stored.get(a.article_id), a, hashes[a.article_id])
     ]
-    known = {key: row for key, row in copies.items() if row.outcome == "ok"}
-    known |= {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
-    asked = {hashes[a.article_id]: texts[a.article_id] for a in pending if hashes[a.article_id] not in known}
-    answers = dict(_answers(asked, embedder))
-    answers |= {key: Embedded(row.vector, row.token_count, row.is_cut) for key, row in known.items()}
-    return [_row(article, hashes[article.article_id], answers, embedder, now) for article in pending]
+    known = {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
+    missing = {hashes[a.article_id]: texts[a.article_id] for a in pending if hashes[a.article_id] not in known}
+    results = dict(_embed_batches(missing, embedder))
+    results |= {key: Embedded(row.vector, row.token_count, row.is_cut) for key, row in known.items()}
+    return [_row_of(a, hashes[a.article_id], results[hashes[a.article_id]], embedder, now) for a in pending]
 
 
 def _has_text(article: RawArticle) -> bool:
@@ -84,42 +76,37 @@ def _text_of(article: RawArticle, enriched: Mapping[str, EnrichedArticle]) -> st
     return embedding_text(article.title, article.text or "", row.summary if row else None)
 
 
-def _holds(row: ArticleEmbedding | None, article: RawArticle, expected_hash: str) -> bool:
+def _is_current(row: ArticleEmbedding | None, article: RawArticle, expected_hash: str) -> bool:
     if row is None or row.outcome != "ok":
         return False
     return (row.input_hash, row.content_hash) == (expected_hash, article.content_hash)
 
 
-def _answers(asked: Mapping[str, str], embedder: Embedder) -> Iterator[tuple[str, Embedded | EmbedError]]:
-    """Each input's vector, or why there is none."""
-    keys = list(asked)
+def _embed_batches(texts: Mapping[str, str], embedder: Embedder) -> Iterator[tuple[str, Embedded | EmbedError]]:
+    """Yield each key with the embedding of its text or its error."""
+    keys = list(texts)
     for start in range(0, len(keys), BATCH_TEXTS):
         batch = keys[start : start + BATCH_TEXTS]
         try:
-            yield from zip(batch, embedder.embed([asked[key] for key in batch]), strict=True)
+            yield from zip(batch, embedder.embed([texts[key] for key in batch]), strict=True)
         except EmbedError as error:
             if len(batch) == 1:
                 yield batch[0], error
             else:
-                yield from ((key, _answer(asked[key], embedder)) for key in batch)
+                yield from ((key, _embed_one(texts[key], embedder)) for key in batch)
 
 
-def _answer(text: str, embedder: Embedder) -> Embedded | EmbedError:
+def _embed_one(text: str, embedder: Embedder) -> Embedded | EmbedError:
     try:
         return embedder.embed([text])[0]
     except EmbedError as error:
         return error
 
 
-def _row(
-    article: RawArticle,
-    key: str,
-    answers: Mapping[str, Embedded | EmbedError],
-    embedder: Embedder,
-    now: datetime,
+def _row_of(
+    article: RawArticle, key: str, result: Embedded | EmbedError, embedder: Embedder, now: datetime
 ) -> ArticleEmbedding:
-    answer = answers[key]
-    found = answer if isinstance(answer, Embedded) else Embedded((), 0, False)
+    found = result if isinstance(result, Embedded) else Embedded((), 0, False)
     return ArticleEmbedding(
         article_id=article.article_id,
         desk=article.desk,
@@ -133,35 +120,35 @@ def _row(
         token_count=found.token_count,
         is_cut=found.is_cut,
         embedded_at=now,
-        outcome="ok" if isinstance(answer, Embedded) else "failed",
-        reason=None if isinstance(answer, Embedded) else str(answer),
+        outcome="ok" if isinstance(result, Embedded) else "failed",
+        reason=None if isinstance(result, Embedded) else str(result),
         trace_id=article.trace_id,
     )
 
 
 def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim: int | None = None) -> None:
-    """Refuse a model whose vectors cannot stand beside those that are there.
+    """Raise if the model's vectors cannot be mixed with those in the table and in the search index.
 
     Args:
-        embedder: What is about to be used.
-        stored_models: Length of the vectors in the table by model; empty where there are none yet.
-        index_dim: Length of the vectors in the search index; None where it has none yet.
+        embedder: The embedder to be used.
+        stored_models: Dimensions by model of the vectors in the table; empty if it has none.
+        index_dim: Dimensions of the vectors in the search index; None if it has none.
 
     Raises:
-        EmbedError: Names the model, the table and the index where they disagree, and what to do.
+        EmbedError: Names the models and dimensions that differ, and the fix.
     """
     found = []
-    mends = "run `news-assets rebuild search`"
+    fix = "run `news-assets rebuild search`"
     if stored_models and dict(stored_models) != {embedder.model: embedder.dim}:
-        there = ", ".join(f"{model} ({dim} numbers)" for model, dim in sorted(stored_models.items()))
-        found.append(f"article_embeddings holds vectors of {there}")
-        mends = f"materialise every partition of article_embeddings with `replace_model: true`, then {mends}"
+        models = ", ".join(f"{model} ({dim} dimensions)" for model, dim in sorted(stored_models.items()))
+        found.append(f"article_embeddings holds vectors of {models}")
+        fix = f"materialise every partition of article_embeddings with `replace_model: true`, then {fix}"
     if index_dim is not None and index_dim != embedder.dim:
-        found.append(f"the search index holds vectors of {index_dim} numbers")
+        found.append(f"the search index holds vectors of {index_dim} dimensions")
     if found:
         raise EmbedError(
-            f"the model is {embedder.model} ({embedder.dim} numbers), but {' and '.join(found)}: "
-            f"set NEWS_EMBEDDING_MODEL back, or {mends}"
+            f"the model is {embedder.model} ({embedder.dim} dimensions), but {' and '.join(found)}: "
+            f"restore NEWS_EMBEDDING_MODEL, or {fix}"
         )
 
 

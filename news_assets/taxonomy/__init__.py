@@ -1,1 +1,1 @@
-"""Themes and their loader."""
+"""Taxonomies of themes: the built-in one (`themes.yaml`) and the loader of taxonomy files."""

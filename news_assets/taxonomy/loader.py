@@ -1,8 +1,8 @@
-"""Reads a taxonomy: a YAML file enters, a frozen `Taxonomy` leaves, or every mistake of the file at once.
+"""Load a taxonomy from YAML, or report all mistakes of the file at once.
 
 A theme has `code` and `label`, and may have `description`, `keywords`, `hints`, `includes`, `excludes`, `examples` and
-`children`, down to level 3. Each of its texts is given for every language, or by language: `label: Health` or
-`label: {en: Health, pt: Saúde}`. How themes are found in a text does not belong here.
+`children`, down to level 3. Each text is given for all languages or by language: `label: Health` or
+`label: {en: Health, pt: Saúde}`.
 """
 
 import hashlib
@@ -30,13 +30,13 @@ _KEYS = ("code", "label", "description", *_LISTS, "children")
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
-# PyYAML's own scanner takes 2.5 s for a file of 10,000 lines, libyaml's 0.3 s.
+# PyYAML's Python scanner takes 2.5 s for 10,000 lines, libyaml's 0.3 s.
 _YamlLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """One theme. Texts are kept by language; those given for every language stand under the empty one."""
+    """One theme. Its texts are keyed by language; those for all languages by ANY_LANGUAGE, the empty string."""
 
     code: str
     level: int
@@ -51,14 +51,14 @@ class Theme:
     children: tuple[str, ...]
 
     def label(self, language: str | None = None) -> str:
-        """The label in this language, else the one for every language, else the first there is."""
+        """Return the label in this language, else the one for all languages, else the first."""
         found = self.labels.get(language or ANY_LANGUAGE) or self.labels.get(ANY_LANGUAGE)
         return (found or next(iter(self.labels.values())))[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Taxonomy:
-    """Themes by code, parents before their children. `version` changes with the content, not with the layout."""
+    """Themes by code, parents before their children. `version` is a hash of the content without its layout."""
 
     version: str
     themes: Mapping[str, Theme] = field(repr=False)
@@ -68,30 +68,24 @@ class Taxonomy:
         """Codes of level 1."""
         return tuple(code for code, theme in self.themes.items() if theme.level == 1)
 
-    @property
-    def languages(self) -> frozenset[str]:
-        """Languages that texts are given in; empty where none is named."""
-        found = {language for theme in self.themes.values() for language in (*theme.labels, *theme.keywords)}
-        return frozenset(found - {ANY_LANGUAGE})
-
     def path(self, code: str) -> tuple[str, ...]:
-        """Codes from level 1 down to this one."""
+        """Return the codes from level 1 down to this one."""
         theme = self.themes[code]
         return (*self.path(theme.parent), code) if theme.parent else (code,)
 
 
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
-    """Return the taxonomy of a file, or the built-in one.
+    """Return the taxonomy of a file, by default the built-in one.
 
     Raises:
-        TaxonomyError: Every mistake of the file, one `file:line: what; fix` a line.
+        TaxonomyError: All mistakes of the file, one `file:line: what; fix` per line.
     """
     path = path or BUILT_IN
-    reading = _Reading(path.name)
-    reading.document(_composed(path))
-    if reading.mistakes:
-        raise TaxonomyError("\n".join(reading.mistakes))
-    themes = {theme.code: theme for theme in reading.themes}
+    reader = _Reader(path.name)
+    reader.read(_parse_yaml(path))
+    if reader.mistakes:
+        raise TaxonomyError("\n".join(reader.mistakes))
+    themes = {theme.code: theme for theme in reader.themes}
     return Taxonomy(_version(themes.values()), MappingProxyType(themes))
 
 
@@ -100,7 +94,7 @@ def _version(themes: Iterable[Theme]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def _composed(path: Path) -> Node | None:
+def _parse_yaml(path: Path) -> Node | None:
     try:
         return yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=_YamlLoader)
     except OSError as error:
@@ -115,8 +109,8 @@ def _composed(path: Path) -> Node | None:
         raise TaxonomyError(f"{path.name}: not YAML: {reason}; check for control characters and nesting") from error
 
 
-class _Reading:
-    """One pass over a file: the themes so far, parents first, and the mistakes."""
+class _Reader:
+    """Collects the themes of one file, parents first, and its mistakes."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -124,8 +118,8 @@ class _Reading:
         self.mistakes: list[str] = []
         self._first_lines: dict[str, int] = {}
 
-    def document(self, document: Node | None) -> None:
-        """Read everything under `themes`, or the whole document where it is a list."""
+    def read(self, document: Node | None) -> None:
+        """Read the list under `themes`, or a document that is the list itself."""
         if isinstance(document, MappingNode):
             document = next((value for key, value in document.value if key.value == "themes"), None)
         if isinstance(document, SequenceNode) and document.value:
@@ -135,7 +129,7 @@ class _Reading:
             self.mistakes.append(f"{self.file}:1: no themes; begin with `themes:` and a list below it")
 
     def _theme(self, node: Node, parent: str | None, level: int) -> str | None:
-        """Add a theme and those below it; return its code."""
+        """Add a theme and its descendants; return its code."""
         if level > MAX_LEVEL:
             self._mistake(node, f"a theme at level {level}", f"keep to {MAX_LEVEL} levels")
             return None
@@ -164,26 +158,26 @@ class _Reading:
         if node is None or _is_empty(node):
             return ()
         if not isinstance(node, SequenceNode):
-            self._mistake(node, f"children of {code} are no list", "begin each with `- code:`")
+            self._mistake(node, f"children of {code} are not a list", "begin each with `- code:`")
             return ()
         found = [self._theme(child, parent=code, level=level + 1) for child in node.value]
         return tuple(child for child in found if child is not None)
 
     def _fields(self, node: Node) -> dict[str, Node] | None:
         if not isinstance(node, MappingNode):
-            self._mistake(node, "a theme that is no mapping", "write `code:` and `label:`")
+            self._mistake(node, "a theme that is not a mapping", "write `code:` and `label:`")
             return None
         fields: dict[str, Node] = {}
         for key, value in node.value:
             if key.value in fields:
-                self._mistake(key, f"`{key.value}` stands twice", "keep one")
+                self._mistake(key, f"duplicate key `{key.value}`", "keep one")
             elif key.value not in _KEYS:
                 self._mistake(key, f"unknown key `{key.value}`", _suggestion(str(key.value)))
             fields[key.value] = value
         return fields
 
     def _code(self, fields: dict[str, Node] | None, node: Node) -> str | None:
-        """The code as it is written, so that an unquoted 01.10 is not the number 1.1."""
+        """Return the code as written, so that an unquoted 01.10 is not the number 1.1."""
         if fields is None:
             return None
         found = fields.get("code")
@@ -193,7 +187,7 @@ class _Reading:
         code: str = found.value.strip()
         first = self._first_lines.setdefault(code, _line(found))
         if first != _line(found):
-            self._mistake(found, f"code {code} stands in line {first} too", "give every theme its own")
+            self._mistake(found, f"code {code} is already used in line {first}", "give every theme its own")
             return None
         return code
 
@@ -209,7 +203,7 @@ class _Reading:
         if isinstance(key, ScalarNode) and _LANGUAGE.fullmatch(key.value) and not _is_empty(value):
             return True
         self._mistake(
-            key, f"`{key.value}` under `{name}` is no language with a text", "quote a text that holds a comma"
+            key, f"`{key.value}` under `{name}` is not a language with a text", "quote a text that contains a comma"
         )
         return False
 
@@ -224,7 +218,7 @@ class _Reading:
 
     def _text(self, node: Node, name: str) -> str | None:
         if not isinstance(node, ScalarNode) or not node.value.strip():
-            self._mistake(node, f"an entry of `{name}` is no text", "write words, in quotes where they hold `:`")
+            self._mistake(node, f"an entry of `{name}` is not a text", "write words, in quotes if they contain `:`")
             return None
         return " ".join(node.value.split())
 

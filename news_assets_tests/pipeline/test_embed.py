@@ -15,15 +15,15 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 
 
 class LengthEmbedder:
-    """Points every text in the direction of its length; a text with `unreadable` in it fails, and its batch with it."""
+    """Maps a text to a vector by its length; a text with `unreadable` in it fails, and its batch with it."""
 
     def __init__(self, model: str = "length") -> None:
         self.model = model
         self.dim = 2
-        self.asked: list[str] = []
+        self.texts: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        self.asked += texts
+        self.texts += texts
         if any("unreadable" in text for text in texts):
             raise EmbedError("unreadable")
         return [self.embed_query(text) for text in texts]
@@ -81,13 +81,12 @@ def embedded(
     embedder: LengthEmbedder,
     stored: Sequence[ArticleEmbedding] = (),
     now: datetime = NOW,
-    **given: Any,
 ) -> list[ArticleEmbedding]:
     enriched: dict[str, EnrichedArticle] = {}
-    return embed_articles(articles, enriched, {row.article_id: row for row in stored}, embedder, now, **given)
+    return embed_articles(articles, enriched, {row.article_id: row for row in stored}, embedder, now)
 
 
-def test_a_row_says_what_was_embedded_by_whom_and_when() -> None:
+def test_a_row_has_its_input_model_and_time() -> None:
     [row] = embedded([article(1, content_hash="c1")], LengthEmbedder())
     text = "Title 1\nOne. One."
     found = LengthEmbedder().embed_query(text)
@@ -110,12 +109,12 @@ def test_a_row_says_what_was_embedded_by_whom_and_when() -> None:
     )
 
 
-def test_embedding_twice_changes_nothing_and_asks_nobody() -> None:
+def test_embedding_twice_changes_nothing_and_embeds_nothing() -> None:
     articles = [article(1), article(2)]
     rows = embedded(articles, LengthEmbedder())
     again = LengthEmbedder()
     assert embedded(articles, again, rows, NOW + timedelta(days=1)) == []
-    assert again.asked == []
+    assert again.texts == []
 
 
 def test_an_edited_text_or_another_model_is_embedded_again() -> None:
@@ -126,7 +125,7 @@ def test_an_edited_text_or_another_model_is_embedded_again() -> None:
     assert [(row.article_id, row.model) for row in other] == [("mec-1", "other"), ("mec-2", "other")]
 
 
-def test_an_article_that_was_not_had_gets_no_row() -> None:
+def test_an_article_without_text_gets_no_row() -> None:
     missing = [article(1, outcome="failed", text=None), article(2, outcome="blocked"), article(3, text=" \n")]
     assert embedded(missing, LengthEmbedder()) == []
 
@@ -134,18 +133,11 @@ def test_an_article_that_was_not_had_gets_no_row() -> None:
 def test_equal_inputs_are_embedded_once() -> None:
     embedder = LengthEmbedder()
     first, second = embedded([article(1, title="A", text="B"), article(2, title="A", text="B")], embedder)
-    assert embedder.asked == ["A\nB"]
+    assert embedder.texts == ["A\nB"]
     assert second == replace(first, article_id="mec-2", trace_id="t2")
 
 
-def test_a_copy_elsewhere_lends_its_vector() -> None:
-    [copy] = embedded([article(1, title="A", text="B")], LengthEmbedder())
-    embedder = LengthEmbedder()
-    [row] = embedded([article(2, title="A", text="B")], embedder, copies={copy.input_hash: copy})
-    assert (row.vector, embedder.asked) == (copy.vector, [])
-
-
-def test_one_unreadable_text_is_one_failed_row_and_its_neighbours_go_on() -> None:
+def test_one_failing_text_is_one_failed_row_and_the_others_succeed() -> None:
     articles = [article(1), article(2, text="unreadable"), article(3)]
     rows = embedded(articles, LengthEmbedder())
     assert [(row.outcome, row.reason, len(row.vector)) for row in rows] == [
@@ -155,21 +147,21 @@ def test_one_unreadable_text_is_one_failed_row_and_its_neighbours_go_on() -> Non
     ]
 
 
-def test_a_failed_row_is_tried_and_returned_each_time() -> None:
+def test_a_failed_row_is_retried_and_returned_each_time() -> None:
     articles = [article(1, text="unreadable")]
     rows = embedded(articles, LengthEmbedder())
     again = LengthEmbedder()
     later = NOW + timedelta(days=1)
     assert embedded(articles, again, rows, later) == [replace(rows[0], embedded_at=later)]
-    assert again.asked == ["Title 1\nunreadable"]
+    assert again.texts == ["Title 1\nunreadable"]
 
 
-def test_a_row_of_another_state_of_its_article_is_made_again_with_the_vector_it_has() -> None:
+def test_a_row_of_an_older_content_hash_is_updated_with_its_vector() -> None:
     [row] = embedded([article(1, content_hash="old")], LengthEmbedder())
     embedder = LengthEmbedder()
     again = embedded([article(1, content_hash="new")], embedder, [row])
     assert again == [replace(row, content_hash="new")]
-    assert embedder.asked == []
+    assert embedder.texts == []
 
 
 @pytest.mark.parametrize(
@@ -182,14 +174,14 @@ def test_a_row_of_another_state_of_its_article_is_made_again_with_the_vector_it_
         (None, "", None, ""),
     ],
 )
-def test_title_and_text_are_embedded_without_marks(
+def test_title_and_text_are_embedded_without_markdown(
     title: str | None, text: str, summary: str | None, expected: str
 ) -> None:
     assert embedding_text(title, text, summary) == expected
 
 
 @given(st.none() | st.text(), st.text(), st.none() | st.text())
-def test_any_text_gives_one_line_of_title_and_one_of_text(title: str | None, text: str, summary: str | None) -> None:
+def test_any_input_gives_at_most_two_lines(title: str | None, text: str, summary: str | None) -> None:
     found = embedding_text(title, text, summary)
     assert found == found.strip()
     assert found.count("\n") <= 1
@@ -202,26 +194,25 @@ def test_another_model_is_another_hash(text: str, model: str) -> None:
 
 
 @pytest.mark.parametrize(("models", "dim"), [({}, None), ({"length": 2}, None), ({"length": 2}, 2), ({}, 2)])
-def test_a_model_that_agrees_with_what_is_stored_may_be_used(models: dict[str, int], dim: int | None) -> None:
+def test_a_model_like_the_stored_one_is_accepted(models: dict[str, int], dim: int | None) -> None:
     check_model(LengthEmbedder(), models, dim)
 
 
 @pytest.mark.parametrize(
-    ("models", "dim", "said"),
+    ("models", "dim", "reason"),
     [
-        ({"other": 384}, None, "article_embeddings holds vectors of other (384 numbers): set"),
+        ({"other": 384}, None, "article_embeddings holds vectors of other (384 dimensions): restore"),
         (
             {"length": 2, "other": 2},
             None,
-            "article_embeddings holds vectors of length (2 numbers), other (2 numbers): ",
+            "article_embeddings holds vectors of length (2 dimensions), other (2 dimensions): ",
         ),
-        ({}, 384, "but the search index holds vectors of 384 numbers: set"),
-        ({"other": 384}, 384, "other (384 numbers) and the search index holds vectors of 384 numbers: set"),
+        ({}, 384, "but the search index holds vectors of 384 dimensions: restore"),
+        ({"other": 384}, 384, "other (384 dimensions) and the search index holds vectors of 384 dimensions: restore"),
     ],
 )
-def test_a_model_that_disagrees_is_refused_with_what_to_do(models: dict[str, int], dim: int | None, said: str) -> None:
-    with pytest.raises(
-        EmbedError, match=r"^the model is length \(2 numbers\), but .* back, or .*run `news-assets rebuild search`$"
-    ) as e:
+def test_another_model_is_refused_with_the_fix(models: dict[str, int], dim: int | None, reason: str) -> None:
+    with pytest.raises(EmbedError, match=r"^the model is length \(2 dimensions\), but .*") as refused:
         check_model(LengthEmbedder(), models, dim)
-    assert said in str(e.value)
+    assert reason in str(refused.value)
+    assert str(refused.value).endswith("run `news-assets rebuild search`")

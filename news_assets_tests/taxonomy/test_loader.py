@@ -1,4 +1,4 @@
-"""Reading taxonomy files: what they say, and every mistake at once."""
+"""Loading taxonomy files, and reporting all their mistakes at once."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def mistakes_of(path: Path, text: str) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_a_theme_is_read_whole_with_codes_as_they_are_written(file: Path) -> None:
+def test_a_theme_is_read_with_its_code_as_written(file: Path) -> None:
     taxonomy = load_taxonomy(file)
 
     assert tuple(taxonomy.themes) == ("01", "01.10", "07")
@@ -68,7 +68,7 @@ def test_paths_roots_and_labels_follow_the_tree(file: Path) -> None:
     ]
 
 
-def test_the_version_follows_the_content_and_not_the_layout(file: Path) -> None:
+def test_the_version_depends_on_content_and_not_layout(file: Path) -> None:
     version = load_taxonomy(file).version
 
     file.write_text("# a comment\n" + SAMPLE, encoding="utf-8")
@@ -77,7 +77,7 @@ def test_the_version_follows_the_content_and_not_the_layout(file: Path) -> None:
     assert load_taxonomy(file).version != version
 
 
-def test_all_mistakes_are_told_at_once_with_line_and_fix(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_with_line_and_fix(tmp_path: Path) -> None:
     text = """themes:
 - code: a
   label: First
@@ -93,12 +93,12 @@ def test_all_mistakes_are_told_at_once_with_line_and_fix(tmp_path: Path) -> None
 """
     assert mistakes_of(tmp_path / "t.yaml", text) == [
         "t.yaml:4: unknown key `keyword`; did you mean `keywords`?",
-        "t.yaml:5: code a stands in line 2 too; give every theme its own",
+        "t.yaml:5: code a is already used in line 2; give every theme its own",
         "t.yaml:7: a theme has no code; add `code:`",
         "t.yaml:9: `keywords` takes a list; write `keywords: [first, second]`",
         "t.yaml:8: theme d has no label; add `label:`",
-        "t.yaml:10: a theme that is no mapping; write `code:` and `label:`",
-        "t.yaml:12: `moradia e água` under `label` is no language with a text; quote a text that holds a comma",
+        "t.yaml:10: a theme that is not a mapping; write `code:` and `label:`",
+        "t.yaml:12: `moradia e água` under `label` is not a language with a text; quote a text that contains a comma",
     ]
 
 
@@ -120,7 +120,7 @@ def test_a_fourth_level_is_a_mistake(tmp_path: Path) -> None:
         ("themes:\n- code: a\n  label: \x01", "not YAML"),
     ],
 )
-def test_a_file_without_themes_is_one_clear_line(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_without_themes_is_one_line(tmp_path: Path, text: str, reason: str) -> None:
     lines = mistakes_of(tmp_path / "t.yaml", text)
 
     assert len(lines) == 1
@@ -128,7 +128,7 @@ def test_a_file_without_themes_is_one_clear_line(tmp_path: Path, text: str, reas
     assert reason in lines[0]
 
 
-def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_an_unreadable_file_has_its_reason(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes("themes: saúde".encode("latin-1"))
 
     with pytest.raises(TaxonomyError, match="cannot be read"):
@@ -137,29 +137,28 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
         load_taxonomy(tmp_path / "latin.yaml")
 
 
-def test_every_built_in_theme_speaks_both_languages() -> None:
+def test_every_built_in_theme_has_both_languages() -> None:
     taxonomy = load_taxonomy()
 
-    assert taxonomy.languages == {"pt", "en"}
     assert [theme.code for theme in taxonomy.themes.values() if set(theme.labels) != {"pt", "en"}] == []
     assert [theme.code for theme in taxonomy.themes.values() if set(theme.keywords) - {"pt", "en"}] == []
 
 
-def test_no_built_in_phrase_shrinks_to_a_single_word() -> None:
+def test_every_built_in_phrase_keeps_two_words_without_stop_words() -> None:
     dead = [
         (theme.code, keyword)
         for theme in load_taxonomy().themes.values()
         for by_language in (theme.keywords, theme.hints)
         for language, keywords in by_language.items()
         for keyword in keywords
-        if len(said := words(keyword)) != 1
-        and sum((len(word) > 1 or word.isdigit()) and word not in stopwords(language) for word in said) < 2
+        if len(found := words(keyword)) != 1
+        and sum((len(word) > 1 or word.isdigit()) and word not in stopwords(language) for word in found) < 2
     ]
 
     assert dead == []
 
 
-def test_the_tree_of_gov_br_is_read_as_it_is(shared: Path) -> None:
+def test_the_theme_tree_of_gov_br_is_accepted(shared: Path) -> None:
     taxonomy = load_taxonomy(shared / "corpus/themes_govbr/common/themes_tree_enriched_full.yaml")
 
     assert (len(taxonomy.themes), len(taxonomy.roots)) == (588, 23)

@@ -1,0 +1,10 @@
+"""Embedding models behind `ports.Embedder`.
+
+    model name or folder
+    | models        find it, and the folder of its export
+    | onnx_export   at first use, in a process of its own (it imports torch): one optimised ONNX graph and its tokenizer
+    | embedder      texts -> tokens -> batches of equal length -> unit vectors, by onnxruntime
+    -> Embedded, or EmbedError
+
+Which texts are embedded is decided in `pipeline/embed.py`.
+"""

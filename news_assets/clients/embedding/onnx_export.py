@@ -1,10 +1,10 @@
 """Export one sentence-transformers model to ONNX: `python -m ….onnx_export SOURCE NAME TARGET`.
 
 SOURCE is a folder or a hub name. TARGET becomes a folder that `OnnxEmbedder` loads: the whole model (transformer,
-pooling, dense layers, normalisation) as one optimised graph from token ids to vectors, its tokenizer, and what it is
-called. It is written beside TARGET and renamed when its vectors have been compared with sentence-transformers' own.
-Exit 0 when TARGET is there; else the last line on stderr says why not. This runs as a process of its own: it imports
-torch. Nothing else belongs here.
+pooling, dense layers, normalisation) as one optimised graph from token ids to vectors, its tokenizer and its metadata.
+It is written to TARGET.part and renamed after its vectors were compared with those of sentence-transformers. Exit code
+0 means that TARGET exists; otherwise the last line on stderr is the reason. Runs in a process of its own, because it
+imports torch.
 """
 
 import shutil
@@ -31,7 +31,7 @@ MIN_COSINE = 0.9999
 OPSET = 17  # the first with LayerNormalization, which onnxruntime fuses
 MAX_GRAPH_BYTES = 2_000_000_000  # protobuf's limit
 HUB_TIMEOUT_S = 10
-# By a part of the name, first match: prompts before queries and passages, for models whose own files name none.
+# Prompts of queries and passages by part of the name, first match, for models whose own files state none.
 _PROMPTS = (
     ("e5-large-instruct", "Instruct: Given a query, retrieve relevant passages\nQuery: ", ""),
     ("e5-mistral", "Instruct: Given a query, retrieve relevant passages\nQuery: ", ""),
@@ -52,7 +52,7 @@ _SAMPLES = (
 
 
 def main(source: str, name: str, target: Path) -> None:
-    """Export a model unless another process just did; one process at a time works on a target."""
+    """Export a model unless another process just did, one process at a time per target."""
     from filelock import FileLock
 
     locks = target.parent / ".locks"
@@ -61,8 +61,8 @@ def main(source: str, name: str, target: Path) -> None:
         if is_exported(target):
             return
         part = target.with_name(f"{target.name}.part")
-        for leftover in (part, target):
-            shutil.rmtree(leftover, ignore_errors=True)
+        for stale in (part, target):
+            shutil.rmtree(stale, ignore_errors=True)
         part.mkdir()
         try:
             _export(source, name, part)
@@ -84,7 +84,7 @@ def _export(source: str, name: str, folder: Path) -> None:
 
 
 def _load(source: str) -> "SentenceTransformer":
-    """The model in float32 on the CPU; the hub is asked for a name not in the cache first, so a wrong one ends soon."""
+    """Load the model in float32 on the CPU. A name not in the cache is looked up first, so a wrong one fails fast."""
     is_local = Path(source).is_dir() or _is_cached(source)
     if not is_local:
         from huggingface_hub import HfApi
@@ -92,7 +92,7 @@ def _load(source: str) -> "SentenceTransformer":
         HfApi().model_info(_repository(source), timeout=HUB_TIMEOUT_S)
     from sentence_transformers import SentenceTransformer
 
-    # sdpa hides the mask's absence behind a test of shapes that tracing cannot follow
+    # sdpa handles the missing mask in a branch on shapes, which tracing cannot follow
     loaded = SentenceTransformer(
         source, device="cpu", local_files_only=is_local, model_kwargs={"attn_implementation": "eager"}
     )
@@ -121,7 +121,7 @@ def _prompts(model: "SentenceTransformer", name: str) -> tuple[str, str]:
 
 def _max_tokens(model: "SentenceTransformer") -> int:
     limit = model.max_seq_length or model.tokenizer.model_max_length
-    return min(int(limit), 1 << 17)  # tokenizers without a limit say 10^30
+    return min(int(limit), 1 << 17)  # tokenizers without a limit state 10^30
 
 
 def _save_tokenizer(model: "SentenceTransformer", path: Path) -> None:
@@ -142,7 +142,7 @@ def _save_graph(model: "SentenceTransformer", path: Path) -> None:
     _trace(model, raw)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # What goes further fits one kind of processor only.
+    # Higher levels optimise for one kind of processor.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(path)
     onnxruntime.InferenceSession(str(raw), options, providers=["CPUExecutionProvider"])
@@ -150,7 +150,7 @@ def _save_graph(model: "SentenceTransformer", path: Path) -> None:
 
 
 def _trace(model: "SentenceTransformer", path: Path) -> None:
-    """Write the graph from ids [batch, sequence] to vectors. Texts of a batch have one length, so there is no mask."""
+    """Write the graph from ids [batch, sequence] to vectors. Texts of a batch have equal length and need no mask."""
     import torch
 
     class Graph(torch.nn.Module):
@@ -167,7 +167,7 @@ def _trace(model: "SentenceTransformer", path: Path) -> None:
             return features["sentence_embedding"]  # type: ignore[no-any-return]  # torch has no types here
 
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that this exporter is the old one, and constants that tracing fixes
+        warnings.simplefilter("ignore")  # about this exporter being the old one, and about traced constants
         torch.onnx.export(
             Graph(),
             (torch.ones((2, 8), dtype=torch.int64),),
@@ -176,7 +176,7 @@ def _trace(model: "SentenceTransformer", path: Path) -> None:
             output_names=["vectors"],
             dynamic_axes={"input_ids": {0: "batch", 1: "sequence"}, "vectors": {0: "batch"}},
             opset_version=OPSET,
-            dynamo=False,  # the new exporter needs onnxscript besides onnx
+            dynamo=False,  # the new exporter needs onnxscript as well as onnx
         )
 
 

@@ -1,7 +1,7 @@
-"""The daily report as one HTML file: a `Report` in, a page out that needs nothing beside it.
+"""Render a `Report` as one self-contained HTML file.
 
-Titles, reasons and addresses come from pages of strangers: everything is escaped, only http(s) addresses become links,
-and the page's own policy lets nothing run or load. Numbers and wording are not decided here.
+Titles, reasons and addresses come from untrusted pages: everything is escaped, only http(s) addresses become links, and
+the page's Content-Security-Policy forbids scripts and external resources.
 """
 
 import base64
@@ -19,20 +19,20 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.report import Report, Section
 
 _CELL_CHARS = 200
-_LONG_CHARS = 40  # longer text may be broken anywhere, shorter only between words
+_LONG_CHARS = 40  # longer text wraps anywhere, shorter text between words
 
 
 def render_page(report: Report) -> str:
-    """Return the page's HTML, pictures included."""
+    """Return the page's HTML with its plots embedded."""
     return _page().render(
         report=report,
-        pictures={name: _data_address(svg) for name, svg in plot_pages(report).items()},
+        plots={name: _data_url(svg) for name, svg in plot_pages(report).items()},
         numeric_columns=_numeric_columns,
     )
 
 
 def write_page(folder: Path, report: Report) -> Path:
-    """Write the page into the folder, named by its day, in one step; return its path. An older one is replaced.
+    """Write the page to `folder/<day>.html` atomically, replacing an earlier one; return its path.
 
     Raises:
         NewsAssetsError: The file cannot be written.
@@ -50,7 +50,7 @@ def write_page(folder: Path, report: Report) -> Path:
     return path
 
 
-def _data_address(svg: str) -> str:
+def _data_url(svg: str) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -59,11 +59,11 @@ def _numeric_columns(section: Section) -> list[bool]:
 
 
 def _cell(value: Any) -> str:
-    """Return a value of a table as text: thousands apart, times to the minute, long text cut."""
+    """Format a value of a table: thousands separated, times to the minute, long text cut."""
     if value is None:
         return ""
     if isinstance(value, date):
-        return _moment(value)
+        return _time(value)
     if type(value) is int:
         return f"{value:,}"
     if isinstance(value, float):
@@ -78,7 +78,7 @@ def _cell_class(value: Any) -> str:
     return "long" if len(_cell(value)) > _LONG_CHARS else ""
 
 
-def _moment(value: date) -> str:
+def _time(value: date) -> str:
     if not isinstance(value, datetime):
         return value.isoformat()
     return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -96,6 +96,6 @@ def _page() -> Template:
     environment = Environment(
         loader=PackageLoader("news_assets.clients.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"cell": _cell, "cell_class": _cell_class, "moment": _moment}
+    environment.filters |= {"cell": _cell, "cell_class": _cell_class, "time": _time}
     environment.tests["web_address"] = _is_web_address
     return environment.get_template("report.html")

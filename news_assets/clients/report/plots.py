@@ -1,7 +1,6 @@
-"""The pictures of a daily report: a `Report` in, SVG text or PNG bytes out. Made without a display or a global state.
+"""Plots of a daily report as SVG or PNG, by matplotlib without a display or pyplot's global state.
 
-Which numbers there are is not decided here. Colours differ in lightness as well as in hue, so that they stay apart for
-colour-blind readers and on paper.
+Colours differ in lightness as well as in hue, for colour-blind readers and black-and-white prints.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ _INK, _PALE, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 _SERIES = ("#1b6ca8", "#f0a202", "#4b9b6e", "#8d5a97", "#d95d39", "#6fb7d6", "#9c8a5a", "#3d3d6b")
 _OUTCOME = {"ok": "#2f9e77", "skipped": "#b8c4ce", "gone": "#8795a1", "blocked": "#f0a202", "failed": "#c8412f"}
 _STAGE = ("#9fb3c8", "#5b8db8", "#4b7fb0", "#336f9f", "#1b4f7a")
-_STYLE: Any = {  # one dictionary of many kinds of values
+_STYLE: Any = {  # values of several types
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.edgecolor": _GRID,
@@ -34,29 +33,29 @@ _STYLE: Any = {  # one dictionary of many kinds of values
     "ytick.major.size": 0,
     "legend.frameon": False,
     "text.parse_math": False,  # labels may hold a dollar sign
-    "svg.hashsalt": "news_assets",  # the same report is the same bytes
+    "svg.hashsalt": "news_assets",  # equal reports give equal bytes
 }
 _LABEL_CHARS = 34
-_DIGIT_INCHES = 0.065  # width of a digit above a column, with some air
+_DIGIT_INCHES = 0.065  # width of a digit above a column, with a margin
 
 
 def plot_pages(report: Report) -> dict[str, str]:
-    """Return the page's pictures as SVG, by name; those that would show nothing are left out."""
-    pictures = {}
+    """Return the page's plots as SVG, by name, without the empty ones."""
+    plots = {}
     with _style():
         if not report.is_empty:
-            pictures["hours"] = _svg(_drawn(9.6, 2.9, lambda axes: _draw_hours(axes, report)))
-            pictures["stages"] = _svg(_stages(report))
+            plots["hours"] = _svg(_drawn(9.6, 2.9, lambda axes: _draw_hours(axes, report)))
+            plots["stages"] = _svg(_stages(report))
         if any(map(any, report.history.values())):
-            pictures["history"] = _svg(_drawn(9.6, 3.1, lambda axes: _draw_history(axes, report)))
+            plots["history"] = _svg(_drawn(9.6, 3.1, lambda axes: _draw_history(axes, report)))
         if report.themes:
             height = 0.3 + 0.27 * len(report.themes)
-            pictures["themes"] = _svg(_drawn(9.6, height, lambda axes: _draw_themes(axes, report.themes)))
-        return pictures
+            plots["themes"] = _svg(_drawn(9.6, height, lambda axes: _draw_themes(axes, report.themes)))
+        return plots
 
 
 def plot_thumbnail(report: Report) -> bytes:
-    """Return hours and history side by side as one PNG of some 20 kB."""
+    """Return hours and history side by side as a PNG of about 20 kB."""
     with _style():
         figure = _figure(10.4, 3.0)
         left, right = figure.subplots(1, 2)
@@ -116,7 +115,7 @@ def _draw_history(axes: "Axes", report: Report) -> None:
 def _stack(
     axes: "Axes", labels: Sequence[str], series: Mapping[str, Sequence[int]], colours: Mapping[str, str]
 ) -> None:
-    """Draw stacked columns with a legend above them; sums stand on top where there is room."""
+    """Draw stacked columns with a legend above them, and their sums on top if there is room."""
     bottom = [0] * len(labels)
     for name, values in series.items():
         axes.bar(range(len(labels)), values, 0.78, bottom=bottom, color=colours[name], label=name)
@@ -145,7 +144,7 @@ def _name_columns(axes: "Axes", totals: Sequence[int]) -> None:
 
 
 def _stages(report: Report) -> "Figure":
-    """Draw one small panel for each desk, each with a scale of its own: desks differ a hundredfold."""
+    """Draw one small panel per desk, each with its own scale: desks differ a hundredfold."""
     across = min(len(report.stages), 3)
     down = -(-len(report.stages) // across)
     figure = _figure(9.6, 1.75 * down + 0.1)
@@ -165,7 +164,7 @@ def _draw_themes(axes: "Axes", themes: Sequence[tuple[str, int]]) -> None:
 
 
 def _bars(axes: "Axes", labels: Sequence[str], values: Sequence[int], colours: Sequence[str]) -> None:
-    """Draw horizontal bars, the first on top, with their values at the end."""
+    """Draw horizontal bars, the first on top, with their values at the right end."""
     most = max(values, default=0) or 1
     axes.barh(range(len(labels)), values, 0.72, color=colours)
     axes.set_yticks(range(len(labels)), labels)

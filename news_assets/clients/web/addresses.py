@@ -1,21 +1,18 @@
-"""Which network addresses may be asked: a host and the address it resolved to in, yes or no out.
-
-Pure. Resolving and connecting are done by `network.py`, which asks here for every address right before it connects.
-"""
+"""Which network addresses may be connected to: public ones, and those that the settings allow."""
 
 import ipaddress
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address
 
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the IPv4 address stands in the last four bytes
-_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # RFC 4291: all that IANA gives out to hosts
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last four bytes are the IPv4 address
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # RFC 4291: all that IANA assigns to hosts
 
-# What `is_global` lets through, on some or on all versions of Python.
+# Blocks that `is_global` accepts on some or all versions of Python.
 _ALSO_REFUSED_V4 = tuple(
     map(
         ipaddress.IPv4Network,
         (
-            "168.63.129.16/32",  # Azure's metadata and DNS, a public address that only answers from inside
+            "168.63.129.16/32",  # Azure's metadata and DNS, a public address that is reachable only from inside
             "192.0.0.0/24",  # RFC 6890; Oracle's metadata is 192.0.0.192
             "192.88.99.0/24",  # RFC 7526: former 6to4 relays
         ),
@@ -25,7 +22,7 @@ _ALSO_REFUSED_V6 = (ipaddress.IPv6Network("3fff::/20"),)  # RFC 9637: documentat
 
 
 class AddressPolicy:
-    """Public addresses, and those that `allowed` names as hosts or CIDR blocks."""
+    """Allows public addresses, and those that `allowed` names as hosts or CIDR blocks."""
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
         self._hosts: set[str] = set()
@@ -34,19 +31,19 @@ class AddressPolicy:
             try:
                 self._blocks.append(ipaddress.ip_network(text.strip("[]"), strict=False))
             except ValueError:
-                self._hosts.add(_plain(text))
+                self._hosts.add(_normalised(text))
 
     def is_allowed(self, host: str, address: str) -> bool:
-        """Whether `address`, which `host` resolved to, may be connected to."""
+        """Return whether `address`, which `host` resolved to, may be connected to."""
         ip = _embedded(ipaddress.ip_address(address))
-        return is_public(ip) or _plain(host) in self._hosts or any(ip in block for block in self._blocks)
+        return is_public(ip) or _normalised(host) in self._hosts or any(ip in block for block in self._blocks)
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address belongs to the open internet.
+    """Return whether an address is on the public internet.
 
     False for private, loopback, link-local, shared, multicast, reserved, documentation and cloud metadata addresses,
-    also where IPv6 only wraps them (mapped, NAT64, 6to4; Teredo is refused as a whole).
+    also if wrapped in IPv6 (mapped, NAT64, 6to4; Teredo is refused as a whole).
     """
     ip = _embedded(address)
     if not ip.is_global or ip.is_multicast or ip.is_reserved:
@@ -57,7 +54,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _embedded(ip: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Give the IPv4 address that an IPv6 address leads to, else the address itself."""
+    """Return the IPv4 address that an IPv6 address wraps, else the address itself."""
     if isinstance(ip, IPv4Address):
         return ip
     if ip in _NAT64:
@@ -65,5 +62,5 @@ def _embedded(ip: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     return ip.ipv4_mapped or ip.sixtofour or ip
 
 
-def _plain(host: str) -> str:
+def _normalised(host: str) -> str:
     return host.strip("[]").rstrip(".").lower()

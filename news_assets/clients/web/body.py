@@ -1,7 +1,7 @@
-"""A response's body, decompressed and capped while it streams.
+"""Decompress and cap a response's body while it streams.
 
-httpx's own decoders give out a whole chunk at once: 64 kB of zeros on the wire become 64 MB. Here the output of each
-step is bounded, so a gzip bomb ends at the cap.
+httpx decompresses a whole chunk at once: 64 kB of zeros on the wire become 64 MB. Here the output of each step is
+bounded, so a gzip bomb ends at the cap.
 """
 
 import zlib
@@ -18,18 +18,18 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class BodyCaps:
-    """How many bytes of a body are taken, as sent and decompressed."""
+    """Limits for a body, as sent and decompressed."""
 
     wire_bytes: int = 5_000_000
     body_bytes: int = 20_000_000
 
 
 def read_body(response: httpx.Response, caps: BodyCaps, into: bytearray, url: str) -> None:
-    """Append the decompressed body to `into`, which keeps what was read also where this raises. `url` is for errors.
+    """Append the decompressed body to `into`, which keeps the part read so far on an error. Errors name `url`.
 
     Raises:
-        TooLargeError: The body passes a cap; nothing beyond it was read.
-        FetchError: The body ends early or is not compressed as its header says.
+        TooLargeError: The body exceeds a cap; nothing beyond it was read.
+        FetchError: The body ends early or does not match its Content-Encoding.
         httpx.HTTPError: The connection failed.
     """
     decode = _decoder_of(response, url)
@@ -48,20 +48,20 @@ def read_body(response: httpx.Response, caps: BodyCaps, into: bytearray, url: st
 
 
 def _decoder_of(response: httpx.Response, url: str) -> Callable[[bytes], Iterator[bytes]]:
-    """Choose by Content-Encoding; names that are no coding at all ("utf-8", "none") are seen and mean nothing."""
+    """Return the decoder for the Content-Encoding; real servers also send "utf-8" and "none", which are ignored."""
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding in ("gzip", "x-gzip"):
         return _Inflater(url, response.status_code, zlib.MAX_WBITS | 16)
     if coding == "deflate":
         return _Inflater(url, response.status_code, zlib.MAX_WBITS)
     if any(name in coding for name in ("br", "zstd", "compress", ",")):
-        reason = f"Content-Encoding {coding} was not asked for"
+        reason = f"Content-Encoding {coding} was not requested"
         raise FetchError(url, reason, status=response.status_code, weight=1.0)
     return lambda part: iter((part,))
 
 
 class _Inflater:
-    """Decompresses gzip (also of several members) or deflate (also without its zlib frame) in bounded steps."""
+    """Decompresses gzip (also several members) or deflate (also without its zlib frame) in bounded steps."""
 
     def __init__(self, url: str, status: int, wbits: int) -> None:
         self._url, self._status = url, status
@@ -70,7 +70,7 @@ class _Inflater:
         self._is_started = False
 
     def __call__(self, part: bytes) -> Iterator[bytes]:
-        """Yield what this part of the body becomes; an empty part says that there is no more."""
+        """Yield this part of the body decompressed; an empty part marks the end."""
         if not part:
             if self._is_started and not self._zlib.eof:
                 raise FetchError(self._url, "body ends early", status=self._status, is_transient=True)
@@ -94,13 +94,13 @@ class _Inflater:
                 self._wbits = -zlib.MAX_WBITS
                 self._zlib = zlib.decompressobj(self._wbits)
                 return self._step(part)
-            reason = f"body is not compressed as stated: {error}"
+            reason = f"body does not match its Content-Encoding: {error}"
             raise FetchError(self._url, reason, status=self._status, weight=1.0) from error
         finally:
             self._is_started = True
 
     def _next_member(self) -> bytes:
-        """Go on with the next gzip member; whatever else follows the end is padding and dropped."""
+        """Return the next gzip member; anything else after the end is padding and dropped."""
         rest = self._zlib.unused_data
         if not rest.startswith(_GZIP_MAGIC):
             return b""

@@ -1,6 +1,6 @@
-"""What response headers say about asking again: headers and the time they came in, seconds and validators out. Pure.
+"""Caching and retry headers of a response: Retry-After, freshness, validators.
 
-Whether and when to ask again is decided in `pipeline/schedule.py`.
+The time of the next request is decided in `pipeline/schedule.py`.
 """
 
 import re
@@ -16,10 +16,10 @@ _SECONDS = re.compile(r"\d{1,10}")
 
 
 def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return how long the server wants to be left alone, in seconds from `now`; None where it does not say.
+    """Return the pause in seconds from `now` that Retry-After requests; None if it is missing or invalid.
 
-    Both forms of Retry-After (RFC 9110, section 10.2.3): seconds, or a date, which is read against the server's own
-    clock where it gives its Date.
+    Reads both forms (RFC 9110, section 10.2.3): seconds, or a date, which is compared with the response's Date header
+    if there is one.
     """
     value = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(value):
@@ -28,22 +28,22 @@ def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
 
 
 def max_age_s(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return how many seconds longer the answer is fresh (Cache-Control before Expires); None where it does not say."""
+    """Return the seconds left of the response's freshness (Cache-Control before Expires); None if not stated."""
     if match := _MAX_AGE.search(headers.get("cache-control", "")):
         age = headers.get("age", "").strip()
         return max(0.0, float(match[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0))
     return _seconds_until(headers.get("expires", ""), headers, now)
 
 
-def validators_of(headers: httpx.Headers, asked: Validators = Validators()) -> Validators:
-    """Return the ETag and Last-Modified to send next time, as they came.
+def validators_of(headers: httpx.Headers, confirmed: Validators = Validators()) -> Validators:
+    """Return the ETag and Last-Modified to send next time, verbatim.
 
-    `asked` are those that a 304 confirmed: they stay where the 304 names no newer ones (RFC 9111, section 4.3.4). A
-    server that says both `Expires: 0` and `no-store` makes its validators up for each answer: they count as none.
+    `confirmed` are those that a 304 confirmed; newer ones of the 304 replace them (RFC 9111, section 4.3.4). Servers
+    that send both `Expires: 0` and `no-store` generate validators for each response: these are ignored.
     """
     if headers.get("expires", "").strip() == "0" and "no-store" in headers.get("cache-control", "").lower():
         return Validators()
-    return Validators(headers.get("etag") or asked.etag, headers.get("last-modified") or asked.last_modified)
+    return Validators(headers.get("etag") or confirmed.etag, headers.get("last-modified") or confirmed.last_modified)
 
 
 def _seconds_until(value: str, headers: httpx.Headers, now: datetime) -> float | None:

@@ -1,7 +1,6 @@
-"""Hosts side by side: many requests in, each with its result out, in the order they arrive.
+"""Run the jobs of many hosts concurrently, one at a time per host.
 
-A host is in one worker's hands at a time, and a worker takes whichever host is due next: hundreds of hosts in their
-pauses need no threads. How a request is made comes in as an argument.
+A worker takes the host that is due next, so hundreds of hosts that wait for their pause need no threads.
 """
 
 import heapq
@@ -17,19 +16,20 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def side_by_side(
+def run_by_host(
     jobs: Mapping[str, Sequence[Job]],
-    ask: Callable[[Job, threading.Event], Result],
+    run: Callable[[Job, threading.Event], Result],
     wait_s: Callable[[str], float],
     max_workers: int,
 ) -> Iterator[tuple[Job, Result]]:
-    """Yield each job with its result; `jobs` are keyed by host, `wait_s` says how long a host is to be left alone.
+    """Yield each job with its result as they finish; the jobs of a host run in their order.
 
-    At most `max_workers` finished results wait for the caller. Where the caller stops early, no further job is begun
-    and the event that `ask` gets is set. An exception of `ask` is raised here after the other jobs are done.
+    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested again. At most `max_workers`
+    finished results are buffered. When the caller stops early, no further job starts and the event passed to `run` is
+    set. An exception raised by `run` is raised here after the other jobs are done.
     """
     stopping = threading.Event()
-    rota = _Rota(jobs)
+    hosts = _HostQueue(jobs)
     workers = max(1, min(max_workers, len(jobs)))
     done: queue.Queue[tuple[Job, Result] | None] = queue.Queue(maxsize=workers)
 
@@ -39,31 +39,31 @@ def side_by_side(
 
     def work() -> None:
         try:
-            while (taken := rota.take()) is not None:
+            while (taken := hosts.take()) is not None:
                 host, job = taken
                 try:
-                    put((job, ask(job, stopping)))
+                    put((job, run(job, stopping)))
                 finally:
-                    rota.give_back(host, wait_s(host))
+                    hosts.release(host, wait_s(host))
         finally:
             put(None)
 
     pool = ThreadPoolExecutor(workers, thread_name_prefix="fetch")
     try:
         futures = [pool.submit(work) for _ in range(workers)]
-        at_work = workers
-        while at_work:
+        running = workers
+        while running:
             item = done.get()
             if item is None:
-                at_work -= 1
+                running -= 1
             else:
                 yield item
         for future in futures:
             future.result()
     finally:
         stopping.set()
-        rota.stop()
-        _drain(done)  # a worker has at most one item waiting to be put, for which there is room now
+        hosts.stop()
+        _drain(done)  # each worker blocks on at most one item, which then fits
         pool.shutdown(wait=False)
 
 
@@ -72,8 +72,8 @@ def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
         done.get_nowait()
 
 
-class _Rota(Generic[Job]):
-    """Which host comes next: the one that is due first, and among those the one with most to do."""
+class _HostQueue(Generic[Job]):
+    """Hosts with their jobs, ordered by due time, then by the number of jobs left."""
 
     def __init__(self, jobs: Mapping[str, Sequence[Job]]) -> None:
         self._jobs = {host: deque(of_host) for host, of_host in jobs.items() if of_host}
@@ -84,7 +84,7 @@ class _Rota(Generic[Job]):
         self._changed = threading.Condition()
 
     def take(self) -> tuple[str, Job] | None:
-        """Wait for a host to be due and take its next job; None when nothing is left or all is stopped."""
+        """Wait until a host is due and return it with its next job; None when no jobs are left or after `stop`."""
         with self._changed:
             while self._due or (self._taken and not self._is_stopped):
                 left_s = self._due[0][0] - time.monotonic() if self._due else None
@@ -95,8 +95,8 @@ class _Rota(Generic[Job]):
                 self._changed.wait(left_s)
             return None
 
-    def give_back(self, host: str, wait_s: float) -> None:
-        """Put a host back that a worker is done with."""
+    def release(self, host: str, wait_s: float) -> None:
+        """Return a host to the queue after its job, due in `wait_s` seconds."""
         with self._changed:
             self._taken -= 1
             if left := len(self._jobs[host]):
@@ -104,7 +104,7 @@ class _Rota(Generic[Job]):
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Drop all that is not begun."""
+        """Drop every job that has not started."""
         with self._changed:
             self._is_stopped = True
             self._due.clear()

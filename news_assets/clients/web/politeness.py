@@ -1,9 +1,7 @@
-"""Turns: who may ask a host now. One request at a time, a pause between two, and the pause a host itself asked for.
+"""Per-host rate limiting: one request at a time, a pause after each response, and the host's own Retry-After.
 
-Holds between the threads of a process and between the processes of a machine: each host has a lock file and a file with
-the time of its last answer in the state folder. Knows nothing of HTTP; what a Retry-After says is read in `headers.py`.
-
-Times are wall-clock seconds, because they outlive the process; they pace requests and decide nothing else.
+Shared by the threads of a process and the processes of a machine: the state folder holds a lock file and a file of
+times for each host. Times are wall-clock seconds, because they outlive the process; they only pace requests.
 """
 
 import hashlib
@@ -16,15 +14,15 @@ from pathlib import Path
 
 import filelock
 
-MAX_CRAWL_DELAY_S = 30.0  # some sites ask for an hour, which would mean never to be read
-MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the schedule keeps the rest
-MAX_WAIT_S = 60.0  # a Retry-After up to this long is waited out, a longer one comes back as an error
-_POLL_S = 0.02
-_MAX_BUSY_S = 600.0  # no request takes that long: whoever holds the host hangs
+MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
+MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses
+MAX_WAIT_S = 60.0  # a Retry-After up to this long is waited out, a longer one is raised as an error
+_LOCK_POLL_S = 0.02
+_MAX_LOCKED_S = 600.0  # no request takes that long: the process that holds the lock hangs
 
 
-class HostAsksForPauseError(Exception):
-    """The host has asked for a pause of which `wait_s` seconds are left."""
+class RetryAfterError(Exception):
+    """The host requested a pause (Retry-After) of which `wait_s` seconds are left."""
 
     def __init__(self, wait_s: float) -> None:
         self.wait_s = wait_s
@@ -32,28 +30,36 @@ class HostAsksForPauseError(Exception):
 
 
 class StoppedError(Exception):
-    """The wait was called off."""
+    """The wait was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When the host last answered, the pause that its asker keeps, and until when it wants to be left alone."""
+    """When the host last responded, the pause kept after that, and the end of its Retry-After."""
 
-    answered_at: float = 0.0
+    responded_at: float = 0.0
     pause_s: float = 0.0
-    closed_until: float = 0.0
+    retry_at: float = 0.0
 
-    def pause_left(self, delay_s: float, now: float) -> float:
-        """Give the seconds until the pause is over. A time ahead of now comes from a clock that was set back."""
-        return 0.0 if self.answered_at > now else self.answered_at + max(self.pause_s, delay_s) - now
+    def pause_left(self, pause_s: float, now: float) -> float:
+        """Return the seconds left of the pause; none if the clock was set back behind the last response."""
+        return 0.0 if self.responded_at > now else self.responded_at + max(self.pause_s, pause_s) - now
 
-    def closed_left(self, now: float) -> float:
-        """Give the seconds for which the host wants to be left alone."""
-        return min(self.closed_until - now, MAX_RETRY_AFTER_S)
+    def retry_left(self, now: float) -> float:
+        """Return the seconds left of the host's Retry-After."""
+        return min(self.retry_at - now, MAX_RETRY_AFTER_S)
+
+
+@dataclass(slots=True)
+class HostSlot:
+    """The right to one request. Its holder sets the time of the response (0: now) and the Retry-After it carries."""
+
+    responded_at: float = 0.0
+    retry_after_s: float = 0.0
 
 
 class Politeness:
-    """Hands out turns at hosts. `state_dir` is shared by all processes that are to be polite together."""
+    """Grants host slots. All processes that keep the pauses together share `state_dir`."""
 
     def __init__(self, state_dir: Path, delay_s: float, clock: Callable[[], float] = time.time) -> None:
         self._folder = state_dir
@@ -63,34 +69,34 @@ class Politeness:
         state_dir.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
-    def turn(self, host: str, stopping: threading.Event) -> Iterator["Turn"]:
-        """Wait until the host may be asked, and hold it for one request.
+    def slot(self, host: str, stopping: threading.Event) -> Iterator[HostSlot]:
+        """Wait until the host may be requested, and hold it for one request.
 
         Raises:
-            HostAsksForPauseError: It has asked for a pause longer than MAX_WAIT_S.
-            StoppedError: `stopping` was set meanwhile.
+            RetryAfterError: The host requested a pause longer than MAX_WAIT_S.
+            StoppedError: `stopping` was set during the wait.
             OSError: The lock file cannot be used, or another process has held it for ten minutes.
         """
         entry = self._host(host)
         with entry.thread_lock:
             self._wait(entry, stopping)
-            turn = Turn()
+            slot = HostSlot()
             try:
-                yield turn
+                yield slot
             finally:
                 try:
-                    self._remember(entry, turn)
+                    self._remember(entry, slot)
                 finally:
                     entry.file_lock.release()
 
     def wait_s(self, host: str) -> float:
-        """Return for how long a turn at this host would have to be waited for, as far as this process knows."""
+        """Return the seconds until this host may be requested, as far as this process knows."""
         entry, now = self._host(host), self._clock()
-        closed = entry.times.closed_left(now)
-        return max(0.0, entry.times.pause_left(entry.pause_s, now), closed if closed <= MAX_WAIT_S else 0.0)
+        retry = entry.times.retry_left(now)
+        return max(0.0, entry.times.pause_left(entry.pause_s, now), retry if retry <= MAX_WAIT_S else 0.0)
 
-    def slow_down(self, host: str, crawl_delay_s: float) -> None:
-        """Keep to a host's own Crawl-delay where it is longer than ours, up to MAX_CRAWL_DELAY_S."""
+    def set_crawl_delay(self, host: str, crawl_delay_s: float) -> None:
+        """Use a host's Crawl-delay where it is longer than the configured pause, up to MAX_CRAWL_DELAY_S."""
         self._host(host).pause_s = max(self._delay_s, min(crawl_delay_s, MAX_CRAWL_DELAY_S))
 
     def _host(self, host: str) -> "_Host":
@@ -100,53 +106,45 @@ class Politeness:
         return self._hosts[host]
 
     def _wait(self, entry: "_Host", stopping: threading.Event) -> None:
-        """Take the lock file once the host is due; never sleep with it, so that nobody is kept out for longer."""
+        """Take the lock file once the host is due; it is not held during a pause."""
         while not stopping.is_set():
             self._lock_file(entry, stopping)
             entry.times = entry.read_times()
             now = self._clock()
-            wait_s = max(entry.times.pause_left(entry.pause_s, now), entry.times.closed_left(now))
+            wait_s = max(entry.times.pause_left(entry.pause_s, now), entry.times.retry_left(now))
             if wait_s <= 0:
                 return
             entry.file_lock.release()
-            if entry.times.closed_left(now) > MAX_WAIT_S:
-                raise HostAsksForPauseError(entry.times.closed_left(now))
+            if entry.times.retry_left(now) > MAX_WAIT_S:
+                raise RetryAfterError(entry.times.retry_left(now))
             stopping.wait(wait_s)
         raise StoppedError
 
     def _lock_file(self, entry: "_Host", stopping: threading.Event) -> None:
-        give_up_at = time.monotonic() + _MAX_BUSY_S
+        give_up_at = time.monotonic() + _MAX_LOCKED_S
         while time.monotonic() < give_up_at:
             try:
                 entry.file_lock.acquire(timeout=0)
             except filelock.Timeout:
-                if stopping.wait(_POLL_S):
+                if stopping.wait(_LOCK_POLL_S):
                     raise StoppedError from None
             else:
                 return
         raise TimeoutError("another process has held it for ten minutes")
 
-    def _remember(self, entry: "_Host", turn: "Turn") -> None:
-        if entry.pause_s == 0 and turn.retry_after_s == 0:
+    def _remember(self, entry: "_Host", slot: HostSlot) -> None:
+        if entry.pause_s == 0 and slot.retry_after_s == 0:
             return
-        # The pause counts from the answer: counted from the sending, a slow connect would bring two requests closer
+        # The pause counts from the response: counted from the request, a slow connect would bring two requests closer
         # together at the server than the pause.
         now = self._clock()
-        answered_at = turn.answered_at or now
-        entry.times = _Times(answered_at, entry.pause_s, now + turn.retry_after_s if turn.retry_after_s else 0.0)
-        entry.times_file.write_text(f"{answered_at} {entry.times.pause_s} {entry.times.closed_until}")
-
-
-class Turn:
-    """One request at a host; its holder says when the answer came and what pause it asks for."""
-
-    def __init__(self) -> None:
-        self.answered_at = 0.0
-        self.retry_after_s = 0.0
+        responded_at = slot.responded_at or now
+        entry.times = _Times(responded_at, entry.pause_s, now + slot.retry_after_s if slot.retry_after_s else 0.0)
+        entry.times_file.write_text(f"{responded_at} {entry.times.pause_s} {entry.times.retry_at}")
 
 
 class _Host:
-    """What turns at one host are taken with."""
+    """Locks, times and pause of one host."""
 
     def __init__(self, path: Path, pause_s: float) -> None:
         self.thread_lock = threading.Lock()
@@ -156,7 +154,7 @@ class _Host:
         self.pause_s = pause_s
 
     def read_times(self) -> _Times:
-        """Read the file; a missing or torn one means that nothing is known."""
+        """Read the file of times; a missing or torn one counts as no earlier request."""
         try:
             return _Times(*map(float, self.times_file.read_text().split()))
         except (FileNotFoundError, ValueError, TypeError):

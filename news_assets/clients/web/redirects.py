@@ -1,7 +1,4 @@
-"""One URL's way through its redirects: where it was, what it may still take, and every failure on it as a FetchError.
-
-Sending and reading are done by `http.py`.
-"""
+"""Redirect chains: visited addresses, cookies set on the way, and the time limit of the whole chain."""
 
 import threading
 import time
@@ -11,21 +8,20 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from news_assets.clients.web.errors import HTTPX_ERRORS, fetch_error_of
-from news_assets.clients.web.politeness import HostAsksForPauseError, StoppedError
+from news_assets.clients.web.errors import as_fetch_errors
 from news_assets.clients.web.transport import deadline
-from news_assets.errors import FetchError, TooLargeError
+from news_assets.errors import FetchError
 from news_assets.ports import PageRequest
 
 
 @dataclass(slots=True)
-class Answer:
-    """One hop's answer, read and closed."""
+class Hop:
+    """One request of a chain and its response, read and closed."""
 
     url: httpx.URL
     response: httpx.Response
     body: bytes = field(repr=False)
-    wait_s: float | None
+    retry_after_s: float | None
 
     @property
     def status(self) -> int:
@@ -33,14 +29,14 @@ class Answer:
         return self.response.status_code
 
     @property
-    def redirect(self) -> str | None:
-        """Where it leads on, as the server wrote it."""
+    def location(self) -> str | None:
+        """The redirect's target as the server wrote it; None if this is no redirect."""
         return self.response.headers["location"] if self.response.has_redirect_location else None
 
 
 @dataclass(slots=True)
-class Journey:
-    """One URL's way through its redirects: time used, places seen, cookies set on the way."""
+class RedirectChain:
+    """The state of one fetch across its redirects. `total_s` limits its requests, without waits for host slots."""
 
     request: PageRequest
     total_s: float
@@ -48,16 +44,11 @@ class Journey:
     is_robots: bool = False
     elapsed_s: float = 0.0
     cookies: httpx.Cookies | None = None
-    seen: set[tuple[str, str]] = field(default_factory=set)
-
-    @property
-    def tolerated(self) -> tuple[type[FetchError], ...]:
-        """What may end a page's body early without harm: the cap of a robots.txt."""
-        return (TooLargeError,) if self.is_robots else ()
+    visited: set[tuple[str, str]] = field(default_factory=set)  # address and Cookie header
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count the block's time; it ends when the URL's time is over."""
+        """Add the block's time to `elapsed_s` and limit it to the time left."""
         started = time.perf_counter()
         try:
             with deadline(self.total_s - self.elapsed_s):
@@ -65,41 +56,25 @@ class Journey:
         finally:
             self.elapsed_s += time.perf_counter() - started
 
-    def next_url(self, answer: Answer) -> httpx.URL:
-        """Return where a redirect leads. Raises FetchError where it leads back: the same address and cookies again."""
+    def next_url(self, hop: Hop) -> httpx.URL:
+        """Return the redirect's target. Raises FetchError for an address visited with the same cookies."""
         self.cookies = self.cookies or httpx.Cookies()
-        self.seen.add((str(answer.url), answer.response.request.headers.get("cookie", "")))
-        self.cookies.extract_cookies(answer.response)
-        with translated(self.request.url):
-            url = answer.url.join(answer.redirect or "").copy_with(fragment=None)
-        again = httpx.Request("GET", url)
-        self.cookies.set_cookie_header(again)
-        if (str(url), again.headers.get("cookie", "")) in self.seen:
-            raise FetchError(self.request.url, f"redirects in a loop at {url}", status=answer.status)
+        self.visited.add((str(hop.url), hop.response.request.headers.get("cookie", "")))
+        self.cookies.extract_cookies(hop.response)
+        with as_fetch_errors(self.request.url):
+            url = hop.url.join(hop.location or "").copy_with(fragment=None)
+        following = httpx.Request("GET", url)
+        self.cookies.set_cookie_header(following)
+        if (str(url), following.headers.get("cookie", "")) in self.visited:
+            raise FetchError(self.request.url, f"redirect loop at {url}", status=hop.status)
         return url
 
-
-@contextmanager
-def translated(url: str) -> Iterator[None]:
-    """Turn every foreign failure into a FetchError for `url`."""
-    try:
-        yield
-    except HTTPX_ERRORS as error:
-        raise fetch_error_of(url, error) from error
-    except HostAsksForPauseError as error:
-        reason = f"the host asked for a pause, {error}"
-        raise FetchError(url, reason, retry_after_s=error.wait_s) from error
-    except StoppedError as error:
-        raise FetchError(url, "stopped", weight=0.0) from error
-    except OSError as error:  # of the lock files: httpx's own are wrapped
-        raise FetchError(url, f"no turn at the host: {error.strerror or error}", weight=0.0) from error
-
-
-def check_scheme(url: httpx.URL, journey: Journey) -> None:
-    """Raise FetchError for an address that is not http(s) or has no host."""
-    if url.scheme not in ("http", "https") or not url.host:
-        reason = f"redirects to {url}, not an http(s) address" if journey.seen else "not an http(s) address"
-        raise FetchError(journey.request.url, reason, weight=1.0, is_transient=False)
-    if url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
-        reason = f"not a valid address: port {url.port}"
-        raise FetchError(journey.request.url, reason, weight=1.0, is_transient=False)
+    def check_url(self, url: httpx.URL) -> None:
+        """Raise FetchError for an address that is not http(s), or has no host or an impossible port."""
+        reason = None
+        if url.scheme not in ("http", "https") or not url.host:
+            reason = f"redirects to {url}, not an http(s) address" if self.visited else "not an http(s) address"
+        elif url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
+            reason = f"not a valid address: port {url.port}"
+        if reason:
+            raise FetchError(self.request.url, reason, weight=1.0, is_transient=False)

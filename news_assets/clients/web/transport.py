@@ -1,8 +1,7 @@
-"""The way to the network: an httpx transport that connects to permitted addresses only and keeps to a deadline.
+"""httpx transport that connects to permitted addresses only and enforces a deadline.
 
-Hosts are resolved here and the addresses checked before a socket is opened, so no second resolution can answer
-otherwise (DNS rebinding), and redirects pass the same check. httpx offers no such seam itself, httpcore does. What a
-URL's answer means belongs to `http.py`.
+Hosts are resolved here and the connection is made to the checked address, so a second resolution cannot return another
+one (DNS rebinding); redirects pass the same check. httpx has no hook for this, httpcore has.
 """
 
 import socket
@@ -38,10 +37,10 @@ _HTTPX_CLASSES: dict[type[Exception], type[httpx.TransportError]] = {
     httpcore.WriteError: httpx.WriteError,
     httpcore.WriteTimeout: httpx.WriteTimeout,
 }
-# Hosts with a connection kept. Each has a pool of its own, because httpcore looks at every pair of a pool's connections
-# for each request: 2,000 hosts in one pool that keeps 100 took 14 ms of CPU a request, in pools of their own 2.6.
-_KEPT_HOSTS = 100
-_KEEP_ALIVE_S = 4.0  # Apache closes after 5: a connection is better given up than found closed
+# Origins with open connections. Each has its own pool, because httpcore compares every pair of a pool's connections for
+# each request: 2,000 hosts in one pool that keeps 100 took 14 ms of CPU a request, in separate pools 2.6.
+_MAX_POOLS = 100
+_KEEP_ALIVE_S = 4.0  # Apache closes after 5, and a request on a closed connection fails
 
 
 class UnknownHostError(httpcore.ConnectError):
@@ -49,16 +48,16 @@ class UnknownHostError(httpcore.ConnectError):
 
 
 class ForbiddenHostError(httpcore.ConnectError):
-    """No address of the host may be asked."""
+    """No address of the host is permitted."""
 
 
 class DeadlineError(httpcore.ReadTimeout):
-    """The time for the whole request is over."""
+    """The deadline of the whole request has passed."""
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Limit all that this thread reads and writes inside the block to so many seconds in total."""
+    """Limit the network time of this thread inside the block, in total."""
     token = _DEADLINE.set(time.monotonic() + seconds)
     try:
         yield
@@ -77,29 +76,32 @@ def _time_left(timeout: float | None) -> float | None:
 
 
 class GuardedTransport(httpx.BaseTransport):
-    """httpx's transport over connection pools, one a host, whose connections lead to permitted addresses only."""
+    """httpx transport over one httpcore connection pool per origin."""
 
     def __init__(self, policy: AddressPolicy, ssl_context: ssl.SSLContext) -> None:
         self._ssl_context = ssl_context
         self._backend = _GuardedBackend(policy)
-        self._pools: dict[str, httpcore.ConnectionPool] = {}  # by origin; the one used last is the last
+        self._pools: dict[str, httpcore.ConnectionPool] = {}  # by origin, least recently used first
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request; the answer's body is still to be read."""
+        """Send one request; the response's body is streamed."""
         url = request.url
         assert isinstance(request.stream, httpx.SyncByteStream)
         with _as_httpx():
-            asked = httpcore.Request(
+            core_request = httpcore.Request(
                 method=request.method,
                 url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
                 headers=request.headers.raw,
                 content=request.stream,
                 extensions=request.extensions,
             )
-            answer = self._pool_of(str(asked.url.origin)).handle_request(asked)
+            core_response = self._pool_of(str(core_request.url.origin)).handle_request(core_request)
         return httpx.Response(
-            answer.status, headers=answer.headers, stream=_Body(answer), extensions=dict(answer.extensions)
+            core_response.status,
+            headers=core_response.headers,
+            stream=_Body(core_response),
+            extensions=dict(core_response.extensions),
         )
 
     def close(self) -> None:
@@ -110,11 +112,11 @@ class GuardedTransport(httpx.BaseTransport):
             self._pools.clear()
 
     def _pool_of(self, origin: str) -> httpcore.ConnectionPool:
-        """Return the host's pool; those that were used longest ago are closed where there are too many."""
+        """Return the origin's pool; close idle, least recently used ones beyond _MAX_POOLS."""
         with self._lock:
             pool = self._pools.pop(origin, None) or self._new_pool()
             self._pools[origin] = pool
-            for other in list(self._pools)[: max(0, len(self._pools) - _KEPT_HOSTS)]:
+            for other in list(self._pools)[: max(0, len(self._pools) - _MAX_POOLS)]:
                 if all(connection.is_idle() for connection in self._pools[other].connections):
                     self._pools.pop(other).close()
         return pool
@@ -131,16 +133,16 @@ class GuardedTransport(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
         with _as_httpx():
-            yield from self._answer.iter_stream()
+            yield from self._response.iter_stream()
 
     def close(self) -> None:
         with _as_httpx():
-            self._answer.close()
+            self._response.close()
 
 
 @contextmanager
@@ -153,7 +155,7 @@ def _as_httpx() -> Iterator[None]:
 
 
 class _GuardedBackend(httpcore.NetworkBackend):
-    """Resolves, checks, connects; the first permitted address that answers is taken."""
+    """Connects to the first permitted address of a host that accepts."""
 
     def __init__(self, policy: AddressPolicy) -> None:
         self._policy = policy
@@ -167,16 +169,16 @@ class _GuardedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        refusal: Exception | None = None
+        failure: Exception | None = None
         for address in self._permitted(host, port):
             try:
                 stream = self._plain.connect_tcp(address, port, _time_left(timeout), local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                refusal = error
+                failure = error
             else:
                 return _TimedStream(stream)
-        assert refusal is not None
-        raise refusal
+        assert failure is not None
+        raise failure
 
     def _permitted(self, host: str, port: int) -> list[str]:
         addresses = _resolve(host, port)
@@ -195,7 +197,7 @@ def _resolve(host: str, port: int) -> list[str]:
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection whose reads and writes end at the thread's deadline, however slowly the other side drips."""
+    """A connection whose reads and writes end at the thread's deadline, also if the server sends slowly."""
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
@@ -204,7 +206,7 @@ class _TimedStream(httpcore.NetworkStream):
         try:
             return self._stream.read(max_bytes, _time_left(timeout))
         except httpcore.ReadTimeout:
-            _time_left(timeout)  # raises where it was the deadline that cut the read short
+            _time_left(timeout)  # raises DeadlineError if the deadline cut the read short
             raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

@@ -1,8 +1,7 @@
-"""Enriches articles: RawArticle rows enter, EnrichedArticle rows and cache entries leave.
+"""Enrich articles, and the local enricher, which needs no network.
 
-An answer is kept by its input (title, text, enricher, model, prompt and taxonomy version): an edited text is enriched
-again, an unchanged one never, a failure is not kept, a duplicate reuses its original's answer. Besides the policy this
-holds the local enricher, which needs no network. Enrichers that ask a model elsewhere live in `clients/`.
+Results are cached by their input (title, text, enricher, model, prompt and taxonomy version), so an edited text is
+enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from typing import Any
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.summary import summary
-from news_assets.pipeline.enrich.themes import FoundTheme, ThemeTable
+from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports import Enricher, Lake, Rows
@@ -27,7 +26,7 @@ from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import words
 
 READING_WPM = 220  # adults read 200 to 230 words a minute
-MODEL = "lexical-1"  # another number with every change of how themes, summaries or keywords are found
+MODEL = "lexical-1"  # changed with every change to themes, summaries or keywords
 PROMPT_VERSION = "1"
 
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
@@ -35,7 +34,7 @@ _TUPLES = ("theme_path", "theme_labels", "keywords")
 
 
 class LocalEnricher:
-    """Says theme, summary and keywords by the words of a taxonomy and of the text itself: no network, no model."""
+    """Finds theme, summary and keywords lexically, with the words of a taxonomy and of the text itself."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self.name = "local"
@@ -46,22 +45,22 @@ class LocalEnricher:
         self._tables: dict[str | None, ThemeTable] = {}
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        """Return what can be said of one article; the theme is empty where the words do not settle it."""
-        said = prose(text)
-        spoken = language_of(f"{title}\n{said}" if title else said, language)
-        primary = (spoken or "").partition("-")[0] or None
-        counted = words(said)
-        theme = self._table(primary).find(title, said)
+        """Return the enrichment of one article; the theme is empty if the evidence is weak or divided."""
+        plain = prose(text)
+        detected = language_of(f"{title}\n{plain}" if title else plain, language)
+        primary = (detected or "").partition("-")[0] or None
+        counted = words(plain)
+        theme = self._table(primary).find(title, plain)
         return Enrichment(
             theme_path=theme.path,
-            theme_labels=self._labels(theme, primary),
+            theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in theme.path),
             theme_score=round(theme.score, 4),
             summary=summary(title, text, primary),
-            keywords=keywords(title, said, primary),
-            language=spoken,
+            keywords=keywords(title, plain, primary),
+            language=detected,
             word_count=len(counted),
             reading_minutes=max(1, round(len(counted) / READING_WPM)),
-            readability=readability(counted, _sentence_count(text), primary),
+            readability=readability(counted, sum(len(sentences(part)) for part in paragraphs(text)), primary),
         )
 
     def _table(self, language: str | None) -> ThemeTable:
@@ -69,23 +68,16 @@ class LocalEnricher:
             self._tables[language] = ThemeTable(self._taxonomy, language)
         return self._tables[language]
 
-    def _labels(self, theme: FoundTheme, language: str | None) -> tuple[str, ...]:
-        return tuple(self._taxonomy.themes[code].label(language) for code in theme.path)
-
-
-def _sentence_count(text: str) -> int:
-    return sum(len(sentences(paragraph)) for paragraph in paragraphs(text))
-
 
 def input_hash(title: str, text: str, enricher: Enricher) -> str:
-    """Return the SHA-256 of everything an answer depends on."""
+    """Return the SHA-256 of everything a result depends on."""
     parts = (title, text, enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Enriched:
-    """Rows in the order of their articles, and the answers that were not in the cache."""
+    """Rows in the order of their articles, and the results to add to the cache."""
 
     rows: list[EnrichedArticle]
     new_cache: list[CachedEnrichment]
@@ -98,29 +90,29 @@ def enrich_articles(
     enricher: Enricher,
     now: datetime,
 ) -> Enriched:
-    """Return one row for each article that has a text; the others are not enriched and get none.
+    """Return one row for each article that has a text; other articles get none.
 
     Args:
-        articles: What is to be enriched.
-        cached: Earlier answers by input hash.
-        originals: Rows of articles that others here duplicate, by article id.
-        enricher: Who is asked, once for each input.
-        now: The time that the rows and cache entries carry.
+        articles: The articles to enrich.
+        cached: Earlier results by input hash.
+        originals: Stored rows of the originals of duplicates, by article id.
+        enricher: Called once per distinct input.
+        now: `enriched_at` of the rows and `created_at` of the cache entries.
     """
-    enriching = _Enriching(cached, originals, enricher, now)
+    batch = _Batch(cached, originals, enricher, now)
     usable = [article for article in articles if article.outcome == "ok" and (article.text or "").strip()]
     rows: dict[str, EnrichedArticle] = {}
     for article in _originals_first(usable):
-        rows[article.article_id] = enriching.row(article, rows)
-    return Enriched([rows[article.article_id] for article in usable], enriching.new_cache)
+        rows[article.article_id] = batch.row(article, rows)
+    return Enriched([rows[article.article_id] for article in usable], batch.new_cache)
 
 
 def _originals_first(articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """The articles with every original before its duplicates, whichever way they came."""
+    """Return the articles with every original before its duplicates."""
     by_id = {article.article_id: article for article in articles}
     placed: dict[str, RawArticle] = {}
     for article in articles:
-        chain: dict[str, RawArticle] = {}  # a circle ends where it began
+        chain: dict[str, RawArticle] = {}  # ends a cycle
         following: RawArticle | None = article
         while following and following.article_id not in chain:
             chain[following.article_id] = following
@@ -130,8 +122,8 @@ def _originals_first(articles: Sequence[RawArticle]) -> list[RawArticle]:
     return list(placed.values())
 
 
-class _Enriching:
-    """One call's memory: what was answered, what failed, what goes into the cache."""
+class _Batch:
+    """Results, failures and new cache entries of one call."""
 
     def __init__(
         self,
@@ -145,32 +137,33 @@ class _Enriching:
         self._originals = originals
         self._enricher = enricher
         self._now = now
-        self._answers: dict[str, Enrichment | EnrichError] = {}
+        self._results: dict[str, Enrichment | EnrichError] = {}
 
     def row(self, article: RawArticle, rows: Mapping[str, EnrichedArticle]) -> EnrichedArticle:
-        """The row of one article, given the rows of those before it."""
+        """Return the row of one article; `rows` are the earlier rows of this call by article id."""
         key = input_hash(article.title or "", article.text or "", self._enricher)
         original = self._usable_original(article.duplicate_of, rows)
         if original is not None:
-            return self._made(article, key, _result_of(original), reused_from=original.article_id)
-        return self._made(article, key, self._answer(key, article), reused_from=None)
+            return self._row_of(article, key, _result_of(original), reused_from=original.article_id)
+        return self._row_of(article, key, self._result(key, article), reused_from=None)
 
     def _usable_original(self, article_id: str | None, rows: Mapping[str, EnrichedArticle]) -> EnrichedArticle | None:
-        """The original's row, unless it failed or another enricher, model or taxonomy made it."""
+        """Return the original's row, unless it failed or is of another enricher, model, prompt or taxonomy."""
         original = rows.get(article_id or "") or self._originals.get(article_id or "")
         if original is None or original.outcome != "ok":
             return None
-        by = (original.enricher, original.model, original.prompt_version, original.taxonomy_version)
-        asked = self._enricher
-        return original if by == (asked.name, asked.model, asked.prompt_version, asked.taxonomy_version) else None
+        made_by = (original.enricher, original.model, original.prompt_version, original.taxonomy_version)
+        current = self._enricher
+        is_current = made_by == (current.name, current.model, current.prompt_version, current.taxonomy_version)
+        return original if is_current else None
 
-    def _answer(self, key: str, article: RawArticle) -> Enrichment | EnrichError:
-        if key not in self._answers:
-            kept = self._cached.get(key)
-            self._answers[key] = (kept and _from_json(kept.result_json)) or self._asked(key, article)
-        return self._answers[key]
+    def _result(self, key: str, article: RawArticle) -> Enrichment | EnrichError:
+        if key not in self._results:
+            cached = self._cached.get(key)
+            self._results[key] = (cached and _from_json(cached.result_json)) or self._enrich(key, article)
+        return self._results[key]
 
-    def _asked(self, key: str, article: RawArticle) -> Enrichment | EnrichError:
+    def _enrich(self, key: str, article: RawArticle) -> Enrichment | EnrichError:
         try:
             result = self._enricher.enrich(article.title or "", article.text or "", article.language)
         except EnrichError as error:
@@ -186,11 +179,11 @@ class _Enriching:
         )
         return result
 
-    def _made(
+    def _row_of(
         self, article: RawArticle, key: str, result: Enrichment | EnrichError, reused_from: str | None
     ) -> EnrichedArticle:
         is_failed = isinstance(result, EnrichError)
-        answer = Enrichment() if isinstance(result, EnrichError) else result
+        found = Enrichment() if isinstance(result, EnrichError) else result
         return EnrichedArticle(
             article_id=article.article_id,
             desk=article.desk,
@@ -198,11 +191,11 @@ class _Enriching:
             day=article.day,
             input_hash=key,
             content_hash=article.content_hash,
-            theme_code=answer.theme_path[-1] if answer.theme_path else None,
-            theme_path=answer.theme_path,
-            theme_labels=answer.theme_labels,
-            theme_score=answer.theme_score,
-            **{name: getattr(answer, name) for name in _RESULT_FIELDS},
+            theme_code=found.theme_path[-1] if found.theme_path else None,
+            theme_path=found.theme_path,
+            theme_labels=found.theme_labels,
+            theme_score=found.theme_score,
+            **{name: getattr(found, name) for name in _RESULT_FIELDS},
             enricher=self._enricher.name,
             model=self._enricher.model,
             prompt_version=self._enricher.prompt_version,
@@ -219,10 +212,10 @@ def _result_of(row: EnrichedArticle) -> Enrichment:
     return Enrichment(**{field.name: getattr(row, field.name) for field in fields(Enrichment)})
 
 
-def _from_json(kept: str) -> Enrichment | None:
-    """The kept answer; None for one that cannot be read any more, which is then asked for again."""
+def _from_json(result_json: str) -> Enrichment | None:
+    """Return a cached result; None for one that an older version wrote and this one cannot read."""
     try:
-        stored: dict[str, Any] = json.loads(kept)
+        stored: dict[str, Any] = json.loads(result_json)
         values: dict[str, Any] = {name: tuple(value) if name in _TUPLES else value for name, value in stored.items()}
         return Enrichment(**values)
     except (ValueError, TypeError, AttributeError):

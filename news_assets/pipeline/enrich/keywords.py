@@ -1,6 +1,6 @@
-"""Finds the words and phrases that tell what a text is about; title and text enter, terms as they are written leave.
+"""Find the keywords of a text: words and phrases, as written.
 
-A term tells more the more often and the earlier it comes, in the title above all, as a name or as a phrase.
+A term scores higher the more often and the earlier it occurs, in the title, as a name, and as a phrase.
 """
 
 import math
@@ -12,33 +12,34 @@ from typing import NamedTuple
 from news_assets.text.words import stem, stopwords, word_spans
 
 MAX_KEYWORDS = 8
-MAX_CHARS = 5_000  # some 800 words: a term first named later would count a quarter
+MAX_CHARS = 5_000  # about 800 words: the first occurrence there counts a quarter
 MAX_TERM_WORDS = 4
 MIN_CHARS = 3
 
 TITLE_FACTOR, NAME_FACTOR, PHRASE_FACTOR = 2.0, 1.6, 1.5
-HALF_LIFE_WORDS = 250  # a term first named here counts half of one in the first line
+HALF_LIFE_WORDS = 250  # a term that first occurs here counts half of one in the first line
 
 _LINKS = frozenset(("de", "da", "do", "das", "dos", "of", "del", "la", "y"))
 
-# Common in any news and telling nothing; stop words of a language are dropped besides.
-_IDLE_LIST = """disse dizer diz afirmou afirma afirmar segundo acordo ano anos mês meses dia dias semana hora horas vez
-    vezes parte caso casos pessoa pessoas feira segunda terça quarta quinta sexta sábado domingo janeiro fevereiro março
-    abril maio junho julho agosto setembro outubro novembro dezembro novo nova novos novas grande maior menor primeiro
-    primeira último última milhão milhões bilhão bilhões mil dois duas três quatro cinco meio forma fazer feito ficar
-    partir sendo informou explicou contou além cada local nacional país notícia notícias foto fotos imagem brasil haver
-    deve devem pode ocorreu acontece realizado realizada total número exemplo relação objetivo dentro área áreas
-    said says say told added year years month months day days week weeks time times people man men new first last
-    million billion thousand hundred two three four five six monday tuesday wednesday thursday friday saturday sunday
-    january february march april june july august september october november december make made take get got going
-    back many much way well still even since around including according called set use used put part mr mrs ms bbc news
-    want like good end come came made years' told number large big second think know need really something reuters"""
-_IDLE = frozenset(_IDLE_LIST.split())
+# Common in news of any topic; excluded in addition to the stop words of the language.
+_COMMON_TEXT = """disse dizer diz afirmou afirma afirmar segundo acordo ano anos mês meses dia dias semana hora
+    horas vez vezes parte caso casos pessoa pessoas feira segunda terça quarta quinta sexta sábado domingo janeiro
+    fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro novo nova novos novas grande
+    maior menor primeiro primeira último última milhão milhões bilhão bilhões mil dois duas três quatro cinco meio
+    forma fazer feito ficar partir sendo informou explicou contou além cada local nacional país notícia notícias
+    foto fotos imagem brasil haver deve devem pode ocorreu acontece realizado realizada total número exemplo relação
+    objetivo dentro área áreas said says say told added year years month months day days week weeks time times
+    people man men new first last million billion thousand hundred two three four five six monday tuesday wednesday
+    thursday friday saturday sunday january february march april june july august september october november
+    december make made take get got going back many much way well still even since around including according called
+    set use used put part mr mrs ms bbc news want like good end come came made years' told number large big second
+    think know need really something reuters"""
+_COMMON = frozenset(_COMMON_TEXT.split())
 
 
 @dataclass(slots=True)
 class _Term:
-    """A candidate: how often, how early and in which forms it stands in a text."""
+    """A candidate with its first position and the forms in which it occurs."""
 
     length: int
     first: int
@@ -61,19 +62,19 @@ class _Term:
 
 
 class _Token(NamedTuple):
-    """One word where it stands: may it begin or end a term, is it capitalised, does it join the word before it."""
+    """One word of a text. A significant word may begin or end a term; a joined one continues the word before it."""
 
     word: str
     start: int
     end: int
-    is_telling: bool
+    is_significant: bool
     is_link: bool
     is_capital: bool
     is_joined: bool
 
 
 def keywords(title: str, text: str, language: str | None) -> tuple[str, ...]:
-    """Return up to eight terms of a text without markup, most telling first, each in the form it has most often."""
+    """Return up to eight terms of a text without markup, best first, each in its most frequent form."""
     terms = _terms(title, text[:MAX_CHARS], language)
     ranked = sorted(terms.items(), key=lambda item: -item[1].score)
     found: dict[frozenset[str], str] = {}
@@ -101,10 +102,10 @@ def _terms(title: str, text: str, language: str | None) -> dict[tuple[str, ...],
 
 
 def _candidates(text: str, language: str | None) -> Iterator[tuple[tuple[str, ...], str, int, bool]]:
-    """Yield stems, form, place and whether it is a name, for each run of one to four words that may be a term."""
+    """Yield stems, form, position and whether it is a name, for each run of one to four words that may be a term."""
     tokens = _tokens(text, language)
     for place, first in enumerate(tokens):
-        if not first.is_telling:
+        if not first.is_significant:
             continue
         for run in _runs(tokens, place):
             is_name = all(token.is_capital or token.is_link for token in run)
@@ -116,23 +117,23 @@ def _candidates(text: str, language: str | None) -> Iterator[tuple[tuple[str, ..
 
 
 def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
-    """Yield the runs that begin here: telling words and links between them, joined by a space or a hyphen."""
+    """Yield the runs that begin here: significant words and links between them, joined by a space or a hyphen."""
     for end in range(place, min(place + MAX_TERM_WORDS, len(tokens))):
         token = tokens[end]
-        if end > place and not (token.is_joined and (token.is_telling or token.is_link)):
+        if end > place and not (token.is_joined and (token.is_significant or token.is_link)):
             return
-        if token.is_telling:
+        if token.is_significant:
             yield tokens[place : end + 1]
 
 
 def _tokens(text: str, language: str | None) -> list[_Token]:
-    idle = stopwords(language) | _IDLE
+    excluded = stopwords(language) | _COMMON
     found: list[_Token] = []
     last = 0
     for word, start, end in word_spans(text):
-        is_telling = len(word) >= MIN_CHARS and word not in idle and word.isalpha()
+        is_significant = len(word) >= MIN_CHARS and word not in excluded and word.isalpha()
         is_joined = start - last == 1 and text[last] in " \u00a0-"
-        found.append(_Token(word, start, end, is_telling, word in _LINKS, text[start].isupper(), is_joined))
+        found.append(_Token(word, start, end, is_significant, word in _LINKS, text[start].isupper(), is_joined))
         last = end
     return found
 

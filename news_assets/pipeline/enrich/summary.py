@@ -1,6 +1,7 @@
-"""Picks one or two sentences that say what a text is about; title and text enter, verbatim sentences leave.
+"""Summarise a text by one or two of its sentences, verbatim.
 
-News says the most first, so place counts most; what the sentence shares with the title and with the rest counts too.
+News puts the most important first, so position weighs most, then words shared with the title and with the other
+sentences.
 """
 
 import re
@@ -12,11 +13,11 @@ from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
-MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75  # a second sentence is added below the first, up to the second
-MAX_SENTENCES = 80  # from the beginning, in which candidates are looked for
+MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75  # a second sentence is added below the minimum
+MAX_SENTENCES = 80  # from the beginning, searched for candidates
 CANDIDATES = 12  # sentences from the beginning; later ones are background
-MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # of the text's beginning, where no sentence will do
-TITLE_SHARE = 0.8  # of a sentence's words in the title: it only repeats it
+MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # of the text's beginning, if no sentence is usable
+TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
 _BOILERPLATE = re.compile(
     r"""\s*(?:leia|veja|saiba|confira|assista|ouça|acesse|clique|siga|assine|inscreva|baixe|receba|entenda)\b
@@ -38,75 +39,75 @@ _COMPLETE = re.compile(r"""[.!?…।؟]["'”’»)\]]*$""")
 
 
 def summary(title: str, text: str, language: str | None) -> str | None:
-    """Return one or two sentences of the text, or its beginning where it has no sentence that will do.
+    """Return one or two sentences of the text, or its beginning if it has no usable sentence.
 
-    None where it says nothing but its title.
+    None if the text only repeats its title.
     """
-    idle = stopwords(language)
+    stop = stopwords(language)
     every = (sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph))
     found = list(islice(every, MAX_SENTENCES))
-    said = [_said(sentence, language, idle) for sentence in found]
-    in_title = _said(title, language, idle)
-    usable = [place for place, sentence in enumerate(found) if _is_usable(sentence, said[place], in_title)][:CANDIDATES]
+    stems = [_stems(sentence, language, stop) for sentence in found]
+    in_title = _stems(title, language, stop)
+    usable = [n for n, sentence in enumerate(found) if _is_usable(sentence, stems[n], in_title)][:CANDIDATES]
     if not usable:
-        return _beginning(text, in_title, language, idle)
-    scores = _scores(usable, said, in_title)
-    first = max(usable, key=lambda place: scores[place])
-    chosen = [first, *_second(first, usable, scores, found, said)]
-    return " ".join(found[place] for place in sorted(chosen))
+        return _beginning(text, in_title, language, stop)
+    scores = _scores(usable, stems, in_title)
+    first = max(usable, key=lambda n: scores[n])
+    chosen = [first, *_second(first, usable, scores, found, stems)]
+    return " ".join(found[n] for n in sorted(chosen))
 
 
-def _beginning(text: str, in_title: frozenset[str], language: str | None, idle: frozenset[str]) -> str | None:
-    """Return the first lines that hold as much as a sentence: lists, and writing that does not part words by spaces."""
+def _beginning(text: str, in_title: frozenset[str], language: str | None, stop: frozenset[str]) -> str | None:
+    """Return the first line as long as a sentence: for lists, and scripts without spaces between words."""
     lines = (" ".join(line.split()) for line in prose(text).splitlines())
     long = (line for line in lines if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line))
-    start = next((line for line in long if _says_more(_said(line, language, idle), in_title)), None)
+    start = next((line for line in long if _adds_to_title(_stems(line, language, stop), in_title)), None)
     if start is None or len(start) <= MAX_BEGINNING_CHARS:
         return start
     cut = start[:MAX_BEGINNING_CHARS]
-    end = max(cut.rfind(mark) for mark in "。！？।؟ ")
+    end = max(cut.rfind(end_mark) for end_mark in "。！？।؟ ")
     return cut[: end + 1].strip() if end > 0 else cut
 
 
-def _said(text: str, language: str | None, idle: frozenset[str]) -> frozenset[str]:
-    return frozenset(stem(word, language) for word in words(text) if word not in idle)
+def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[str]:
+    return frozenset(stem(word, language) for word in words(text) if word not in stop)
 
 
-def _is_usable(sentence: str, said: frozenset[str], in_title: frozenset[str]) -> bool:
+def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
     if not _COMPLETE.search(sentence) or _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
         return False
-    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS or sentence.isupper() or not said:
+    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS or sentence.isupper() or not stems:
         return False
-    return _says_more(said, in_title)
+    return _adds_to_title(stems, in_title)
 
 
-def _says_more(said: frozenset[str], in_title: frozenset[str]) -> bool:
-    return len(said & in_title) < TITLE_SHARE * len(said)
+def _adds_to_title(stems: frozenset[str], in_title: frozenset[str]) -> bool:
+    return len(stems & in_title) < TITLE_SHARE * len(stems)
 
 
-def _scores(usable: Sequence[int], said: Sequence[frozenset[str]], in_title: frozenset[str]) -> dict[int, float]:
-    central = Counter(word for sentence in said for word in sentence)
-    often = {word for word, count in central.most_common(20) if count > 1}
+def _scores(usable: Sequence[int], stems: Sequence[frozenset[str]], in_title: frozenset[str]) -> dict[int, float]:
+    counts = Counter(word for of_sentence in stems for word in of_sentence)
+    frequent = {word for word, count in counts.most_common(20) if count > 1}
     return {
-        place: 1 / (1 + 0.25 * rank)
-        + 0.4 * len(said[place] & in_title) / max(len(in_title), 1)
-        + 0.2 * len(said[place] & often) / max(len(often), 1)
-        for rank, place in enumerate(usable)
+        n: 1 / (1 + 0.25 * rank)
+        + 0.4 * len(stems[n] & in_title) / max(len(in_title), 1)
+        + 0.2 * len(stems[n] & frequent) / max(len(frequent), 1)
+        for rank, n in enumerate(usable)
     }
 
 
 def _second(
-    first: int, usable: Sequence[int], scores: dict[int, float], found: Sequence[str], said: Sequence[frozenset[str]]
+    first: int, usable: Sequence[int], scores: dict[int, float], found: Sequence[str], stems: Sequence[frozenset[str]]
 ) -> list[int]:
-    """The next best that fits and says something else, where the first is short."""
+    """Return the next best sentence that fits and shares few words with the first, if the first is short."""
     length = len(found[first].split())
     if length >= MIN_SUMMARY_WORDS:
         return []
     fitting = [
-        place
-        for place in usable
-        if place != first
-        and length + len(found[place].split()) <= MAX_SUMMARY_WORDS
-        and len(said[place] & said[first]) < 0.6 * len(said[place])
+        n
+        for n in usable
+        if n != first
+        and length + len(found[n].split()) <= MAX_SUMMARY_WORDS
+        and len(stems[n] & stems[first]) < 0.6 * len(stems[n])
     ]
-    return [max(fitting, key=lambda place: scores[place])] if fitting else []
+    return [max(fitting, key=lambda n: scores[n])] if fitting else []

@@ -1,8 +1,7 @@
-"""Finds the theme of a text by the words of a taxonomy; title, text and language enter, a path of codes leaves.
+"""Find the theme of a text by the words of a taxonomy.
 
-Nothing is learnt from labelled articles: keywords, labels, includes, descriptions and examples of a theme speak for it,
-excludes against it, each word the more the fewer themes share it. Only whole words and phrases count. What else an
-enricher says of a text does not belong here.
+No training on labelled articles: keywords, labels, includes, descriptions and examples are evidence for a theme,
+excludes against it. A term weighs more the fewer themes share it. Only whole words and phrases count.
 """
 
 import math
@@ -14,23 +13,23 @@ from dataclasses import dataclass
 from news_assets.taxonomy.loader import ANY_LANGUAGE, ByLanguage, Taxonomy, Theme
 from news_assets.text.words import fold, stem, stopwords, words
 
-# What one mention in each part of a theme weighs, as a phrase and for its single words.
+# Weight of a mention by part of the theme, as a phrase and as single words.
 PHRASE_WEIGHTS = {"label": 1.0, "keywords": 1.0, "hints": 0.35, "includes": 0.5, "excludes": -0.6}
 WORD_WEIGHTS = {"label": 0.3, "keywords": 0.12, "includes": 0.2, "descriptions": 0.1, "examples": 0.1}
-OTHER_FORM_FACTOR = 0.4  # a word that only shares the stem: "parte" and "partido", "important" and "imports"
-PHRASE_BONUS = 1.5  # two words together say more than one
+OTHER_FORM_FACTOR = 0.4  # only the stem is equal: "parte" and "partido", "important" and "imports"
+PHRASE_BONUS = 1.5  # of two words or more
 MAX_PHRASE_WORDS = 4
 
 TITLE_WEIGHT = 4.0
 LEAD_WEIGHT, LEAD_WORDS = 1.5, 60
 BODY_WEIGHT, BODY_WORDS = 1.0, 300
 TAIL_WEIGHT = 0.5
-MAX_CHARS = 12_000  # a theme is settled by then
+MAX_CHARS = 12_000  # enough to settle a theme
 
-# `_confidence` is about the share that is right. Its three constants, and no words, were fitted to the labels of six
-# sets of news: of scores from .6 to .7 61 % were right there, from .8 to .9 86 %, below .3 about a quarter.
+# `_confidence` approximates the share of correct themes. Its three constants, and no words, were fitted to the labels
+# of six news corpora: of scores from .6 to .7 61 % were right, from .8 to .9 86 %, below .3 about a quarter.
 MIN_SCORE = 0.25
-MIN_LEAD = 1.01  # less is a dead heat
+MIN_LEAD = 1.01  # less is a tie
 MIN_CHILD_EVIDENCE, MIN_CHILD_LEAD = 0.8, 1.15
 
 _REFERENCE = re.compile(r"\((?:ver|see|vide)\b[^)]*\)", re.IGNORECASE)
@@ -40,20 +39,20 @@ Evidence = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class FoundTheme:
-    """Codes from level 1 down, empty where the evidence is weak or divided; `score` is the chance of being right."""
+    """Codes from level 1 down, empty if the evidence is weak or divided; `score` is the probability of being right."""
 
     path: tuple[str, ...] = ()
     score: float = 0.0
 
 
 class ThemeTable:
-    """A taxonomy's words in one language, ready to be found in texts."""
+    """A taxonomy's terms in one language, indexed for lookup."""
 
     def __init__(self, taxonomy: Taxonomy, language: str | None) -> None:
-        self.language = language
+        self._language = language
         self._taxonomy = taxonomy
         self._forms: dict[str, set[str]] = defaultdict(set)
-        own = {code: self._words_of(theme) for code, theme in taxonomy.themes.items()}
+        own = {code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()}
         self._evidence = {code: _subtree(taxonomy, own, code) for code in taxonomy.themes}
         self._rarity = _rarity([self._evidence[code] for code in taxonomy.roots])
         self._postings = self._by_term()
@@ -62,41 +61,37 @@ class ThemeTable:
     def find(self, title: str, text: str) -> FoundTheme:
         """Return the theme of one text without markup."""
         mentions = self._mentions(title, text)
-        scores = self._root_scores(mentions)
-        return self._decided(mentions, scores)
+        return self._decide(mentions, self._root_scores(mentions))
 
-    def _words_of(self, theme: Theme) -> Evidence:
+    def _terms_of_theme(self, theme: Theme) -> Evidence:
         evidence: Evidence = defaultdict(float)
-        for term, weight in self._weighed(theme):
+        for term, weight in self._weighted_terms(theme):
             if abs(weight) > abs(evidence[term]):
                 evidence[term] = weight
         return dict(evidence)
 
-    def _weighed(self, theme: Theme) -> Iterator[tuple[str, float]]:
+    def _weighted_terms(self, theme: Theme) -> Iterator[tuple[str, float]]:
         for part, texts in _parts(theme).items():
             for text in self._texts(texts):
-                said = _REFERENCE.sub("", text)
-                stems = self._stems(said)
-                if part in PHRASE_WEIGHTS and 0 < len(stems) <= MAX_PHRASE_WORDS and self._is_whole(said):
+                phrase = _REFERENCE.sub("", text)
+                significant = self._significant(phrase)
+                stems = [stem(word, self._language) for word in significant]
+                # "Série A" without its stop word would match every "série".
+                is_complete = len(stems) > 1 or len(words(phrase)) == 1
+                if part in PHRASE_WEIGHTS and 0 < len(stems) <= MAX_PHRASE_WORDS and is_complete:
                     bonus = PHRASE_BONUS if len(stems) > 1 else 1.0
                     yield " ".join(stems), PHRASE_WEIGHTS[part] * bonus
-                self._keep_forms(said)
+                for word, stemmed in zip(significant, stems, strict=True):
+                    self._forms[stemmed].add(_form(word))
                 for word in stems if part in WORD_WEIGHTS else ():
                     yield word, WORD_WEIGHTS[part]
 
     def _texts(self, texts: ByLanguage) -> tuple[str, ...]:
-        return texts.get(self.language or ANY_LANGUAGE, ()) + (texts.get(ANY_LANGUAGE, ()) if self.language else ())
+        return texts.get(self._language or ANY_LANGUAGE, ()) + (texts.get(ANY_LANGUAGE, ()) if self._language else ())
 
-    def _stems(self, text: str) -> list[str]:
-        return [stem(word, self.language) for word in self._telling(text)]
-
-    def _telling(self, text: str) -> list[str]:
-        idle = stopwords(self.language)
-        return [word for word in words(text) if word not in idle and (len(word) > 1 or word.isdigit())]
-
-    def _is_whole(self, phrase: str) -> bool:
-        """Whether more than one word of a phrase is left: "Série A" would be found in every "série"."""
-        return len(self._telling(phrase)) > 1 or len(words(phrase)) == 1
+    def _significant(self, text: str) -> list[str]:
+        stop = stopwords(self._language)
+        return [word for word in words(text) if word not in stop and (len(word) > 1 or word.isdigit())]
 
     def _by_term(self) -> dict[str, list[tuple[str, float]]]:
         postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
@@ -105,41 +100,37 @@ class ThemeTable:
                 postings[term].append((code, weight * self._rarity[term]))
         return dict(postings)
 
-    def _keep_forms(self, text: str) -> None:
-        for word in self._telling(text):
-            self._forms[stem(word, self.language)].add(_form(word))
-
     def _mentions(self, title: str, text: str) -> Evidence:
         mentions: Evidence = defaultdict(float)
         for term, factor, _ in self._terms(title):
             mentions[term] += TITLE_WEIGHT * factor
         for term, factor, place in self._terms(text[:MAX_CHARS]):
             mentions[term] += _place_weight(place) * factor
-        return {term: _saturated(count) for term, count in mentions.items()}
+        return {term: math.log1p(count) for term, count in mentions.items()}
 
     def _terms(self, text: str) -> Iterator[tuple[str, float, int]]:
-        """Yield the terms of the taxonomy in a text, the longest at each place, what they count and where they are."""
-        telling = self._telling(text)
-        stems = [stem(word, self.language) for word in telling]
+        """Yield the taxonomy's terms in a text, the longest at each position, with factor and position."""
+        found = self._significant(text)
+        stems = [stem(word, self._language) for word in found]
         place = 0
         while place < len(stems):
             length = self._longest(stems, place)
             if length == 1:
-                is_same = _form(telling[place]) in self._forms[stems[place]]
+                is_same = _form(found[place]) in self._forms[stems[place]]
                 yield stems[place], 1.0 if is_same else OTHER_FORM_FACTOR, place
             elif length:
                 yield " ".join(stems[place : place + length]), 1.0, place
             place += length or 1
 
     def _longest(self, stems: list[str], place: int) -> int:
-        found, term = 0, stems[place]
+        longest, term = 0, stems[place]
         for length in range(1, MAX_PHRASE_WORDS + 1):
             if term in self._rarity:
-                found = length
+                longest = length
             if term not in self._prefixes or place + length >= len(stems):
                 break
             term = f"{term} {stems[place + length]}"
-        return found
+        return longest
 
     def _root_scores(self, mentions: Evidence) -> dict[str, float]:
         scores: dict[str, float] = dict.fromkeys(self._taxonomy.roots, 0.0)
@@ -148,7 +139,7 @@ class ThemeTable:
                 scores[code] += weight * count
         return scores
 
-    def _decided(self, mentions: Evidence, scores: Mapping[str, float]) -> FoundTheme:
+    def _decide(self, mentions: Evidence, scores: Mapping[str, float]) -> FoundTheme:
         best, first, second = _first_two(scores)
         score = _confidence(first, second)
         if score < MIN_SCORE or first < second * MIN_LEAD:
@@ -180,7 +171,7 @@ def _parts(theme: Theme) -> dict[str, ByLanguage]:
 
 
 def _subtree(taxonomy: Taxonomy, own: Mapping[str, Evidence], code: str) -> Evidence:
-    """The strongest weight of each term in a theme and all below it."""
+    """Return the strongest weight of each term in a theme and its descendants."""
     evidence = dict(own[code])
     for child in taxonomy.themes[code].children:
         for term, weight in _subtree(taxonomy, own, child).items():
@@ -190,7 +181,7 @@ def _subtree(taxonomy: Taxonomy, own: Mapping[str, Evidence], code: str) -> Evid
 
 
 def _rarity(roots: list[Evidence]) -> Evidence:
-    """1 for a term of one theme of level 1, towards 0 for a term of all of them."""
+    """Return 1 for a term of one theme of level 1, towards 0 for a term of all of them."""
     weights: dict[str, list[float]] = defaultdict(list)
     for evidence in roots:
         for term, weight in evidence.items():
@@ -220,17 +211,13 @@ def _form(word: str) -> str:
     return fold(word).rstrip("s")
 
 
-def _saturated(count: float) -> float:
-    return math.log1p(count)
-
-
 def _first_two(scores: Mapping[str, float]) -> tuple[str, float, float]:
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     return ranked[0][0], ranked[0][1], max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0
 
 
 def _confidence(first: float, second: float) -> float:
-    """The chance that the first is right, from how much speaks for it and how far it leads."""
+    """Return the probability that the first theme is right, from its evidence and its lead."""
     if first <= 0:
         return 0.0
     lead = (first - second) / first

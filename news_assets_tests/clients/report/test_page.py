@@ -15,7 +15,7 @@ from news_assets.records import Desk
 
 DAY = date(2026, 11, 19)
 NOW = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)
-STRANGE = "<script>alert(1)</script> \" onload='x' & ${a}$ {{ 7 * 7 }} ]]>"
+UNTRUSTED = "<script>alert(1)</script> \" onload='x' & ${a}$ {{ 7 * 7 }} ]]>"
 
 
 def desk(key: str) -> Desk:
@@ -31,7 +31,7 @@ def report(counts: DayCounts | None = None, desks: int = 1, gaps: dict[str, Find
 
 
 def full_day(desks: int) -> DayCounts:
-    """A day on which each of so many desks took in thousands of entries each hour."""
+    """A day with thousands of entries each hour for each of so many desks."""
     keys = [f"desk{n}" for n in range(desks)]
     return DayCounts(
         day=DAY,
@@ -66,24 +66,24 @@ def parsed(page: str) -> _Tags:
     return tags
 
 
-def test_what_strangers_wrote_is_text_on_the_page_and_nothing_else() -> None:
+def test_untrusted_text_is_escaped() -> None:
     counts = replace(
         full_day(1),
-        reasons=(("failed", STRANGE, 1),),
-        themes=((STRANGE, 3),),
-        poll_reasons=((STRANGE, "failed", STRANGE, 1),),
-        newest=(replace(headline(title=STRANGE), agency=STRANGE, theme=STRANGE),),
+        reasons=(("failed", UNTRUSTED, 1),),
+        themes=((UNTRUSTED, 3),),
+        poll_reasons=((UNTRUSTED, "failed", UNTRUSTED, 1),),
+        newest=(replace(headline(title=UNTRUSTED), agency=UNTRUSTED, theme=UNTRUSTED),),
     )
-    tags = parsed(render_page(report(counts, gaps={STRANGE: Findings(1, (STRANGE,), ((STRANGE,),))})))
+    tags = parsed(render_page(report(counts, gaps={UNTRUSTED: Findings(1, (UNTRUSTED,), ((UNTRUSTED,),))})))
 
     assert "script" not in tags.names
     assert "49" not in tags.text
-    assert len([text for text in tags.text if STRANGE in text]) == 9
+    assert len([text for text in tags.text if UNTRUSTED in text]) == 9
 
 
-def test_pictures_hold_a_strange_label_as_a_drawing() -> None:
-    pictures = plot_pages(report(replace(full_day(1), themes=((STRANGE, 3),))))
-    assert not any("<script" in svg for svg in pictures.values())
+def test_untrusted_labels_of_plots_are_no_markup() -> None:
+    plots = plot_pages(report(replace(full_day(1), themes=((UNTRUSTED, 3),))))
+    assert not any("<script" in svg for svg in plots.values())
 
 
 def test_only_web_addresses_become_links() -> None:
@@ -93,53 +93,53 @@ def test_only_web_addresses_become_links() -> None:
     assert page.links == ["https://x.example/1"]
 
 
-def test_the_page_needs_nothing_beside_it() -> None:
+def test_the_page_is_self_contained() -> None:
     page = render_page(report(desks=2))
     assert set(re.findall(r'src="([^;"]+)', page)) == {"data:image/svg+xml"}
     assert "<link" not in page
     assert "default-src 'none'" in page
 
 
-def test_an_empty_day_says_so_and_draws_nothing() -> None:
+def test_an_empty_day_has_a_notice_and_no_plots() -> None:
     page = render_page(report(DayCounts(day=DAY)))
-    assert "Nothing came in on this day" in page
+    assert "No new entries on this day" in page
     assert "<img" not in page
-    assert "Nothing came in" not in render_page(report())
+    assert "No new entries" not in render_page(report())
 
 
-def test_what_needs_a_look_stands_first_with_what_is_in_order_below() -> None:
+def test_findings_come_first_with_the_passed_checks_below() -> None:
     gaps = {"behind": Findings(9, ("agency", "since"), (("rio", NOW),)), "silent": Findings(3, ("agency",), ())}
     text = " ".join(parsed(render_page(report(gaps=gaps))).text)
 
-    assert text.index("Needs a look") < text.index("New entries by hour")
+    assert text.index("Needs attention") < text.index("New entries by hour")
     assert "1 found among 9 checked" in text
     assert "2026-11-20 05:30 UTC" in text
     assert "In order: desk0: silent (3 checked)." in text
 
 
-def test_the_same_report_is_the_same_page() -> None:
+def test_equal_reports_give_equal_pages() -> None:
     counts = DayCounts(day=DAY, themes=(("A theme", 3),), history=((DAY, "ok", 3),))
     assert render_page(report(counts)) == render_page(report(counts))
 
 
 @pytest.mark.parametrize("desks", [1, 5, 12])
-def test_the_thumbnail_is_a_small_png_however_many_desks_there_are(desks: int) -> None:
-    picture = plot_thumbnail(report(desks=desks))
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) < 45_000  # 60 kB as base64
+def test_the_thumbnail_is_a_small_png_for_any_number_of_desks(desks: int) -> None:
+    png = plot_thumbnail(report(desks=desks))
+    assert png.startswith(b"\x89PNG")
+    assert len(png) < 45_000  # 60 kB as base64
 
 
-def test_the_file_is_named_by_its_day_and_replaced_as_a_whole(tmp_path: Path) -> None:
-    folder = tmp_path / "made" / "on the way"
+def test_the_file_is_named_by_its_day_and_replaced_atomically(tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "nested"
     path = write_page(folder, report(DayCounts(day=DAY)))
     assert write_page(folder, report(DayCounts(day=DAY, desks=(DeskCounts(desk="desk0", entries=1),)))) == path
 
     assert [file.name for file in folder.iterdir()] == ["2026-11-19.html"]
     assert path.stat().st_mode & 0o777 == 0o644
-    assert "Nothing came in" not in path.read_text()
+    assert "No new entries" not in path.read_text()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NewsAssetsError, match=r"file/2026-11-19\.html: the report cannot be written"):
         write_page(tmp_path / "file", report(DayCounts(day=DAY)))

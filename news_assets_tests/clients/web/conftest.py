@@ -1,22 +1,28 @@
-"""A real HTTP server on loopback that answers as a test wants, and fetchers that may ask it."""
+"""A real HTTP server on loopback with scripted responses, and fetchers that may request it."""
 
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.errors import FetchError
+from news_assets.ports import PageRequest
+from news_assets.records import Page
 
 Answer = bytes | Callable[[socket.socket, dict[str, str]], None]
+OpenFetcher = Callable[..., HttpFetcher]
+OpenSites = Callable[[int], list["Site"]]
 
 
 def answer(body: bytes = b"", status: int = 200, **headers: str) -> bytes:
-    """Return a whole answer; `content_type="text/html"` becomes a header."""
+    """Return a whole response; `content_type="text/html"` becomes a header."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     lines = [f"HTTP/1.1 {status} -", *(f"{name}: {value}" for name, value in named.items())]
     if status not in (204, 304) and "transfer-encoding" not in named:
@@ -25,11 +31,11 @@ def answer(body: bytes = b"", status: int = 200, **headers: str) -> bytes:
 
 
 class Site:
-    """Answers by path; a list of answers is given out one by one, its last one for ever."""
+    """Responds by path; a list of answers is sent one by one, the last one repeatedly."""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.answers: dict[str, list[Answer]] = {"/robots.txt": [answer(status=404)]}
-        self.asked: list[tuple[str, float, dict[str, str]]] = []
+        self.requests: list[tuple[str, float, dict[str, str]]] = []
         self.bytes_sent = 0
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
@@ -45,7 +51,7 @@ class Site:
 
     @property
     def paths(self) -> list[str]:
-        return [path for path, *_ in self.asked]
+        return [path for path, *_ in self.requests]
 
     def put(self, path: str, *answers: Answer) -> str:
         self.answers[path] = list(answers)
@@ -74,13 +80,13 @@ class Site:
                     while (line := lines.readline().decode().strip()) != "":
                         name, _, value = line.partition(": ")
                         headers[name.lower()] = value
-                    self._answer(connection, path, headers)
+                    self._respond(connection, path, headers)
 
-    def _answer(self, connection: socket.socket, path: str, headers: dict[str, str]) -> None:
+    def _respond(self, connection: socket.socket, path: str, headers: dict[str, str]) -> None:
         with self._lock:
-            self.asked.append((path, time.monotonic(), headers))
-            waiting = self.answers.get(path) or self.answers.get("*") or [answer(status=404)]
-            chosen = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+            self.requests.append((path, time.monotonic(), headers))
+            scripted = self.answers.get(path) or self.answers.get("*") or [answer(status=404)]
+            chosen = scripted.pop(0) if len(scripted) > 1 else scripted[0]
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -92,6 +98,18 @@ class Site:
         finally:
             with self._lock:
                 self._at_once -= 1
+
+
+def requests(*urls: str, obeys_robots: bool = False) -> list[PageRequest]:
+    return [PageRequest(url, key=url, obeys_robots=obeys_robots) for url in urls]
+
+
+def body_or_reason(result: Page | FetchError) -> object:
+    return result.body if isinstance(result, Page) else result.reason
+
+
+def shortest_pause(site: Site) -> float:
+    return min(later - earlier for (_, earlier, _), (_, later, _) in pairwise(site.requests))
 
 
 @pytest.fixture
@@ -117,7 +135,7 @@ def sites() -> Iterator[Callable[[int], list[Site]]]:
 
 @pytest.fixture
 def open_fetcher(tmp_path: Path) -> Iterator[Callable[..., HttpFetcher]]:
-    """Fetchers that share one state folder and may ask loopback; no pause, short timeouts unless the test says so."""
+    """Fetchers that share one state folder and may request loopback; no pause and short timeouts by default."""
     with ExitStack() as stack:
 
         def open_one(**changes: Any) -> HttpFetcher:

@@ -46,19 +46,19 @@ from news_assets.clients.web.addresses import AddressPolicy, is_public
         "ff02::1",
     ],
 )
-def test_an_address_inside_is_not_public(address: str) -> None:
+def test_an_internal_address_is_not_public(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "161.148.164.31", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::"]
 )
-def test_an_address_of_the_open_internet_is_public(address: str) -> None:
+def test_an_internet_address_is_public(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
 
 
 @given(st.ip_addresses(v=4))
-def test_wrapping_an_address_in_ipv6_changes_nothing(address: ipaddress.IPv4Address) -> None:
+def test_an_address_wrapped_in_ipv6_is_judged_like_itself(address: ipaddress.IPv4Address) -> None:
     for prefix in ("::ffff:0:0", "64:ff9b::"):
         wrapped = ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) | int(address))
         assert is_public(wrapped) == is_public(address)
@@ -79,5 +79,5 @@ def test_a_private_host_is_allowed_by_name_or_block(allowed: tuple[str, ...], is
     assert AddressPolicy(allowed).is_allowed("localhost", "127.0.0.1") is is_allowed
 
 
-def test_a_block_also_holds_for_the_mapped_address() -> None:
+def test_a_block_also_allows_the_mapped_address() -> None:
     assert AddressPolicy(("127.0.0.0/8",)).is_allowed("x", "::ffff:127.0.0.1")

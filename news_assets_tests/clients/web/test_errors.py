@@ -25,7 +25,7 @@ def test_every_exception_of_httpcore_becomes_one_of_httpx() -> None:
 
 
 @pytest.mark.parametrize("cls", [httpx.ReadTimeout, httpx.ConnectError, httpx.RemoteProtocolError])
-def test_a_special_class_keeps_its_own_reason(cls: type[httpx.TransportError]) -> None:
-    error = fetch_error_of("http://x/", cls("what it says"))
+def test_the_nearest_class_decides_the_reason(cls: type[httpx.TransportError]) -> None:
+    error = fetch_error_of("http://x/", cls("its message"))
     assert error.reason.startswith(REASONS[cls][0])
     assert (error.url, error.weight, error.is_transient) == ("http://x/", *REASONS[cls][1:])

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.web.politeness import HostAsksForPauseError, Politeness, StoppedError
+from news_assets.clients.web.politeness import Politeness, RetryAfterError, StoppedError
 
 
 class Clock:
-    """A clock that stands until it is set."""
+    """A clock that the test sets."""
 
     def __init__(self, at: float = 1_000_000.0) -> None:
         self.at = at
@@ -16,61 +16,89 @@ class Clock:
         return self.at
 
 
-def take(politeness: Politeness, clock: Clock, retry_after_s: float = 0.0) -> None:
-    with politeness.turn("example.org", threading.Event()) as turn:
-        turn.answered_at = clock()
-        turn.retry_after_s = retry_after_s
+class RecordedWaits(threading.Event):
+    """An event that records each wait and advances the clock instead of sleeping."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        self.clock.at += timeout or 0.0
+        return self.is_set()
 
 
-def test_a_turn_costs_the_pause_counted_from_the_answer(tmp_path: Path) -> None:
+def take(politeness: Politeness, clock: Clock, retry_after_s: float = 0.0) -> list[float | None]:
+    """Take a slot for one request that responds at once; return the waits for it."""
+    stopping = RecordedWaits(clock)
+    with politeness.slot("example.org", stopping) as slot:
+        slot.responded_at = clock()
+        slot.retry_after_s = retry_after_s
+    return stopping.waits
+
+
+def test_the_pause_counts_from_the_response(tmp_path: Path) -> None:
     clock = Clock()
     politeness = Politeness(tmp_path, 5.0, clock)
     assert politeness.wait_s("example.org") == 0
     take(politeness, clock)
     clock.at += 2
     assert (politeness.wait_s("example.org"), politeness.wait_s("example.net")) == (3, 0)
+    assert take(politeness, clock) == [3]
 
 
-def test_a_crawl_delay_can_lengthen_the_pause_but_not_shorten_it_and_not_for_ever(tmp_path: Path) -> None:
+def test_a_crawl_delay_lengthens_the_pause_up_to_a_limit_and_never_shortens_it(tmp_path: Path) -> None:
     clock = Clock()
     politeness = Politeness(tmp_path, 5.0, clock)
     for crawl_delay_s, pause_s in ((2, 5), (10, 10), (3600, 30)):
-        politeness.slow_down("example.org", crawl_delay_s)
+        politeness.set_crawl_delay("example.org", crawl_delay_s)
         clock.at += 100
         take(politeness, clock)
         assert politeness.wait_s("example.org") == pause_s
 
 
-def test_a_pause_the_host_asked_for_is_remembered_for_all_and_for_a_day_at_most(tmp_path: Path) -> None:
+def test_a_long_retry_after_is_shared_and_remembered_for_at_most_a_day(tmp_path: Path) -> None:
     clock = Clock()
     take(Politeness(tmp_path, 0.0, clock), clock, retry_after_s=1e9)
-    with pytest.raises(HostAsksForPauseError) as raised:
+    with pytest.raises(RetryAfterError) as raised:
         take(Politeness(tmp_path, 0.0, clock), clock)
     assert raised.value.wait_s == 86_400
 
 
-def test_a_stop_calls_the_wait_off(tmp_path: Path) -> None:
+def test_a_stop_cancels_the_wait(tmp_path: Path) -> None:
     clock, stopping = Clock(), threading.Event()
     politeness = Politeness(tmp_path, 60.0, clock)
     take(politeness, clock)
     threading.Timer(0.05, stopping.set).start()
-    with pytest.raises(StoppedError), politeness.turn("example.org", stopping):
+    with pytest.raises(StoppedError), politeness.slot("example.org", stopping):
         pass
 
 
-@pytest.mark.parametrize("content", ["", "torn", "1 2", "1 2 3 4", "nan x y", "9e9 5 0"])
-def test_a_torn_file_or_a_clock_set_back_keeps_nobody_waiting(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "waits"),
+    [
+        (None, [5]),
+        ("", []),
+        ("torn", []),
+        ("1 2", []),
+        ("1 2 3 4", []),
+        ("nan x y", []),
+        pytest.param("9e9 5 0", [], id="the clock was set back"),
+    ],
+)
+def test_unusable_times_cause_no_wait(tmp_path: Path, content: str | None, waits: list[float]) -> None:
     clock = Clock()
     take(Politeness(tmp_path, 5.0, clock), clock)
     (written,) = tmp_path.glob("*.times")
-    written.write_text(content)
-    clock.at += 5
-    take(Politeness(tmp_path, 5.0, clock), clock)
+    written.write_text(written.read_text() if content is None else content)
+    assert take(Politeness(tmp_path, 5.0, clock), clock) == waits
 
 
-def test_a_turn_that_fails_is_given_back(tmp_path: Path) -> None:
+def test_a_slot_is_released_when_its_request_fails(tmp_path: Path) -> None:
     clock = Clock()
     politeness = Politeness(tmp_path, 0.0, clock)
-    with pytest.raises(RuntimeError), politeness.turn("example.org", threading.Event()):
+    with pytest.raises(RuntimeError), politeness.slot("example.org", threading.Event()):
         raise RuntimeError
-    take(politeness, clock)
+    assert take(politeness, clock) == []

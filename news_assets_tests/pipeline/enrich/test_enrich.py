@@ -1,4 +1,4 @@
-"""The policy of enrichment: what is asked, what is kept, what is reused; and the local enricher."""
+"""Enrichment: cache, duplicates, failures, and the local enricher."""
 
 import json
 from dataclasses import asdict, replace
@@ -22,14 +22,14 @@ RESULT = Enrichment(
 
 
 class CountingEnricher:
-    """Answers the same to everything, fails on texts with `bad`, and remembers what it was asked."""
+    """Returns one result for every text, fails on texts with `bad`, and records the texts."""
 
     def __init__(self, model: str = "1") -> None:
         self.name, self.model, self.prompt_version, self.taxonomy_version = "counting", model, "p", "t"
-        self.asked: list[str] = []
+        self.texts: list[str] = []
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        self.asked.append(text)
+        self.texts.append(text)
         if "bad" in text:
             raise EnrichError("the text is bad")
         return RESULT
@@ -146,15 +146,15 @@ def test_an_article_without_text_or_with_another_outcome_gets_no_row(enricher: C
     assert enriched(articles, enricher, now) == Enriched([], [])
 
 
-def test_a_cached_answer_is_not_asked_for_again(enricher: CountingEnricher, now: datetime) -> None:
+def test_a_cached_result_is_used(enricher: CountingEnricher, now: datetime) -> None:
     first = enriched([raw("a1")], enricher, now - timedelta(days=1))
     again = enriched([raw("a1")], enricher, now, cached=tuple(first.new_cache))
 
     assert again == Enriched([replace(first.rows[0], enriched_at=now)], [])
-    assert len(enricher.asked) == 1
+    assert len(enricher.texts) == 1
 
 
-def test_an_edited_text_and_another_model_are_asked_anew(enricher: CountingEnricher, now: datetime) -> None:
+def test_an_edited_text_and_another_model_are_enriched_again(enricher: CountingEnricher, now: datetime) -> None:
     first = enriched([raw("a1")], enricher, now)
     edited = enriched([raw("a1", "Other text.")], enricher, now, cached=tuple(first.new_cache))
     newer = enriched([raw("a1")], CountingEnricher("2"), now, cached=tuple(first.new_cache))
@@ -170,7 +170,7 @@ def test_a_cache_entry_that_cannot_be_read_is_replaced(enricher: CountingEnriche
         assert enriched([raw("a1")], enricher, now, cached=(cached,)) == whole
 
 
-def test_one_failure_is_a_row_and_its_neighbours_go_on(enricher: CountingEnricher, now: datetime) -> None:
+def test_one_failure_is_a_failed_row_and_the_others_succeed(enricher: CountingEnricher, now: datetime) -> None:
     found = enriched([raw("a1", "bad"), raw("a2")], enricher, now)
 
     assert [(row.article_id, row.outcome, row.reason) for row in found.rows] == [
@@ -180,16 +180,14 @@ def test_one_failure_is_a_row_and_its_neighbours_go_on(enricher: CountingEnriche
     assert [entry.input_hash for entry in found.new_cache] == [found.rows[1].input_hash]
 
 
-def test_the_same_input_is_asked_once_even_where_it_fails(enricher: CountingEnricher, now: datetime) -> None:
+def test_equal_inputs_are_enriched_once_even_if_they_fail(enricher: CountingEnricher, now: datetime) -> None:
     found = enriched([raw("a1"), raw("a2"), raw("a3", "bad"), raw("a4", "bad")], enricher, now)
 
-    assert enricher.asked == ["Some text.", "bad"]
+    assert enricher.texts == ["Some text.", "bad"]
     assert [row.outcome for row in found.rows] == ["ok", "ok", "failed", "failed"]
 
 
-def test_a_duplicate_reuses_its_originals_answer_whichever_comes_first(
-    enricher: CountingEnricher, now: datetime
-) -> None:
+def test_a_duplicate_before_its_original_reuses_its_result(enricher: CountingEnricher, now: datetime) -> None:
     copy = raw("a1", "Some text, copied.", duplicate_of="a2")
     found = enriched([copy, raw("a2")], enricher, now)
 
@@ -197,14 +195,14 @@ def test_a_duplicate_reuses_its_originals_answer_whichever_comes_first(
         ("a1", "a2", "It is so."),
         ("a2", None, "It is so."),
     ]
-    assert enricher.asked == ["Some text."]
+    assert enricher.texts == ["Some text."]
 
 
-def test_a_duplicate_of_a_stored_original_asks_nothing(enricher: CountingEnricher, now: datetime) -> None:
+def test_a_duplicate_reuses_a_stored_original(enricher: CountingEnricher, now: datetime) -> None:
     original = enriched([raw("a2")], CountingEnricher(), now).rows[0]
     found = enriched([raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))
 
-    assert (found.rows[0].reused_from, found.new_cache, enricher.asked) == ("a2", [], [])
+    assert (found.rows[0].reused_from, found.new_cache, enricher.texts) == ("a2", [], [])
 
 
 @pytest.mark.parametrize("change", [{"outcome": "failed"}, {"model": "0"}, {"taxonomy_version": "old"}])
@@ -214,17 +212,17 @@ def test_an_original_that_failed_or_is_outdated_is_not_reused(
     original = replace(enriched([raw("a2")], CountingEnricher(), now).rows[0], **change)  # type: ignore[arg-type]
     found = enriched([raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))
 
-    assert (found.rows[0].reused_from, enricher.asked) == (None, ["Copied."])
+    assert (found.rows[0].reused_from, enricher.texts) == (None, ["Copied."])
 
 
-def test_duplicates_in_a_circle_are_each_enriched(enricher: CountingEnricher, now: datetime) -> None:
+def test_duplicates_in_a_cycle_are_each_enriched(enricher: CountingEnricher, now: datetime) -> None:
     found = enriched([raw("a1", "One.", duplicate_of="a2"), raw("a2", "Two.", duplicate_of="a1")], enricher, now)
 
     assert [row.outcome for row in found.rows] == ["ok", "ok"]
 
 
 @pytest.mark.parametrize("parts", [("ab", "c"), ("a", "bc"), ("", "abc"), ('a"', "bc")])
-def test_the_input_hash_keeps_title_and_text_apart(parts: tuple[str, str]) -> None:
+def test_the_input_hash_separates_title_and_text(parts: tuple[str, str]) -> None:
     others = [("abc", ""), ("a\x00b", "c")]
 
     assert all(input_hash(*parts, CountingEnricher()) != input_hash(*other, CountingEnricher()) for other in others)
@@ -235,7 +233,7 @@ def local() -> LocalEnricher:
     return LocalEnricher(load_taxonomy())
 
 
-def test_the_local_enricher_says_everything_of_an_article(local: LocalEnricher) -> None:
+def test_the_local_enricher_fills_every_field(local: LocalEnricher) -> None:
     text = (
         "O Banco Central reduziu nesta quarta-feira a taxa básica de juros para 10% ao ano, menor nível desde 2013. "
         "A decisão do Copom foi unânime e era esperada pelo mercado financeiro.\n\nFoto: Divulgação."
@@ -258,7 +256,7 @@ def test_the_local_enricher_says_everything_of_an_article(local: LocalEnricher) 
 
 
 @pytest.mark.parametrize("text", ["", "![Foto](a.jpg)", "\x00\ud800", "слово " * 50, "a" * 100_000, "1 " * 5_000])
-def test_the_local_enricher_takes_any_text(local: LocalEnricher, text: str) -> None:
+def test_the_local_enricher_accepts_any_text(local: LocalEnricher, text: str) -> None:
     found = local.enrich("", text, None)
 
     assert (found.theme_path, len(found.summary or "") <= 280, found.reading_minutes >= 1) == ((), True, True)

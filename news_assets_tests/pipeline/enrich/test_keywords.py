@@ -1,4 +1,4 @@
-"""Keywords: telling terms in the form they are written in."""
+"""Keywords: significant terms, as written."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ TEXT = (
 )
 
 
-def test_names_and_repeated_words_come_as_they_are_written() -> None:
+def test_names_and_repeated_words_are_keywords_as_written() -> None:
     found = keywords("Vacinação contra a dengue começa em Goiânia", TEXT, "pt")
 
     assert {"Ministério da Saúde", "dengue", "Goiânia", "vacinação"} <= set(found)
@@ -27,12 +27,12 @@ def test_no_two_keywords_share_a_word() -> None:
 
 
 @pytest.mark.parametrize(("title", "text"), [("", ""), ("", "1 2 3 ..."), ("O que é", "de da do")])
-def test_a_text_without_telling_words_has_no_keywords(title: str, text: str) -> None:
+def test_a_text_without_significant_words_has_no_keywords(title: str, text: str) -> None:
     assert keywords(title, text, "pt") == ()
 
 
 @given(st.text(), st.text(), st.sampled_from(["pt", "en", "ru", None]))
-def test_keywords_are_few_and_stand_in_title_or_text(title: str, text: str, language: str | None) -> None:
+def test_keywords_are_few_and_occur_in_title_or_text(title: str, text: str, language: str | None) -> None:
     found = keywords(title, text, language)
 
     assert len(found) <= MAX_KEYWORDS

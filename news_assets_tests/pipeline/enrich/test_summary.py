@@ -1,4 +1,4 @@
-"""Summaries: verbatim sentences, the first ones first, no boilerplate."""
+"""Summaries: verbatim sentences, early ones preferred, without boilerplate."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ O programa começou em 2019 e atende hoje duas mil crianças em todo o municípi
 """
 
 
-def test_a_summary_is_the_first_sentences_without_what_surrounds_them() -> None:
+def test_a_summary_is_the_first_sentences_without_boilerplate() -> None:
     assert summary(TITLE, TEXT, "pt") == f"{LEAD} {SECOND}"
 
 
@@ -39,7 +39,7 @@ def test_a_long_first_sentence_is_enough() -> None:
     assert summary("Bridge", f"{long}. Work begins in May after a long wait.", "en") == f"{long}."
 
 
-def test_the_title_is_not_repeated() -> None:
+def test_a_sentence_like_the_title_is_skipped() -> None:
     text = "Council opens new school in Springfield. The building cost 3 million and took two years to finish."
 
     assert summary("Council opens new school in Springfield", text, "en") == text.partition(". ")[2]
@@ -51,15 +51,15 @@ def test_a_text_without_a_sentence_of_its_own_has_no_summary(text: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_every_summary_stands_in_the_text(title: str, text: str) -> None:
-    said = [sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph)]
-    pairs = {f"{first} {second}" for first in said for second in said}
+def test_every_summary_is_verbatim(title: str, text: str) -> None:
+    every = [sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph)]
+    pairs = {f"{first} {second}" for first in every for second in every}
 
     found = summary(title, text, "en")
-    assert found in {None, *said, *pairs} or found in " ".join(prose(text).split())
+    assert found in {None, *every, *pairs} or found in " ".join(prose(text).split())
 
 
-def test_a_text_without_a_sentence_is_summed_up_by_its_beginning() -> None:
+def test_a_text_without_sentences_is_summarised_by_its_beginning() -> None:
     recipe = "Unidades\n\n40\n\n1. Em uma vasilha grande coloque os ingredientes secos peneirados"
     assert summary("Sequilho", recipe, "pt") == "Em uma vasilha grande coloque os ingredientes secos peneirados"
     chinese = "益水之阳，是名益阳。这个洞庭湖区的重要城市，60年前就曾在作家周立波笔下的《山乡巨变》中展现风貌。"

@@ -1,4 +1,4 @@
-"""Themes found by the words of a taxonomy."""
+"""Finding themes by the words of a taxonomy."""
 
 from pathlib import Path
 
@@ -50,16 +50,16 @@ def test_the_words_of_a_theme_lead_to_its_whole_path(table: ThemeTable) -> None:
     assert path_of(table, "The goalkeeper saved a penalty kick at the World Cup.") == ("sport", "sport.football")
 
 
-def test_it_stops_at_the_level_that_is_clear(table: ThemeTable) -> None:
+def test_the_path_ends_at_the_last_clear_level(table: ThemeTable) -> None:
     assert path_of(table, "Sport: a goalkeeper met a racket. Sport is sport.") == ("sport",)
 
 
-@pytest.mark.parametrize("text", ["", "Nothing here is told of anything.", "12 34 !!", "\ud800 \x00"])
+@pytest.mark.parametrize("text", ["", "Nothing here is about anything.", "12 34 !!", "\ud800 \x00"])
 def test_a_text_without_evidence_has_no_theme(table: ThemeTable, text: str) -> None:
     assert table.find("", text) == FoundTheme()
 
 
-def test_a_dead_heat_has_no_theme(table: ThemeTable) -> None:
+def test_a_tie_has_no_theme(table: ThemeTable) -> None:
     assert path_of(table, "A vaccine for the navy.") == ()
 
 
@@ -67,19 +67,19 @@ def test_only_whole_words_count(table: ThemeTable) -> None:
     assert path_of(table, "Commendation, hospitalisation-free vaccineless unworldly bracketed.") == ()
 
 
-def test_a_word_that_only_shares_the_stem_counts_less(table: ThemeTable) -> None:
+def test_a_word_with_only_the_stem_in_common_weighs_less(table: ThemeTable) -> None:
     assert table.find("", "An important hall.").score < table.find("", "An imports hall.").score
 
 
-def test_what_a_theme_excludes_speaks_against_it(table: ThemeTable) -> None:
+def test_excludes_are_evidence_against_a_theme(table: ThemeTable) -> None:
     assert path_of(table, "The hospital ship of the navy.") == ("defence",)
 
 
-def test_the_title_counts_more_than_the_text(table: ThemeTable) -> None:
+def test_the_title_weighs_more_than_the_text(table: ThemeTable) -> None:
     assert path_of(table, "A hospital waits.", title="Wimbledon begins")[0] == "sport"
 
 
-def test_words_of_another_language_are_no_evidence() -> None:
+def test_words_of_another_language_are_ignored() -> None:
     built_in = load_taxonomy()
 
     assert path_of(ThemeTable(built_in, "de"), "Der goalkeeper und die Bundesregierung") == ()
@@ -95,5 +95,7 @@ def test_words_of_another_language_are_no_evidence() -> None:
         ("en", "Earthquake kills dozens", "The quake left survivors.", ("disasters", "disasters.natural")),
     ],
 )  # fmt: skip
-def test_the_built_in_taxonomy_knows_everyday_news(language: str, title: str, text: str, path: tuple[str, ...]) -> None:
+def test_the_built_in_taxonomy_finds_themes_of_news(
+    language: str, title: str, text: str, path: tuple[str, ...]
+) -> None:
     assert path_of(ThemeTable(load_taxonomy(), language), text, title)[: len(path)] == path

@@ -71,7 +71,7 @@ def test_ttl_and_update_period_lengthen_the_pause_also_while_the_feed_answers_30
     assert first.next_poll_at == NOW + pause
     unchanged = next_after(site, tmp_path, replace(first, interval_s=QUIET.interval_s), answer(status=304))
     assert (unchanged.last_outcome, unchanged.next_poll_at) == ("unchanged", NOW + pause)
-    assert site.asked[-1][2]["if-none-match"] == '"a"'
+    assert site.requests[-1][2]["if-none-match"] == '"a"'
 
 
 @pytest.mark.parametrize("status", [200, 304])
