@@ -15,7 +15,7 @@ from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.ports import PageRequest
 from news_assets.records import Desk, Page
-from news_assets.sources.kinds import KINDS, parse
+from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.text.fingerprint import minhash, minhash_similarity
 from news_assets_tests.support.made_desk import Article, MadeSite, desk_file, stored_entries
 
@@ -42,7 +42,7 @@ def _feed(made: SimpleNamespace, agency: int) -> Page:
 
 def test_entries_stored_without_a_poll_are_those_that_a_poll_stores(made: SimpleNamespace) -> None:
     source = made.desk.sources[0]
-    polled = entry_changes(source, parse(_feed(made, 0), source), (), NOW, "made").rows
+    polled = entry_changes(source, adapter_of(source).parse(_feed(made, 0), source), (), NOW, "made").rows
     one = replace(made.desk, agencies=made.desk.agencies[:1])
     assert sorted(polled, key=lambda row: row.url) == stored_entries(one, DAYS, 2, NOW)
 
@@ -65,7 +65,7 @@ def test_a_page_is_an_article_with_the_title_of_its_entry(made: SimpleNamespace)
 def test_what_is_published_stands_in_its_feed_alone(made: SimpleNamespace) -> None:
     before = _feed(made, 1)
     published = made.site.publish("a002", date(2026, 11, 20))
-    changed = parse(_feed(made, 2), made.desk.sources[2]).entries[0]
+    changed = adapter_of(made.desk.sources[2]).parse(_feed(made, 2), made.desk.sources[2]).entries[0]
     assert (changed.url, changed.title) == (published.url, published.title)
     assert all(word in published.title for word in published.words)
     assert _feed(made, 1).body == before.body

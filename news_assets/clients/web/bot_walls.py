@@ -1,9 +1,9 @@
 """Bot shields: which answers come from a guard before the site, and from whose.
 
-Only consulted for refusals (403, 429, 503); the marks of each guard are in `sources/guards.py`.
+Only consulted for refusals (403, 429, 503); the patterns are in `sources/bot_protection.py`.
 """
 
-from news_assets.sources.guards import guard_of_refusal
+from news_assets.sources.bot_protection import protection_of_refusal
 
 _STATUSES = (403, 429, 503)
 
@@ -14,4 +14,4 @@ def shield_of(status: int, headers: dict[str, str], body: bytes) -> str | None:
         return None
     if headers.get("cf-mitigated") == "challenge":
         return "Cloudflare"
-    return guard_of_refusal(body.lower())
+    return protection_of_refusal(body.lower())
