@@ -45,6 +45,7 @@ SAO_PAULO = "America/Sao_Paulo"
         "14:30, 8 September 2026",
         "Published 2:30 PM BRT, Tuesday, September 8, 2026",
         "September 8, 2026 / 2:30 PM / Updated 14 hours ago",
+        "Sep 8 14:30:00 2026 BRX",  # an unknown zone
         "8 settembre 2026 alle 14:30",
         "8 de septiembre de 2026 a las 14:30",
         "08.09.2026, 14.30 Uhr",
