@@ -25,7 +25,7 @@ from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.overview import stage_counts
 
 _EDITED = "vacinacao-gripe-escolas"
-_QUESTION = "vacinacao nas escolas"
+_QUERY = "vacinacao nas escolas"
 _STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
 _ENVIRONMENT = {"NEWS_DESKS": "sample", "NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
 _LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
@@ -56,8 +56,8 @@ def run() -> None:
         edited_on = _day_of(_EDITED)
         _materialise(_STAGES, f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
-    console.rule(f"One search: news-assets search '{_QUESTION}'")
-    search.show(search.ask(_QUESTION, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUESTION)
+    console.rule(f"One search: news-assets search '{_QUERY}'")
+    search.show(search.ask(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUERY)
     console.print(
         f"\nDone in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000\n"
     )

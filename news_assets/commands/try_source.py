@@ -217,8 +217,8 @@ def _explain(discovery: Discovery, now: datetime) -> None:
         _report(f"  {discovery.error}")
     width = max((len(one.kind or "-") for one in discovery.candidates), default=0)
     for candidate in discovery.candidates:
-        mark = "+" if candidate.is_accepted else "-"
-        _report(f"  {mark} {candidate.kind or '-':{width}}  {candidate.url}  ({candidate.found_by})")
+        sign = "+" if candidate.is_accepted else "-"
+        _report(f"  {sign} {candidate.kind or '-':{width}}  {candidate.url}  ({candidate.found_by})")
         for line in _facts(candidate, now):
             _report(f"    {'':{width}}  {line}")
     if discovery.notes:

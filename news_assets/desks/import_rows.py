@@ -56,8 +56,8 @@ def web_address(text: str) -> str | None:
 
 def same_source_key(url: str) -> str:
     """Return a key that is equal for http and https, with or without `www.`, and with or without a final slash."""
-    path, mark, query = _SCHEME_AND_WWW.sub("", canonical_url(url), count=1).partition("?")
-    return path.rstrip("/") + mark + query
+    path, separator, query = _SCHEME_AND_WWW.sub("", canonical_url(url), count=1).partition("?")
+    return path.rstrip("/") + separator + query
 
 
 def one_line(text: str | None) -> str | None:

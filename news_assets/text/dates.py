@@ -45,10 +45,10 @@ _MONTH = r"(?P<month>[a-zà-ÿ]{3,10})\.?"
 _FORMS = tuple(
     re.compile(form + _REST, re.IGNORECASE | re.DOTALL)
     for form in (
-        r"^\D{0,60}?(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})(?!\d)",
+        r"^\D{0,60}?(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?!\d)",
         rf"^\D{{0,60}}?{_DAY}[\s/.-]+(?:de\s+|of\s+)?{_MONTH},?[\s/.-]+(?:del?\s+)?{_YEAR}",
         rf"^(?:.{{0,40}}[\s,])??{_MONTH}\s+{_DAY},?\s+{_YEAR}(?!:)",
-        rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<mark>[/.-])(?P<other>\d{{1,2}})(?P=mark){_YEAR}",
+        rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<sep>[/.-])(?P<other>\d{{1,2}})(?P=sep){_YEAR}",
     )
 )
 # "14h30 de 27/02/2026", "10:56 EDT, Wednesday, April 27, 2024"
@@ -58,7 +58,7 @@ _CLOCK_FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IN_ADDRESS = re.compile(
-    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<mark>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=mark)(?P<day>\d\d?)(?![^/_.-])",
+    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<sep>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=sep)(?P<day>\d\d?)(?![^/_.-])",
     re.IGNORECASE,
 )
 FIRST_ADDRESS_YEAR = 1990  # no page is older; smaller numbers in an address are not years
@@ -101,7 +101,7 @@ def day_in_address(url: str) -> date | None:
 
 def _day_of_match(match: re.Match[str]) -> date | None:
     year, month, day = match["year"], match["month"], match["day"]
-    if int(year) < FIRST_ADDRESS_YEAR or (not match["mark"] and (len(month), len(day)) != (2, 2)):
+    if int(year) < FIRST_ADDRESS_YEAR or (not match["sep"] and (len(month), len(day)) != (2, 2)):
         return None
     try:
         return date(int(year), int(month) if month.isdigit() else _month_of(month), int(day))

@@ -35,7 +35,7 @@ def html(body: str, title: str = "Notícias", head: str = "", attributes: str = 
     )
 
 
-# What stands in a listing's place, and words of the reason that has to name it.
+# Documents served instead of a listing, and a part of the error message that names each.
 INSTEAD = (
     (html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">'), "looks like Plone 6"),
     (html("<form><input name=u><input type=password name=p></form>", title="Acesso"), "looks like a log-in page"),

@@ -77,7 +77,7 @@ def test_a_post_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "asked"),
+    ("url", "requested"),
     [
         ("https://example.org", FIRST),
         ("https://example.org/?lang=pt", FIRST),
@@ -91,9 +91,9 @@ def test_a_post_is_read() -> None:
         (FIRST.replace("=100", "=500"), FIRST),
     ],
 )
-def test_a_poll_starts_at_the_newest_posts(url: str, asked: str) -> None:
+def test_a_poll_starts_at_the_newest_posts(url: str, requested: str) -> None:
     first = wordpress.first_url(replace(SOURCE, url=url))
-    assert first == asked
+    assert first == requested
     assert wordpress.first_url(replace(SOURCE, url=first)) == first
 
 

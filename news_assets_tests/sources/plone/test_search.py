@@ -19,10 +19,10 @@ from news_assets_tests.sources.made_page import html, page_of, source_of
 SITE = "https://www.gov.br/anpd/pt-br/assuntos/noticias"
 API = "https://www.gov.br/anpd/++api++/pt-br/assuntos/noticias"
 SOURCE = source_of("plone_search", SITE)
-ASKED = plone_search.first_url(SOURCE)
+FIRST_URL = plone_search.first_url(SOURCE)
 
 
-def read(answer: Any, url: str = ASKED) -> Listing:
+def read(answer: Any, url: str = FIRST_URL) -> Listing:
     return plone_search.parse(page_of(answer if isinstance(answer, str) else json.dumps(answer), url), SOURCE)
 
 
@@ -108,7 +108,7 @@ def test_a_response_without_items_is_empty() -> None:
 
 def test_the_last_page_has_no_next_url() -> None:
     assert read(answer_of(item("a"), prev=f"{API}/@search?b_start=0")).next_urls == ()
-    assert read(answer_of(item("a"), next=ASKED)).next_urls == ()
+    assert read(answer_of(item("a"), next=FIRST_URL)).next_urls == ()
 
 
 @pytest.mark.parametrize(
@@ -206,14 +206,14 @@ DEFAULTS = [
     ],
 )
 def test_the_search_is_below_the_news_page(address: str, path: str) -> None:
-    asked = urlsplit(plone_search.first_url(source_of("plone_search", address)))
-    assert (asked.path, parse_qsl(asked.query)) == (path, DEFAULTS)
+    requested = urlsplit(plone_search.first_url(source_of("plone_search", address)))
+    assert (requested.path, parse_qsl(requested.query)) == (path, DEFAULTS)
 
 
 def test_an_address_of_the_search_keeps_its_parameters() -> None:
     own = f"{API}/@search?portal_type:list=News%20Item&portal_type:list=Nota&b_size=10"
-    asked = urlsplit(plone_search.first_url(source_of("plone_search", own)))
-    assert parse_qsl(asked.query) == [
+    requested = urlsplit(plone_search.first_url(source_of("plone_search", own)))
+    assert parse_qsl(requested.query) == [
         ("portal_type:list", "News Item"),
         ("portal_type:list", "Nota"),
         ("b_size", "10"),
@@ -222,9 +222,9 @@ def test_an_address_of_the_search_keeps_its_parameters() -> None:
 
 
 def test_a_past_day_is_bounded_in_the_source_zone() -> None:
-    asked = urlsplit(plone_search.day_url(SOURCE, date(2026, 2, 27)))
-    assert asked.path == "/anpd/++api++/pt-br/assuntos/noticias/@search"
-    assert parse_qsl(asked.query) == [
+    requested = urlsplit(plone_search.day_url(SOURCE, date(2026, 2, 27)))
+    assert requested.path == "/anpd/++api++/pt-br/assuntos/noticias/@search"
+    assert parse_qsl(requested.query) == [
         *DEFAULTS,
         ("effective.query:list", "2026-02-27T00:00:00-03:00"),
         ("effective.query:list", "2026-02-27T23:59:59-03:00"),
@@ -285,4 +285,4 @@ SAMPLE = json.dumps(answer_of(FULL, item("a"), next=f"{API}/@search?b_start=25")
 @given(st.binary(max_size=20), st.integers(0, len(SAMPLE)), st.integers(0, 60))
 def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
     with suppress(NewsAssetsError):
-        plone_search.parse(page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], ASKED), SOURCE)
+        plone_search.parse(page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], FIRST_URL), SOURCE)
