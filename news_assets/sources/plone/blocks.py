@@ -37,7 +37,7 @@ def _rendered(blocks: Json, layout: Json, depth: int) -> Iterator[str]:
         return
     order = layout.get("items") if isinstance(layout, dict) else None
     names = order if isinstance(order, list) else list(blocks)
-    for name in dict.fromkeys(name for name in names if isinstance(name, str)):  # once: repeats multiply by level
+    for name in dict.fromkeys(name for name in names if isinstance(name, str)):  # repeats: exponential time
         block = blocks.get(name)
         if isinstance(block, dict):
             kind = block.get("@type")
