@@ -186,12 +186,12 @@ def try_source(
     language: Annotated[str | None, typer.Option(help="accept this language only")] = None,
     max_age_days: Annotated[int, typer.Option(min=1, help="how old the newest entry may be")] = MAX_AGE_DAYS,
     desk: Annotated[str | None, typer.Option(help="desk that is to grow; its language is the one accepted")] = None,
-    asks_all: Annotated[bool, typer.Option("--all", help="try usual addresses also where something is found")] = False,
+    tries_all: Annotated[bool, typer.Option("--all", help="try usual addresses also where something is found")] = False,
     as_json: Json = False,
 ) -> None:
     """Find what can be polled of a site, and show the block for a desk file."""
-    wish = try_source_command.Wish(language, max_age_days, desk)
-    try_source_command.try_source(urls or (), wish, asks_all=asks_all, as_json=as_json)
+    options = try_source_command.Options(language, max_age_days, desk)
+    try_source_command.try_source(urls or (), options, tries_all=tries_all, as_json=as_json)
 
 
 @app.command("import")

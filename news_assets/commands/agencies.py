@@ -1,4 +1,4 @@
-"""The command `agencies`: every agency and source of the desks, and how each is going."""
+"""The command `agencies`: every agency and source of the desks with its polling status."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from news_assets.store.queries.source_status import Row, source_rows
 
 
 def agencies(desk_key: str | None, *, as_json: bool) -> None:
-    """Print every source of the desks with its last polls, its rhythm, and what is silent."""
+    """Print every source of the desks with its last polls, its polling interval, and whether its agency is silent."""
     check_names(desk_key, None)
     desks = [desk for desk in load_desks(Settings.read().desks, KINDS) if desk_key in (None, desk.key)]
     now = datetime.now(UTC)
@@ -34,7 +34,7 @@ def agencies(desk_key: str | None, *, as_json: bool) -> None:
             _show(desk, rows[desk.key], now)
 
 
-# --- for people ------------------------------------------------------------------------------------------------------
+# --- terminal output -------------------------------------------------------------------------------------------------
 
 
 def _show(desk: Desk, rows: list[Row], now: datetime) -> None:
@@ -61,7 +61,7 @@ def _heading(row: Row) -> Iterator[str]:
 
 def _facts(row: Row, now: datetime) -> Iterator[str]:
     facts = source_facts(row, now)
-    yield facts.polls or "not polled in the last days"
+    yield facts.polls or "no recent polls"
     if facts.every:
         yield f"every {facts.every}"
     if facts.next:

@@ -1,4 +1,4 @@
-"""The command `demo`: the sample site served on loopback, the graph run over it, and what came out."""
+"""The command `demo`: serves the sample site on loopback, runs the asset graph over it and shows the results."""
 
 import shlex
 import subprocess
@@ -26,9 +26,9 @@ from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.overview import stage_counts
 
 _EDITED = "vacinacao-gripe-escolas"
-_QUESTION = "vacinacao nas escolas"
+_QUERY = "vacinacao nas escolas"
 _ENVIRONMENT = {"NEWS_DESKS": "sample", "NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
-_LOG_LINES = 30  # of a failed run's log: enough to hold Dagster's own error and ours
+_LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
 
 console = Console()
 
@@ -36,28 +36,28 @@ console = Console()
 def serve() -> None:
     """Serve the sample site until interrupted."""
     site = _site()
-    console.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C ends it)")
+    console.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C stops it)")
     site.serve_forever()
 
 
 def run() -> None:
-    """Run the graph over the sample site, edit an article, run again, and show what came out."""
+    """Run the graph over the sample site, edit an article, run again, and show the results."""
     started = time.perf_counter()
     desk = load_desks(["sample"], KINDS)[0]
     today = datetime.now(ZoneInfo(desk.timezone)).date()
     agencies = [agency.key for agency in desk.agencies]
     with _site() as site:
-        console.rule("Two newsrooms, three days: poll, then everything from fetching to the search index")
+        console.rule("Two newsrooms, three days: poll, then run every stage up to the search index")
         _materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
         _materialise(stage_names(), f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
-        console.rule("An article is edited after publication: poll and run its day again")
+        console.rule("An article is edited after publication: poll again and re-run its day")
         site.edit(_EDITED, datetime.now(UTC))
         _materialise(["feed_entries"], "prefeitura...prefeitura")
         edited_on = _day_of(_EDITED)
         _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
-    console.rule(f"One search: news-assets search '{_QUESTION}'")
-    search.show(search.ask(_QUESTION, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUESTION)
+    console.rule(f"One search: news-assets search '{_QUERY}'")
+    search.show(search.ask(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUERY)
     console.print(
         f"\nDone in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000\n"
     )
@@ -68,7 +68,7 @@ def _site() -> SampleSite:
         return SampleSite(datetime.now(UTC))
     except OSError as error:
         raise NewsAssetsError(
-            f"the sample site cannot listen on {HOST}:{PORT}: {error.strerror}; end what uses that port (another demo?)"
+            f"the sample site cannot listen on {HOST}:{PORT}: {error.strerror}; is another demo running?"
         ) from error
 
 
@@ -86,7 +86,7 @@ def _materialise(assets: Sequence[str], partitions: str) -> None:
         code = subprocess.run(command, env=child_environment(**_ENVIRONMENT), stdout=output, stderr=output).returncode
     if code:
         tail = "\n".join(log.read_text().splitlines()[-_LOG_LINES:])
-        raise NewsAssetsError(f"{tail}\nthe run failed; its whole log is {log}")
+        raise NewsAssetsError(f"{tail}\nthe run failed; the full log is {log}")
     console.print(f"  [dim]{time.perf_counter() - started:.1f} s[/dim]")
 
 
@@ -97,19 +97,19 @@ def _day_of(slug: str) -> date:
 
 def _show(desk: Desk) -> None:
     with open_lake() as lake:
-        console.rule("What came out, stage by stage")
+        console.rule("Results, stage by stage")
         show_counts(stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key))
         articles = lake.read(RawArticle, desk=[desk.key])
         themes = {row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])}
         revisions = lake.read(ArticleRevision, desk=[desk.key])
     agency_of = {article.article_id: article.agency for article in articles}
-    table = Table("day", "agency", "title", "theme", "what happened", box=box.SIMPLE_HEAD)
+    table = Table("day", "agency", "title", "theme", "outcome", box=box.SIMPLE_HEAD)
     for article in sorted(articles, key=lambda article: (article.day, article.agency)):
         theme = themes.get(article.article_id)
         labels = " > ".join(theme.theme_labels) if theme else ""
         table.add_row(str(article.day), article.agency, article.title, labels, _note(article, agency_of))
     console.print(table)
-    console.print(f"{len(revisions)} earlier text kept in article_revisions; pages kept as they came in `pages`")
+    console.print(f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`")
 
 
 def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str:
@@ -117,4 +117,4 @@ def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str:
         return f"[red]{article.outcome}: {escape(article.reason or '')}[/red]"
     if article.duplicate_of:
         return f"[yellow]copy of {agency_of[article.duplicate_of]}'s[/yellow]"
-    return f"edited: text no. {article.rev_n}" if article.rev_n > 1 else "ok"
+    return f"edited: revision {article.rev_n}" if article.rev_n > 1 else "ok"

@@ -1,4 +1,4 @@
-"""JSON lines in, JSON lines out: one process for many items, and one bad item never stops the others."""
+"""Reading and writing JSON lines; a bad item becomes an error line and the others are processed."""
 
 import base64
 import gzip
@@ -36,7 +36,7 @@ def _plain(value: object) -> str:
 
 
 def read_items(*required: str) -> Iterator[Item]:
-    """Yield the objects on standard input that have these keys; an error line is written for every other line."""
+    """Yield the objects on standard input that have these keys; write an error line for every other line."""
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
             item = _item_of(line, required, number)
@@ -59,22 +59,21 @@ def _item_of(line: str, required: Iterable[str], number: int) -> Item | None:
     return item
 
 
-def answer_each(items: Iterable[Item], answer: Callable[[Item], object], doing: str) -> None:
-    """Write the answer to each item, or `{"id", "error"}` where it has none."""
-    for item in progress(items, doing):
+def write_results(items: Iterable[Item], result_of: Callable[[Item], object], label: str) -> None:
+    """Write the result of each item, or `{"id", "error"}` if it fails."""
+    for item in progress(items, label):
         try:
-            write_line(answer(item))
+            write_line(result_of(item))
         except (NewsAssetsError, OSError, EOFError, TypeError, ValueError) as error:
             write_line({"id": item.get("id"), "error": " ".join(str(error).split())})
 
 
-def progress(items: Iterable[Item], doing: str) -> Iterable[Item]:
-    """Yield the items, with a progress bar on standard error where a person is looking."""
-    is_watched = sys.stderr.isatty()
-    return track(items, doing, console=Console(stderr=True), transient=True, disable=not is_watched)
+def progress(items: Iterable[Item], label: str) -> Iterable[Item]:
+    """Yield the items, with a progress bar if standard error is a terminal."""
+    return track(items, label, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
 
 
 def read_file(path: str) -> bytes:
-    """Return a file's bytes, decompressed where its name ends in .gz."""
+    """Return a file's bytes, decompressed if its name ends in .gz."""
     data = Path(path).read_bytes()
     return gzip.decompress(data) if path.endswith(".gz") else data

@@ -1,4 +1,4 @@
-"""The commands `import` and `export --opml`: sources from other programs into a desk file, and out again."""
+"""The commands `import` and `export --opml`: sources from a list into a desk file, and feeds as OPML."""
 
 import difflib
 import sys
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from news_assets.desks.import_plan import Additions, choose
-from news_assets.desks.import_rows import Offers
+from news_assets.desks.import_plan import Additions, plan_import
+from news_assets.desks.import_rows import ImportRows
 from news_assets.desks.loader import load_desks, parse_desk, path_of, read_text
 from news_assets.desks.opml import build_opml, is_feed
 from news_assets.desks.site_list import parse_source_file
@@ -19,12 +19,12 @@ from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 
-_MAX_FILE_BYTES = 10_000_000  # a list of 50,000 feeds; more is some other file
+_MAX_FILE_BYTES = 10_000_000  # a list of 50,000 feeds
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a new desk file says of itself, and the kind of sources whose list names none."""
+    """Time zone and language of a new desk file, and the kind of sources whose list states none."""
 
     timezone: str
     language: str
@@ -32,11 +32,11 @@ class Defaults:
 
 
 def import_sources(file: Path, desk_key: str | None, into: Path | None, defaults: Defaults, *, dry_run: bool) -> None:
-    """Add the new sources of a list to a desk file; what is known or broken is said on standard error.
+    """Add the new sources of a list to a desk file; refused lines are reported on standard error.
 
-    Without `into` the desk of that key is the one that would grow, and nothing is written.
+    Without `into` nothing is written: the result is printed, for the desk of the key `desk_key` if there is one.
     """
-    offers = _read(file)
+    imported = _read(file)
     into, dry_run = (into, dry_run) if into else (_file_of(desk_key), True)
     desks = _known_desks(into)
     old = read_text(into) if into and into.is_file() else ""
@@ -44,37 +44,38 @@ def import_sources(file: Path, desk_key: str | None, into: Path | None, defaults
     if desk and desk_key not in (None, desk.key):
         raise NewsAssetsError(f"{into} is desk `{desk.key}`, not `{desk_key}`; leave --desk out or name another file")
     others = [one for one in desks if desk is None or one.key != desk.key]
-    additions = choose((replace(one, kind=one.kind or defaults.kind) for one in offers.offers), desk, others, KINDS)
+    rows = (replace(row, kind=row.kind or defaults.kind) for row in imported.rows)
+    additions = plan_import(rows, desk, others, KINDS)
     new = old
     if additions.source_count and desk and into:
         new = extended_text(old, into, additions, KINDS)
     elif additions.source_count:
         new = _new_text(_new_key(desk_key, into or file, others), defaults, additions)
-    refused = sorted((*offers.refused, *additions.refused))
+    refused = sorted((*imported.refused, *additions.refused))
     for refusal in refused:
-        _say(f"{file}:{refusal.line}: {refusal.why}")
+        _report(f"{file}:{refusal.line}: {refusal.reason}")
     grown = len(additions.agencies) + len(additions.sources)
-    _say(f"{additions.source_count} new source(s) in {grown} agencies, {len(refused)} line(s) refused")
+    _report(f"{additions.source_count} new source(s) in {grown} agencies, {len(refused)} line(s) refused")
     _finish(into, old, new, dry_run=dry_run)
 
 
-def _read(file: Path) -> Offers:
+def _read(file: Path) -> ImportRows:
     try:
         if file.stat().st_size > _MAX_FILE_BYTES:
-            raise NewsAssetsError(f"{file} is larger than {_MAX_FILE_BYTES // 1_000_000} MB: no list of sources")
+            raise NewsAssetsError(f"{file} is larger than {_MAX_FILE_BYTES // 1_000_000} MB: not a list of sources")
         return parse_source_file(file.read_bytes())
     except OSError as error:
         raise NewsAssetsError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _file_of(desk_key: str | None) -> Path | None:
-    """Return the file of a desk of the settings; None where none has this key."""
+    """Return the file of the configured desk with this key; None if there is none."""
     names = Settings.read().desks if desk_key else ()
     return next((path_of(name) for name in names if load_desks([name], KINDS)[0].key == desk_key), None)
 
 
 def _known_desks(into: Path | None) -> tuple[Desk, ...]:
-    """Return the desks of the settings; the one that is about to be written need not be there yet."""
+    """Return the configured desks, without the one to be written if its file does not exist yet."""
     names = [name for name in Settings.read().desks if not (into and not into.exists() and Path(name) == into)]
     return load_desks(names, KINDS)
 
@@ -82,9 +83,9 @@ def _known_desks(into: Path | None) -> tuple[Desk, ...]:
 def _new_key(desk_key: str | None, named_by: Path, others: Iterable[Desk]) -> str:
     key = desk_key or named_by.stem.lower().replace("-", "_")
     if not DESK_KEY.fullmatch(key):
-        raise NewsAssetsError(f"`{key}` cannot name a desk; use --desk with lower-case letters, digits and _")
+        raise NewsAssetsError(f"`{key}` is not a desk key; use --desk with lower-case letters, digits and _")
     if any(key == desk.key for desk in others):
-        raise NewsAssetsError(f"there is a desk `{key}` already; name its file with --into, or another desk")
+        raise NewsAssetsError(f"desk `{key}` exists; give its file with --into, or another --desk")
     return key
 
 
@@ -98,19 +99,16 @@ def _new_text(key: str, defaults: Defaults, additions: Additions) -> str:
 def _finish(into: Path | None, old: str, new: str, *, dry_run: bool) -> None:
     if into is None:
         sys.stdout.write(new)
-        _say("nothing written; name a file with --into")
+        _report("nothing written; give a file with --into")
     elif dry_run:
         sys.stdout.writelines(_difference(into, old, new))
-        _say("nothing written")
+        _report("nothing written")
     elif new == old:
-        _say(f"{into} is as it was")
+        _report(f"{into} is unchanged")
     else:
         replace_file(into, new)
         is_read = any(path_of(name).samefile(into) for name in Settings.read().desks)
-        _say(
-            f"{into} written"
-            + ("" if is_read else f"; add it to NEWS_DESKS, so that it is read: NEWS_DESKS=...,{into}")
-        )
+        _report(f"{into} written" + ("" if is_read else f"; add it to the configured desks: NEWS_DESKS=...,{into}"))
 
 
 def _difference(path: Path, old: str, new: str) -> Iterable[str]:
@@ -118,15 +116,15 @@ def _difference(path: Path, old: str, new: str) -> Iterable[str]:
     return (f"{line}\n" for line in lines)
 
 
-# --- out -------------------------------------------------------------------------------------------------------------
+# --- export ----------------------------------------------------------------------------------------------------------
 
 
 def export_opml(desk_key: str | None, output: Path | None) -> None:
-    """Write the feeds of the desks as OPML; what no feed reader can read is counted on standard error."""
+    """Write the feeds of the desks as OPML; sources that are not feeds are counted on standard error."""
     desks = load_desks(Settings.read().desks, KINDS)
     chosen = [desk for desk in desks if desk_key in (None, desk.key)]
     if not chosen:
-        raise NewsAssetsError(f"no desk `{desk_key}`; there are: {', '.join(desk.key for desk in desks)}")
+        raise NewsAssetsError(f"no desk `{desk_key}`; known: {', '.join(desk.key for desk in desks)}")
     _count_left_out(chosen)
     document = build_opml(chosen, datetime.now(UTC))
     if output:
@@ -143,11 +141,11 @@ def _count_left_out(desks: Iterable[Desk]) -> None:
         no_feeds = [source for source in desk.sources if not is_feed(source)]
         if no_feeds:
             kinds = ", ".join(sorted({source.kind for source in no_feeds}))
-            _say(f"desk {desk.key}: {len(no_feeds)} source(s) left out that are no feeds ({kinds})")
+            _report(f"desk {desk.key}: {len(no_feeds)} source(s) left out: not feeds ({kinds})")
         off = sum(not agency.is_active for agency in desk.agencies)
         if off:
-            _say(f"desk {desk.key}: {off} agencies left out that are not active")
+            _report(f"desk {desk.key}: {off} agencies left out: not active")
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     sys.stderr.write(f"{line}\n")

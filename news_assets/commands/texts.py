@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from news_assets.commands.jsonlines import Item, answer_each, progress, read_file, read_items, write_line
+from news_assets.commands.jsonlines import Item, progress, read_file, read_items, write_line, write_results
 from news_assets.errors import EmbedError
 from news_assets.records import ListedEntry, Page, Source
 from news_assets.settings import Settings
@@ -32,7 +32,7 @@ def parse_feed() -> None:
             "problems": list(listing.problems),
         }
 
-    answer_each(read_items("id", "path"), parse, "reading feeds")
+    write_results(read_items("id", "path"), parse, "reading feeds")
 
 
 def _entry(entry: ListedEntry) -> Item:
@@ -56,7 +56,7 @@ def extract() -> None:
         found = read_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
         return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
 
-    answer_each(read_items("id", "path"), extract_one, "extracting")
+    write_results(read_items("id", "path"), extract_one, "extracting")
 
 
 def canonical_url() -> None:
@@ -93,7 +93,7 @@ def classify() -> None:
             "enricher": enricher.name,
         }
 
-    answer_each(read_items("id"), classify_one, "classifying")
+    write_results(read_items("id"), classify_one, "classifying")
 
 
 def embed() -> None:

@@ -1,1 +1,1 @@
-"""The sample desk and its little news site."""
+"""The sample desk's news sites: `articles.yaml` rendered through `templates/` by the HTTP server in `site.py`."""

@@ -1,7 +1,7 @@
-"""The sample newsroom: two small news sites of the project's own writing, served on loopback.
+"""Two small news sites with articles written for the demo, served on loopback.
 
-`/prefeitura/rss.xml` is RSS 2.0, `/gazeta/atom.xml` is Atom; both answer conditional requests. Days are counted back
-from the day the site was started, so that the articles are always fresh.
+`/prefeitura/rss.xml` is RSS 2.0, `/gazeta/atom.xml` is Atom; both support conditional requests. Publication dates are
+relative to the start of the site, so that the articles are always recent.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ from jinja2 import Environment, PackageLoader
 
 HOST, PORT = "127.0.0.1", 8971
 _ZONE = ZoneInfo("America/Sao_Paulo")
-_ARTICLES = Path(__file__).parent / "stories" / "articles.yaml"
+_ARTICLES = Path(__file__).parent / "articles.yaml"
 _TEMPLATES = Environment(loader=PackageLoader("news_assets.demo"), autoescape=True, trim_blocks=True)
 _TEMPLATES.filters["rfc822"] = format_datetime
 _NAMES = {"gazeta": "Gazeta da Serra", "prefeitura": "Prefeitura de Vila Serena"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """One article of the sample newsroom."""
+class SampleArticle:
+    """One article of the sample sites."""
 
     agency: str
     slug: str
@@ -46,23 +46,23 @@ class Story:
 
     @property
     def path(self) -> str:
-        """Return the path of its page."""
+        """The path of the article's page."""
         return f"/{self.agency}/{self.slug}.html"
 
 
-def load_stories(now: datetime) -> list[Story]:
-    """Return the stories, newest first and none ahead of `now`; a republished one has its original's text."""
+def _load_articles(now: datetime) -> list[SampleArticle]:
+    """Return the articles, newest first and none after `now`; a republished one has its original's text."""
     rows = yaml.safe_load(_ARTICLES.read_text(encoding="utf-8"))
     texts = {row["slug"]: row.get("text", "") for row in rows}
     return sorted(
-        (_story(row, texts, now.astimezone(_ZONE)) for row in rows), key=lambda story: story.published_at, reverse=True
+        (_article(row, texts, now.astimezone(_ZONE)) for row in rows), key=lambda one: one.published_at, reverse=True
     )
 
 
-def _story(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) -> Story:
+def _article(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) -> SampleArticle:
     planned = datetime.combine(now.date() - timedelta(days=row["day"]), time.fromisoformat(row["time"]), _ZONE)
     published_at = min(planned, now.replace(second=0, microsecond=0))
-    return Story(
+    return SampleArticle(
         agency=row["agency"],
         slug=row["slug"],
         language=row["language"],
@@ -80,16 +80,16 @@ def _story(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) -> S
 
 
 class SampleSite:
-    """The running site; `edit` swaps in the second version of a story, as a newsroom does after publication."""
+    """The HTTP server; `edit` publishes the second version of an article."""
 
     def __init__(self, now: datetime, host: str = HOST, port: int = PORT) -> None:
-        self._stories = load_stories(now)
+        self._articles = _load_articles(now)
         self._lock = threading.Lock()
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                status, kind, body = site.answer(self.path)
+                status, kind, body = site.response(self.path)
                 etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
                 if status == 200 and self.headers.get("If-None-Match") == etag:
                     status, body = 304, b""
@@ -101,7 +101,7 @@ class SampleSite:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Say nothing: the demo prints what matters."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer((host, port), Handler)
         self.base = f"http://{host}:{self._server.server_port}"
@@ -119,43 +119,42 @@ class SampleSite:
         self._server.serve_forever()
 
     def edit(self, slug: str, at: datetime) -> None:
-        """Replace a story's text by its second version."""
+        """Replace an article's text with its second version."""
         with self._lock:
-            self._stories = [
-                replace(story, text=story.edited, updated_at=at) if story.slug == slug and story.edited else story
-                for story in self._stories
+            self._articles = [
+                replace(one, text=one.edited, updated_at=at) if one.slug == slug and one.edited else one
+                for one in self._articles
             ]
 
-    def answer(self, path: str) -> tuple[int, str, bytes]:
+    def response(self, path: str) -> tuple[int, str, bytes]:
         """Return status, content type and body for one path."""
         with self._lock:
-            stories = self._stories
+            articles = self._articles
         path = path.partition("?")[0]
         if path == "/prefeitura/rss.xml":
-            return 200, "application/rss+xml; charset=utf-8", self._render("rss.xml", "prefeitura", stories)
+            return 200, "application/rss+xml; charset=utf-8", self._render("rss.xml", "prefeitura", articles)
         if path == "/gazeta/atom.xml":
-            return 200, "application/atom+xml; charset=utf-8", self._render("atom.xml", "gazeta", stories)
-        for story in stories:
-            if story.path == path and story.status == 200:
-                page = self._render("page.html", story.agency, stories, story=story, facts=_facts(story))
+            return 200, "application/atom+xml; charset=utf-8", self._render("atom.xml", "gazeta", articles)
+        for article in articles:
+            if article.path == path and article.status == 200:
+                page = self._render("page.html", article.agency, articles, article=article, json_ld=_json_ld(article))
                 return 200, "text/html; charset=utf-8", page
         return 404, "text/html; charset=utf-8", b"<!doctype html><title>404</title><p>There is no such page."
 
-    def _render(self, template: str, agency: str, stories: list[Story], **values: object) -> bytes:
-        mine = [story for story in stories if story.agency == agency]
-        page = _TEMPLATES.get_template(template).render(base=self.base, name=_NAMES[agency], stories=mine, **values)
+    def _render(self, template: str, agency: str, articles: list[SampleArticle], **values: object) -> bytes:
+        own = [one for one in articles if one.agency == agency]
+        page = _TEMPLATES.get_template(template).render(base=self.base, name=_NAMES[agency], articles=own, **values)
         return page.encode()
 
 
-def _facts(story: Story) -> dict[str, object]:
-    """Return the page's JSON-LD."""
+def _json_ld(article: SampleArticle) -> dict[str, object]:
     return {
         "@context": "https://schema.org",
         "@type": "NewsArticle",
-        "headline": story.title,
-        "datePublished": story.published_at.isoformat(),
-        "dateModified": story.updated_at.isoformat(),
-        "author": {"@type": "Person", "name": story.author},
-        "articleSection": story.section,
-        "keywords": list(story.tags),
+        "headline": article.title,
+        "datePublished": article.published_at.isoformat(),
+        "dateModified": article.updated_at.isoformat(),
+        "author": {"@type": "Person", "name": article.author},
+        "articleSection": article.section,
+        "keywords": list(article.tags),
     }

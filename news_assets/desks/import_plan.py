@@ -1,7 +1,6 @@
-"""Which offered sources are new, and what a desk file has to say of them: offers and the known desks in, agencies out.
+"""Decides which import rows are new sources, and groups them into agencies.
 
-A source is known by its address in any spelling (`offers.same_source_key`). Each newsroom becomes an agency: offers of
-one name on one host are one, and so is an agency that the desk has. How a file is changed is `desk_text.py`'s.
+Sources are compared by `same_source_key`. Rows with the same name and host are one agency, also one of the desk.
 """
 
 import re
@@ -12,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from news_assets.desks.import_rows import Offer, Refusal, same_source_key
+from news_assets.desks.import_rows import ImportRow, Refusal, same_source_key
 from news_assets.desks.loader import explain
 from news_assets.desks.spec import AGENCY_KEY, SourceSpec
 from news_assets.records import Agency, Desk
@@ -28,7 +27,7 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What is new, as a desk file has it: agencies by key, and sources of agencies that the desk has already."""
+    """What to add to a desk file: new agencies by key, and new sources of agencies that the desk has."""
 
     agencies: dict[str, Plain]
     sources: dict[str, list[Plain]]
@@ -41,68 +40,69 @@ class Additions:
         return of_new + sum(map(len, self.sources.values()))
 
 
-def choose(offers: Iterable[Offer], desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]) -> Additions:
-    """Return what the offers add to a desk, or to a new one; `known` are all desks whose sources are not read twice.
+def plan_import(
+    rows: Iterable[ImportRow], desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]
+) -> Additions:
+    """Return what the rows add to `desk`, or to a new desk if it is None; `known` are the other desks.
 
-    An offer is refused where its source is known, or where the file says of it what no desk file may hold. One that
-    names no kind is a feed.
+    A row is refused if its source is known, or if it is not valid in a desk file. The default kind is `feed`.
     """
-    chooser = _Chooser(desk, known, kinds)
-    for offer in offers:
-        chooser.take(offer)
-    return Additions(chooser.agencies, chooser.sources, tuple(chooser.refused))
+    plan = _Plan(desk, known, kinds)
+    for row in rows:
+        plan.add(row)
+    return Additions(plan.agencies, plan.sources, tuple(plan.refused))
 
 
-class _Chooser:
-    """What was taken so far; an offer is met with what the desks have and with the offers before it."""
+class _Plan:
+    """The additions so far; each row is compared with the desks and with earlier rows."""
 
     def __init__(self, desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]) -> None:
         self.agencies: dict[str, Plain] = {}
         self.sources: dict[str, list[Plain]] = {}
         self.refused: list[Refusal] = []
         self._kinds = kinds
-        self._there = {agency.key: agency for agency in desk.agencies} if desk else {}
+        self._existing = {agency.key: agency for agency in desk.agencies} if desk else {}
         self._places = _places([*known, *([desk] if desk else [])])
         self._keys = {
-            (agency.name, _site(source.url)): key for key, agency in self._there.items() for source in agency.sources
+            (agency.name, _site(source.url)): key for key, agency in self._existing.items() for source in agency.sources
         }
 
-    def take(self, offer: Offer) -> None:
-        address = same_source_key(offer.url)
-        mistakes = self._mistakes(offer)
+    def add(self, row: ImportRow) -> None:
+        address = same_source_key(row.url)
+        mistakes = self._mistakes(row)
         if address in self._places:
-            mistakes = [f"{offer.url}: already {self._places[address]}"]
+            mistakes = [f"{row.url}: already {self._places[address]}"]
         if mistakes:
-            self.refused += [Refusal(offer.line, mistake) for mistake in mistakes]
+            self.refused += [Refusal(row.line, mistake) for mistake in mistakes]
             return
-        self._places[address] = f"on line {offer.line}"
-        key = self._key_of(offer)
-        if key in self._there:
-            self.sources.setdefault(key, []).append(_source_of(offer, self._there[key]))
+        self._places[address] = f"on line {row.line}"
+        key = self._key_of(row)
+        if key in self._existing:
+            self.sources.setdefault(key, []).append(_source_of(row, self._existing[key]))
         elif key in self.agencies:
-            self.agencies[key]["sources"].append(_source_of(offer, self.agencies[key]))
+            self.agencies[key]["sources"].append(_source_of(row, self.agencies[key]))
         else:
-            self.agencies[key] = _agency_of(offer)
+            self.agencies[key] = _agency_of(row)
 
-    def _mistakes(self, offer: Offer) -> list[str]:
+    def _mistakes(self, row: ImportRow) -> list[str]:
         try:
-            SourceSpec.model_validate(_source_of(offer, {}), context={"kinds": sorted(self._kinds)})
+            SourceSpec.model_validate(_source_of(row, {}), context={"kinds": sorted(self._kinds)})
         except ValidationError as error:
             return [explain(line) for line in error.errors()]
         return []
 
-    def _key_of(self, offer: Offer) -> str:
-        """Return the agency's key: the stated one, that of the same name on the same host, else a free one."""
-        if offer.agency is not None:
-            return offer.agency if AGENCY_KEY.fullmatch(offer.agency) else _slug(offer.agency) or self._free_key(offer)
-        group = (offer.name or _name_of(offer.url), _site(offer.url))
+    def _key_of(self, row: ImportRow) -> str:
+        """Return the stated key, the key of the agency with this name and host, or an unused key."""
+        if row.agency is not None:
+            return row.agency if AGENCY_KEY.fullmatch(row.agency) else _slug(row.agency) or self._free_key(row)
+        group = (row.name or _name_of(row.url), _site(row.url))
         if group not in self._keys:
-            self._keys[group] = self._free_key(offer)
+            self._keys[group] = self._free_key(row)
         return self._keys[group]
 
-    def _free_key(self, offer: Offer) -> str:
-        slug = _slug(offer.name or _name_of(offer.url)) or _slug(_site(offer.url)) or "source"
-        taken = {key.lower() for key in (*self._there, *self.agencies)}
+    def _free_key(self, row: ImportRow) -> str:
+        slug = _slug(row.name or _name_of(row.url)) or _slug(_site(row.url)) or "source"
+        taken = {key.lower() for key in (*self._existing, *self.agencies)}
         numbered = (f"{slug}-{number}" for number in count(2))
         return next(key for key in chain([slug], numbered) if key not in taken)
 
@@ -118,7 +118,7 @@ def _places(desks: Iterable[Desk]) -> dict[str, str]:
 
 
 def _slug(text: str) -> str:
-    """Return an ASCII key, cut between words; empty where the text has no letter or digit that ASCII knows."""
+    """Return an ASCII key, cut between words; empty if the text has no letters or digits after folding."""
     slug = _NO_KEY.sub("-", fold(text).lower()).strip("-")
     if len(slug) <= _MAX_KEY_CHARS:
         return slug
@@ -130,22 +130,22 @@ def _site(url: str) -> str:
 
 
 def _name_of(url: str) -> str:
-    """Return a name for a source that has none: its address without what feeds usually end in."""
+    """Return a name for a source without one: its address without endings such as /feed or /rss.xml."""
     return _USUAL_END.sub("", same_source_key(url).partition("?")[0]) or url
 
 
-def _agency_of(offer: Offer) -> Plain:
-    stated = {"type": offer.type, "timezone": offer.timezone, "language": offer.language}
-    agency = {"name": offer.name or offer.agency or _name_of(offer.url)} | _stated(stated)
-    return agency | {"sources": [_source_of(offer, agency)]}
+def _agency_of(row: ImportRow) -> Plain:
+    stated = {"type": row.type, "timezone": row.timezone, "language": row.language}
+    agency = {"name": row.name or row.agency or _name_of(row.url)} | _stated(stated)
+    return agency | {"sources": [_source_of(row, agency)]}
 
 
-def _source_of(offer: Offer, agency: Agency | Plain) -> Plain:
-    """Return the source as a desk file has it; zone and language only where they are not the agency's."""
+def _source_of(row: ImportRow, agency: Agency | Plain) -> Plain:
+    """Return the source as written in a desk file; time zone and language only if they differ from the agency's."""
     of_agency = agency if isinstance(agency, dict) else {"timezone": agency.timezone, "language": agency.language}
-    own = {"timezone": offer.timezone, "language": offer.language}
+    own = {"timezone": row.timezone, "language": row.language}
     differing = {name: value for name, value in own.items() if value != of_agency.get(name)}
-    return {"kind": offer.kind or "feed", "url": offer.url} | _stated({"pace": offer.pace} | differing)
+    return {"kind": row.kind or "feed", "url": row.url} | _stated({"pace": row.pace} | differing)
 
 
 def _stated(values: dict[str, str | None]) -> Plain:

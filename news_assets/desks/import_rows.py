@@ -1,8 +1,4 @@
-"""What a file offers to be read: one source a row, with the line it stands on, and why other lines offer none.
-
-The two forms of an address are made here: the one to ask, and the one by which two spellings are the same source. Files
-are read in `opml.py` and `site_list.py`; which offers are new is decided in `additions.py`.
-"""
+"""Rows of an imported list of sources, and the normal forms of their addresses."""
 
 import re
 from dataclasses import dataclass
@@ -10,15 +6,15 @@ from dataclasses import dataclass
 from news_assets.text.urls import canonical_url, host_of
 
 _FEED_SCHEME = re.compile(r"feed:(?://)?(?=https?:)", re.IGNORECASE)  # feed:https://example.org/rss
-_FEED_HOST = re.compile(r"feed://", re.IGNORECASE)  # feed://example.org/rss, meant as http since 2003
+_FEED_HOST = re.compile(r"feed://", re.IGNORECASE)  # feed://example.org/rss means http
 _BARE_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,63}(?::\d{1,5})?(?:[/?]\S*)?", re.IGNORECASE)
 _SHOWN_CHARS = 100
 _SCHEME_AND_WWW = re.compile(r"https?://(?:www\.)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """One source as a file offers it; None for what the file does not say. `line` counts from 1."""
+class ImportRow:
+    """One source of a list; None for what the list does not state. `line` counts from 1."""
 
     line: int
     url: str
@@ -33,22 +29,22 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Refusal:
-    """A line that brings no source, and why."""
+    """A line that cannot be imported, and why."""
 
     line: int
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
-    """What a file offers, in its order, and the lines of it that could not be read."""
+class ImportRows:
+    """The sources of a list in its order, and the lines that could not be read."""
 
-    offers: tuple[Offer, ...]
+    rows: tuple[ImportRow, ...]
     refused: tuple[Refusal, ...] = ()
 
 
 def web_address(text: str) -> str | None:
-    """Return the http(s) address that is meant: also by `feed://...` and by a bare host; None where none is."""
+    """Return the http(s) address of a text, also of `feed://...` and of a bare host; None if it is not an address."""
     address = _FEED_HOST.sub("http://", _FEED_SCHEME.sub("", text.strip()))
     if _BARE_HOST.fullmatch(address):
         address = f"https://{address}"
@@ -59,18 +55,18 @@ def web_address(text: str) -> str | None:
 
 
 def same_source_key(url: str) -> str:
-    """Return what all spellings of one source share: http or https, with and without `www.` and a slash at the end."""
-    path, mark, query = _SCHEME_AND_WWW.sub("", canonical_url(url), count=1).partition("?")
-    return path.rstrip("/") + mark + query
+    """Return a key that is equal for http and https, with or without `www.`, and with or without a final slash."""
+    path, separator, query = _SCHEME_AND_WWW.sub("", canonical_url(url), count=1).partition("?")
+    return path.rstrip("/") + separator + query
 
 
 def one_line(text: str | None) -> str | None:
-    """Return a name without line breaks and controls; None where nothing is left."""
+    """Return a name without line breaks and control characters; None if nothing is left."""
     words = "".join(character if character.isprintable() else " " for character in text or "").split()
     return " ".join(words) or None
 
 
 def quoted(text: str) -> str:
-    """Return what a file says as a message shows it: in one line and not too long."""
+    """Return a text from a file as quoted in a message: on one line, cut to 100 characters."""
     words = one_line(text[:1000]) or ""
     return f"`{words}`" if len(words) <= _SHOWN_CHARS else f"`{words[:_SHOWN_CHARS]}…`"

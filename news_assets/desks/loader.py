@@ -1,7 +1,4 @@
-"""Desk files in, desks out; every mistake of every file is reported at once, with its line and the fix.
-
-What a desk file may hold is declared in `spec.py`. No adapter, no network and no lake belong here.
-"""
+"""Loads desk files and reports every mistake of every file at once, each with its line and fix."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, close_to
+from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import DeskFileError
 from news_assets.records import Agency, Desk, Source
@@ -19,12 +16,12 @@ _BUILT_IN = Path(__file__).parent
 
 
 def built_in_desks() -> tuple[str, ...]:
-    """Return the names of the desks that come with the package."""
+    """Return the names of the built-in desks."""
     return tuple(sorted(path.stem for path in _BUILT_IN.glob("*.yaml")))
 
 
 def load_desks(names: Sequence[str], kinds: Collection[str]) -> tuple[Desk, ...]:
-    """Return the desks of these built-in names or paths, in order. `kinds` are the adapters there are.
+    """Return the desks of these built-in names or paths, in order. `kinds` are the known kinds of source.
 
     Raises:
         DeskFileError: All mistakes of all files, one `file:line: what; fix` each.
@@ -38,14 +35,14 @@ def load_desks(names: Sequence[str], kinds: Collection[str]) -> tuple[Desk, ...]
         except DeskFileError as error:
             mistakes += error.mistakes
     keys = [desk.key for desk in desks]
-    mistakes += [f"{key}: two desks have this name; rename one" for key in dict.fromkeys(keys) if keys.count(key) > 1]
+    mistakes += [f"{key}: two desks have this key; rename one" for key in dict.fromkeys(keys) if keys.count(key) > 1]
     if mistakes:
         raise DeskFileError(mistakes)
     return tuple(desks)
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a built-in desk or of a path. Raises DeskFileError where there is none."""
+    """Return the path of a built-in desk or of a desk file. Raises DeskFileError if there is no such file."""
     built_in = _BUILT_IN / f"{name}.yaml"
     path = built_in if DESK_KEY.fullmatch(name) and built_in.exists() else Path(name)
     if not path.is_file():
@@ -56,13 +53,13 @@ def path_of(name: str) -> Path:
 
 
 def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
-    """Return the desk that a file's text describes; `path` is what its mistakes are named by.
+    """Return the desk described by a file's text; `path` is only used in error messages.
 
     Raises:
         DeskFileError: All its mistakes, one `file:line: what; fix` each.
     """
     root = compose(text, path)
-    mistakes = [f"{path}:{line}: `{key}` stands twice; keep one" for key, line in repeated_keys(root)]
+    mistakes = [f"{path}:{line}: `{key}` is repeated; keep one" for key, line in repeated_keys(root)]
     try:
         spec = DeskSpec.model_validate(construct(root, path), context={"kinds": sorted(kinds)})
     except ValidationError as error:
@@ -78,18 +75,18 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
 def read_text(path: Path) -> str:
     """Return a desk file's text. Raises DeskFileError."""
     try:
-        return path.read_bytes().decode("utf-8")  # line ends as they are
+        return path.read_bytes().decode("utf-8")  # keeps line ends
     except UnicodeDecodeError as error:
         raise DeskFileError([f"{path}:1: not UTF-8 text; save the file as UTF-8"]) from error
     except OSError as error:
-        raise DeskFileError([f"{path}:1: cannot be read: {error}; name a readable YAML file"]) from error
+        raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
 
 
 # --- mistakes and their lines ----------------------------------------------------------------------------------------
 
 
 def explain(error: Any) -> str:
-    """Return `what; fix` for one of pydantic's findings on a desk file or a part of one."""
+    """Return `what; fix` for one of pydantic's errors on a desk file or a part of one."""
     name = next((str(part) for part in reversed(error["loc"]) if part != "[key]"), "file")
     where = ".".join(str(part) for part in error["loc"] if part != "[key]")
     match error["type"]:
@@ -97,7 +94,7 @@ def explain(error: Any) -> str:
             return f"{where} is missing; add `{name}: ...`"
         case "extra_forbidden":
             known = {*DeskSpec.model_fields, *AgencySpec.model_fields, *SourceSpec.model_fields}
-            return f"{where}: unknown key; {close_to(name, known - {name}, 'remove it')}"
+            return f"{where}: unknown key; {suggestion(name, known - {name}, 'remove it')}"
         case "value_error":
             return f"{where}: {error['ctx']['error']}"
         case _:
@@ -109,14 +106,14 @@ def _repeated_sources(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
         urls = [source.url for source in agency.sources]
         for n, url in enumerate(urls):
             if url in urls[:n]:
-                yield ("agencies", key, "sources", n), f"agencies.{key}.sources.{n}: the same url again; keep one"
+                yield ("agencies", key, "sources", n), f"agencies.{key}.sources.{n}: this url is repeated; keep one"
 
 
 def _unknown_parents(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
     known = {*spec.agencies, *spec.outside}
     for key, agency in spec.agencies.items():
         if agency.parent is not None and agency.parent not in known - {key}:
-            hint = close_to(agency.parent, known - {key}, "name it under `outside`")
+            hint = suggestion(agency.parent, known - {key}, "declare it under `outside`")
             yield ("agencies", key, "parent"), f"agencies.{key}.parent: no agency `{agency.parent}`; {hint}"
 
 

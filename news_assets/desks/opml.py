@@ -1,13 +1,12 @@
-"""OPML 2.0 (https://opml.org/spec2.opml) in and out: what a feed reader exports becomes offers, desks become OPML.
+"""Import and export of OPML 2.0 (https://opml.org/spec2.opml).
 
-An outline with an `xmlUrl` is a source. A reader's folder groups newsrooms that have nothing else in common, so it does
-not become an agency: it is kept as the agency's `type`, the innermost folder where they are nested. On the way out the
-agencies stand in folders by their type, which gives the same desk back.
+An outline with an `xmlUrl` is a source. Its innermost folder becomes the agency's `type`, not an agency, because feed
+readers group unrelated newsrooms in folders. The export groups agencies by type, so that it imports as the same desk.
 """
 
 import html
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Final
@@ -16,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from news_assets.desks.import_rows import Offer, Offers, Refusal, one_line, quoted, web_address
+from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal, one_line, quoted, web_address
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Agency, Desk, Source
 from news_assets.text.language import language_tag
@@ -24,17 +23,17 @@ from news_assets.text.language import language_tag
 _FEED_KINDS: Final = ("feed", "json_feed")
 _LONE_AMPERSAND: Final = re.compile(r"&(?!#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z]\w{1,30};)")
 _HTML_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]\w{1,30};")
-_MAX_FORM_PROBLEMS = 20  # after so many the rest says no more
+_MAX_FORM_PROBLEMS = 20  # more are not reported
 
 
-# --- in --------------------------------------------------------------------------------------------------------------
+# --- import ----------------------------------------------------------------------------------------------------------
 
 
-def parse_opml(text: str) -> Offers:
-    """Return the sources of an OPML document; one that is not well-formed is read as far as it goes.
+def parse_opml(text: str) -> ImportRows:
+    """Return the sources of an OPML document; of one that is not well-formed, those that can be recovered.
 
     Raises:
-        NewsAssetsError: It is no OPML, or declares entities, which no subscription list needs and attacks do.
+        NewsAssetsError: The document is not OPML, or declares entities, which only attacks need.
     """
     if "<!ENTITY" in text:
         raise NewsAssetsError("the document declares entities; remove its DOCTYPE")
@@ -44,18 +43,18 @@ def parse_opml(text: str) -> Offers:
     try:
         root = etree.fromstring(_with_sound_references(text).encode("utf-8", "replace"), parser)
     except etree.LxmlError as error:
-        raise NewsAssetsError(f"no XML: {error}") from error
+        raise NewsAssetsError(f"not XML: {error}") from error
     if root is None or _local_name(root.tag) != "opml":
         found = text.strip()[:40] if root is None else f"<{_local_name(root.tag)}>"
-        raise NewsAssetsError(f"no OPML: it begins with {one_line(found)}")
-    read = [_offer_of(outline) for outline in _outlines(root)]
-    offers = tuple(one for one in read if isinstance(one, Offer))
+        raise NewsAssetsError(f"not OPML: it begins with {one_line(found)}")
+    read = [_row_of(outline) for outline in root.iter("{*}*") if _local_name(outline.tag) == "outline"]
+    rows = tuple(one for one in read if isinstance(one, ImportRow))
     refused = [one for one in read if isinstance(one, Refusal)]
-    return Offers(offers, tuple(sorted(refused + _form_problems(parser))))
+    return ImportRows(rows, tuple(sorted(refused + _form_problems(parser))))
 
 
 def _with_sound_references(text: str) -> str:
-    """Write HTML's names as characters, and the lone `&` of an address as `&amp;`: XML knows neither."""
+    """Replace HTML entities by characters and bare ampersands by `&amp;`; XML allows neither."""
     escaped = _LONE_AMPERSAND.sub("&amp;", text)
     return _HTML_ENTITY.sub(lambda match: escape(html.unescape(match[0])), escaped)
 
@@ -65,29 +64,25 @@ def _form_problems(parser: etree.XMLParser) -> list[Refusal]:
     return [Refusal(line, f"not well-formed: {one_line(first[line])}") for line in sorted(first)][:_MAX_FORM_PROBLEMS]
 
 
-def _outlines(root: etree._Element) -> Iterator[etree._Element]:
-    return (element for element in root.iter("{*}*") if _local_name(element.tag) == "outline")
-
-
 def _local_name(name: object) -> str:
     return str(name).rpartition("}")[2].rpartition(":")[2].lower()
 
 
 def _attributes(outline: etree._Element) -> dict[str, str]:
-    """Return the attributes by name in lower case: readers write xmlUrl, xmlURL and xmlurl."""
+    """Return the attributes by lower-case name: feed readers write xmlUrl, xmlURL and xmlurl."""
     return {_local_name(name): str(value) for name, value in outline.attrib.items()}
 
 
-def _offer_of(outline: etree._Element) -> Offer | Refusal | None:
-    """Return what an outline offers; None for a folder."""
+def _row_of(outline: etree._Element) -> ImportRow | Refusal | None:
+    """Return the row of an outline; None for a folder."""
     attributes, line = _attributes(outline), outline.sourceline or 1
     name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
     if not attributes.get("xmlurl", "").strip():
         return None if len(outline) or name is None else Refusal(line, f"{quoted(name)} has no xmlUrl")
     url = web_address(attributes["xmlurl"])
     if url is None:
-        return Refusal(line, f"{quoted(attributes['xmlurl'])} is no web address")
-    return Offer(
+        return Refusal(line, f"{quoted(attributes['xmlurl'])} is not a web address")
+    return ImportRow(
         line=line,
         url=url,
         name=name,
@@ -109,16 +104,16 @@ def _category_of(categories: str) -> str | None:
     return one_line(categories.partition(",")[0].rstrip("/").rpartition("/")[2])
 
 
-# --- out -------------------------------------------------------------------------------------------------------------
+# --- export ----------------------------------------------------------------------------------------------------------
 
 
 def is_feed(source: Source) -> bool:
-    """Whether a feed reader can read the source as it is: G1's addresses are feeds below `/rss/`, pages elsewhere."""
+    """Return whether a feed reader can read the source; G1's addresses are feeds below `/rss/`, pages elsewhere."""
     return source.kind in _FEED_KINDS or (source.kind == "g1" and urlsplit(source.url).path.startswith("/rss/"))
 
 
 def build_opml(desks: Sequence[Desk], now: datetime) -> bytes:
-    """Return the feeds of the desks' active agencies as OPML: folders by type, within folders by desk if several."""
+    """Return the feeds of active agencies as OPML, in folders by type; several desks are folders around these."""
     root = etree.Element("opml", version="2.0")
     head = etree.SubElement(root, "head")
     etree.SubElement(head, "title").text = f"Sources of {', '.join(desk.key for desk in desks)}"
@@ -132,15 +127,11 @@ def build_opml(desks: Sequence[Desk], now: datetime) -> bytes:
 
 def _add_desk(parent: etree._Element, desk: Desk) -> None:
     agencies = [agency for agency in desk.agencies if agency.is_active and any(map(is_feed, agency.sources))]
-    for kind_of_body in _in_order(agency.type for agency in agencies):
-        place = parent if kind_of_body is None else _folder(parent, kind_of_body)
+    for agency_type in sorted({agency.type for agency in agencies}, key=lambda one: (one is None, one or "")):
+        folder = parent if agency_type is None else _folder(parent, agency_type)
         for agency in agencies:
-            if agency.type == kind_of_body:
-                _add_feeds(place, agency)
-
-
-def _in_order(types: Iterator[str | None]) -> Collection[str | None]:
-    return sorted(set(types), key=lambda one: (one is None, one or ""))
+            if agency.type == agency_type:
+                _add_feeds(folder, agency)
 
 
 def _folder(parent: etree._Element, name: str) -> etree._Element:

@@ -1,7 +1,4 @@
-"""What a desk file may hold: each rule with the words that say how to mend a breach of it.
-
-Reading files, lines and the finished desk belong to `loader.py`.
-"""
+"""The schema of a desk file; each validation error states the fix."""
 
 import difflib
 import re
@@ -25,36 +22,36 @@ _PACES = get_args(Pace)
 Many = TypeVar("Many", bound=Sized)
 
 
-def close_to(word: str, choices: Collection[str], otherwise: str) -> str:
-    """Return a question for the nearest choice, or other advice where none is near."""
+def suggestion(word: str, choices: Collection[str], otherwise: str) -> str:
+    """Return "did you mean" with the closest choice, or `otherwise` if none is close."""
     near = difflib.get_close_matches(word, choices, n=1)
     return f"did you mean `{near[0]}`?" if near else otherwise
 
 
 @cache
 def _known_timezones() -> frozenset[str]:
-    """Return the names of all zones; looking for them walks the folders of tzdata, which takes 20 ms."""
+    """Return the names of all zones; cached, because listing tzdata's folders takes 20 ms."""
     return frozenset(zoneinfo.available_timezones())
 
 
 def _timezone(value: str) -> str:
     known = _known_timezones()
     if value not in known:
-        hint = close_to(value, known, "write an IANA zone such as America/Sao_Paulo")
-        raise ValueError(f"`{value}` is no time zone; {hint}")
+        hint = suggestion(value, known, "write an IANA zone such as America/Sao_Paulo")
+        raise ValueError(f"`{value}` is not a time zone; {hint}")
     return value
 
 
 def _language(value: str) -> str:
     if not _LANGUAGE.fullmatch(value):
-        raise ValueError(f"`{value}` is no language code; write BCP 47 such as pt or pt-BR")
+        raise ValueError(f"`{value}` is not a language code; write BCP 47 such as pt or pt-BR")
     return value
 
 
 def _pace(value: object) -> object:
     if value not in _PACES:
-        hint = close_to(str(value), _PACES, f"write {' or '.join(_PACES)}")
-        raise ValueError(f"`{value}` is no pace; {hint}")
+        hint = suggestion(str(value), _PACES, f"write {' or '.join(_PACES)}")
+        raise ValueError(f"`{value}` is not a pace; {hint}")
     return value
 
 
@@ -69,7 +66,7 @@ def _key(pattern: re.Pattern[str], takes: str) -> Callable[[str], str]:
 
 def _not_empty(value: Many) -> Many:
     if not value:
-        raise ValueError("there is none; add at least one")
+        raise ValueError("empty; add at least one")
     return value
 
 
@@ -99,7 +96,7 @@ class SourceSpec(_Spec):
     def _known_kind(cls, value: str, info: ValidationInfo) -> str:
         kinds = (info.context or {})["kinds"]
         if value not in kinds:
-            raise ValueError(f"`{value}` is no kind of source; there are: {', '.join(kinds)}")
+            raise ValueError(f"`{value}` is not a kind of source; known: {', '.join(kinds)}")
         return value
 
     @field_validator("url")
@@ -111,7 +108,7 @@ class SourceSpec(_Spec):
         except ValueError:
             is_web = False
         if not is_web:
-            raise ValueError(f"`{value}` is no web address; write http://... or https://...")
+            raise ValueError(f"`{value}` is not a web address; write http://... or https://...")
         return value
 
 
@@ -133,14 +130,14 @@ class AgencySpec(_Spec):
     @classmethod
     def _reason_where_inactive(cls, value: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("active") is False and not value:
-            raise ValueError("an agency that is not active needs a reason; add `reason: ...`")
+            raise ValueError("an inactive agency needs a reason; add `reason: ...`")
         return value
 
 
 class DeskSpec(_Spec):
-    """A whole desk file. `kinds` in the validation context are the adapters there are.
+    """A whole desk file. `kinds` in the validation context are the known kinds of source.
 
-    `outside` names the bodies that agencies belong to and that this desk does not read, by their keys.
+    `outside` names bodies without sources in this desk that agencies give as `parent`.
     """
 
     desk: DeskKey

@@ -1,6 +1,6 @@
-"""The text of a desk file, made or extended: additions in, text out; comments, order and line ends survive.
+"""Creates and extends the text of a desk file; comments, order and line ends are kept.
 
-A file is never rewritten: lines are put between its lines, and the result is read again before anything is replaced.
+Lines are inserted into the existing text, and the result is parsed and compared before the file is replaced.
 """
 
 import os
@@ -21,11 +21,11 @@ from news_assets.desks.yaml_nodes import child_of, compose
 from news_assets.errors import DeskFileError
 from news_assets.records import Desk
 
-_UNBROKEN = 1_000_000  # columns: a long name stays on its line
+_WIDTH = 1_000_000  # columns, so that long names are not wrapped
 
 
 class _Dumper(yaml.SafeDumper):
-    """Lists are indented below their key, as in the desk files that come with the package."""
+    """Indents lists below their key, as in the built-in desk files."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -38,32 +38,32 @@ def new_desk_text(key: str, timezone: str, language: str, first_day: date, addit
 
 
 def pasted_text(additions: Additions) -> str:
-    """Return what stands below `agencies:` with these additions; of agencies that the desk has, only new sources."""
+    """Return the lines to put below `agencies:`; of agencies that the desk has, only the new sources."""
     grown = {key: {"sources": sources} for key, sources in additions.sources.items()}
     return _block(additions.agencies | grown, 2)
 
 
 def extended_text(text: str, path: Path, additions: Additions, kinds: Collection[str]) -> str:
-    """Return a desk file's text with the additions in it: new agencies at the end, new sources after an agency's own.
+    """Return a desk file's text with the additions: new agencies at the end, new sources after an agency's own.
 
     Raises:
-        DeskFileError: The file has its agencies or sources in one line, or would not say just what it said and the
-            additions.
+        DeskFileError: The file has its agencies or sources on one line, or the result would differ from the desk plus
+            the additions.
     """
     agencies = _value(compose(text, path), "agencies", path)
     inserted = [(_last_line(agencies), _block(additions.agencies, agencies.value[0][0].start_mark.column))]
     for key, sources in additions.sources.items():
-        there = _value(_value(agencies, key, path), "sources", path)
-        inserted.append((_last_line(there), _block(sources, there.start_mark.column)))
+        existing = _value(_value(agencies, key, path), "sources", path)
+        inserted.append((_last_line(existing), _block(sources, existing.start_mark.column)))
     longer = _with_lines(text, inserted)
     before, after = parse_desk(text, path, kinds), parse_desk(longer, path, kinds)
     if _without(after, additions) != _without(before, additions) or not _has(after, before, additions):
-        raise DeskFileError([f"{path}:1: cannot be extended without changing what it says; add to it by hand"])
+        raise DeskFileError([f"{path}:1: cannot be extended without changing other entries; edit it by hand"])
     return longer
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Put a text in a file's place in one step, with the same permissions. Raises DeskFileError."""
+    """Replace a file atomically, with the same permissions. Raises DeskFileError."""
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def _yaml(value: object) -> str:
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_UNBROKEN)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
 def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
@@ -88,15 +88,15 @@ def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
 
 
 def _value(node: Any, key: str, path: Path) -> Any:
-    """Return the block under a key, whose lines others can join."""
+    """Return the block-style collection under a key, which lines can be added to."""
     line, value = child_of(node, key) or (0, None)
     if not isinstance(value, yaml.CollectionNode) or value.flow_style:
-        raise DeskFileError([f"{path}:{line + 1}: `{key}` is not written one a line; do that, so that it can grow"])
+        raise DeskFileError([f"{path}:{line + 1}: `{key}` is not in block style; write one item per line"])
     return value
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Return the line that a node's last word stands on, counted from 0; the comments after it are no part of it."""
+    """Return the last line of a node, counted from 0, without the comments after it."""
     if isinstance(node, yaml.ScalarNode):
         return node.end_mark.line - (1 if node.style in ("|", ">") else 0)
     if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
@@ -106,7 +106,7 @@ def _last_line(node: yaml.Node) -> int:
 
 
 def _with_lines(text: str, inserted: list[tuple[int, str]]) -> str:
-    """Return the text with blocks put after lines of it, which are counted from 0."""
+    """Return the text with each block inserted after a line, counted from 0."""
     lines = text.splitlines(keepends=True)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     for number, block in sorted(inserted, reverse=True):
@@ -122,7 +122,7 @@ def _without(desk: Desk, additions: Additions) -> Desk:
 
 
 def _has(after: Desk, before: Desk, additions: Additions) -> bool:
-    """Whether each agency that grew has the sources that it had, and then the new ones."""
+    """Return whether each extended agency has its former sources followed by the new ones."""
     had = {agency.key: agency.sources for agency in before.agencies}
     has = {agency.key: agency.sources for agency in after.agencies}
     urls = {key: [one["url"] for one in agency["sources"]] for key, agency in additions.agencies.items()}

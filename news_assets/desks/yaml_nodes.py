@@ -1,7 +1,4 @@
-"""The YAML of a desk file as nodes that know their lines: text in, nodes and plain values out.
-
-What a desk file may hold is declared in `spec.py`; what is wrong with one is put in words in `loader.py`.
-"""
+"""YAML nodes of a desk file with their line numbers, and the plain values in them."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +14,7 @@ Location = tuple[int | str, ...]
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2's view of plain words: only true and false are booleans (agency `on` keeps its name); no dates."""
+    """Reads plain scalars as YAML 1.2: only true and false are booleans (agency `on` stays a string); no dates."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -32,7 +29,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|Tru
 
 
 class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
-    """The same on libyaml, where PyYAML came with it: 6 ms of processor time in place of 98 for 165 agencies."""
+    """The same on libyaml, if PyYAML has it: 6 ms instead of 98 for 165 agencies."""
 
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
@@ -42,21 +39,21 @@ def compose(text: str, path: Path) -> yaml.MappingNode:
     try:
         root = yaml.compose(text, Loader=_QuickLoader)
     except yaml.YAMLError:
-        root = _compose_in_words(text, path)
+        root = _compose_slowly(text, path)
     if not isinstance(root, yaml.MappingNode):
-        raise DeskFileError([f"{path}:1: no desk in it; begin with `desk: name`"])
+        raise DeskFileError([f"{path}:1: no desk in this file; begin with `desk: name`"])
     return root
 
 
-def _compose_in_words(text: str, path: Path) -> yaml.Node | None:
-    """Compose with PyYAML's own parser, whose words for a mistake are the better ones."""
+def _compose_slowly(text: str, path: Path) -> yaml.Node | None:
+    """Compose with PyYAML's own parser, which has better error messages than libyaml."""
     try:
         return yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise DeskFileError([f"{path}:{line}: not YAML: {error.problem}; mend the line or the one above"]) from error
+        raise DeskFileError([f"{path}:{line}: not YAML: {error.problem}; fix this line or the one above"]) from error
     except yaml.YAMLError as error:
-        raise DeskFileError([f"{path}:1: cannot be read: {error}; name a readable YAML file"]) from error
+        raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
 
 
 def construct(root: yaml.Node, path: Path) -> Any:
@@ -65,13 +62,13 @@ def construct(root: yaml.Node, path: Path) -> Any:
         return SafeConstructor().construct_document(root)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise DeskFileError([f"{path}:{line}: not YAML: {error.problem}; mend the line or the one above"]) from error
+        raise DeskFileError([f"{path}:{line}: not YAML: {error.problem}; fix this line or the one above"]) from error
     except ValueError as error:
-        raise DeskFileError([f"{path}:1: cannot be read: {error}; name a readable YAML file"]) from error
+        raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
 
 
 def line_of(root: yaml.Node, location: Location) -> int:
-    """Return the line of the deepest node on this path that the file has, counted from 1."""
+    """Return the line, counted from 1, of the deepest existing node on this path."""
     node, line = root, root.start_mark.line
     for part in location:
         child = child_of(node, part)
@@ -82,7 +79,7 @@ def line_of(root: yaml.Node, location: Location) -> int:
 
 
 def child_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
-    """Return the line (from 0) and the node under a key or at a place of a list; None where there is none."""
+    """Return the line, counted from 0, and the node at a key or list index; None if there is none."""
     if isinstance(node, yaml.MappingNode):
         pairs = reversed(node.value)  # of two equal keys the last one counts
         return next(((key.start_mark.line, value) for key, value in pairs if key.value == str(part)), None)
@@ -92,7 +89,7 @@ def child_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
 
 
 def repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
-    """Yield every key that stands again in its mapping, with its line, counted from 1."""
+    """Yield every repeated key of a mapping with its line, counted from 1."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:

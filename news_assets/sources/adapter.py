@@ -1,7 +1,6 @@
-"""What an adapter is: which address a source is asked at, and how an answer becomes a Listing.
+"""The interface of a source kind: the address a poll starts at, and how a page becomes a Listing.
 
-An adapter knows one kind of source and nothing else: no network, no clock, no memory of what was seen before. How many
-pages are asked, and where paging stops, is decided in `pipeline/poll/poll.py`.
+How many pages are fetched, and where paging stops, is decided in `pipeline/poll/poll.py`.
 """
 
 from collections.abc import Callable
@@ -13,7 +12,12 @@ from news_assets.records import Listing, Page, Source
 Parse = Callable[[Page, Source], Listing]
 
 
-def _as_written(source: Source) -> str:
+def _own_url(source: Source) -> str:
+    return source.url
+
+
+def newest_page(source: Source, day: date) -> str:
+    """Return the source's own address: the `day_url` of listings that reach a past day only by paging back."""
     return source.url
 
 
@@ -21,10 +25,10 @@ def _as_written(source: Source) -> str:
 class Adapter:
     """One kind of source.
 
-    `parse` reads one page and names those that continue it (`Listing.next_urls`). `first_url` is the address a poll
-    begins at, `day_url` the one where a listing of a past day begins; None where the source cannot list its past.
+    `parse` reads one page and names the pages that continue it (`Listing.next_urls`). `first_url` is the address a poll
+    starts at. `day_url` is the address where the listing of a past day starts; None if the source cannot list its past.
     """
 
     parse: Parse
-    first_url: Callable[[Source], str] = _as_written
+    first_url: Callable[[Source], str] = _own_url
     day_url: Callable[[Source, date], str] | None = None

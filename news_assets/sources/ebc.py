@@ -1,24 +1,15 @@
-"""Listings of EBC, Brazil's public broadcaster: one page of Agência Brasil or TV Brasil in, a Listing out.
+"""Listings of EBC, Brazil's public broadcaster: Agência Brasil, TV Brasil and Agência Gov.
 
-Addresses: agenciabrasil.ebc.com.br/ultimas and tvbrasil.ebc.com.br/ultimas, both Drupal, which page by `?page=1`
-counted from 0; agenciagov.ebc.com.br/noticias has a row as well. No page was at hand when this was written: the markups
-follow programs that others published and that read these addresses, the last row what Drupal's Views write.
+Addresses: agenciabrasil.ebc.com.br/ultimas and tvbrasil.ebc.com.br/ultimas, both Drupal, paged by `?page=1` counted
+from 0; agenciagov.ebc.com.br/noticias. Written without saved pages: the templates follow published scrapers of these
+addresses, the last one the default markup of Drupal's Views.
 """
 
 from dataclasses import replace
-from datetime import date
 from typing import Final
 
 from news_assets.records import Listing, Page, Source
-from news_assets.sources.html.listing import (
-    ReadPage,
-    Template,
-    changed,
-    linked_next,
-    page_number,
-    read_page,
-    with_page_number,
-)
+from news_assets.sources.html.listing import Template, changed, linked_next, page_number, read_page, with_page_number
 from news_assets.sources.platforms import DRUPAL, EBC, platform_of
 
 _PAGE: Final = "page"
@@ -32,7 +23,7 @@ TEMPLATES: Final[tuple[Template, ...]] = (
         categories=".editoria",
     ),
     Template(
-        name="#view-ultimas-noticias-ajax",  # TV Brasil; its picture's link has the same title as the headline's
+        name="#view-ultimas-noticias-ajax",  # TV Brasil; the picture's link carries the headline as its title too
         items="#view-ultimas-noticias-ajax .ultima_isotope, #view-ultimas-noticias-ajax .cmpGeneric",
         title="a[title]:not(.imgHeading)",
         times=(".date-display-single", "time", ".data"),
@@ -62,28 +53,19 @@ TEMPLATES: Final[tuple[Template, ...]] = (
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the entries of one listing page, newest first, and the page that continues it.
+    """Return the entries of one listing page, newest first, and the next page.
 
-    Times are read in `source.timezone`. The listing loads on while it is scrolled, so a page with news is taken to be
-    continued where no pager says so; a page behind the last one is an empty listing.
+    Times are read in `source.timezone`. The listing scrolls endlessly, so a page with entries and without a pager is
+    assumed to have a next page; a page after the last one gives an empty listing.
 
     Raises:
-        ListingChangedError: A page without any news in it, with what it looks like and the templates that were tried.
-        SourceError: Nothing at all.
+        ListingChangedError: No template finds an entry; the message says what the page is and which were tried.
+        SourceError: The document is empty.
     """
     read = read_page(page, source, TEMPLATES)
     if read.listing.entries:
-        return replace(read.listing, next_urls=(_next_url(read, page),))
+        following = with_page_number(page.final_url, _PAGE, page_number(page.final_url, _PAGE) + 1)
+        return replace(read.listing, next_urls=(linked_next(read, page, _PAGE) or following,))
     if page_number(page.final_url, _PAGE) and platform_of(page) in (DRUPAL, EBC):
         return read.listing
     raise changed(page, source, TEMPLATES)
-
-
-def day_url(source: Source, day: date) -> str:
-    """Return where the listing of a past day begins: at the first page, since the listing knows no days."""
-    return source.url
-
-
-def _next_url(read: ReadPage, page: Page) -> str:
-    number = page_number(page.final_url, _PAGE) + 1
-    return linked_next(read, page, _PAGE) or with_page_number(page.final_url, _PAGE, number)

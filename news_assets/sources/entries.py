@@ -1,43 +1,37 @@
-"""What every kind of listing does with its entries: ids, addresses, order, and a reason for whatever cannot be stored.
-
-Pure, and free of any format.
-"""
+"""Rules for the entries of every listing format: ids, order, and a problem for each entry that cannot be stored."""
 
 import hashlib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from news_assets.records import ListedEntry, Listing
-from news_assets.text.urls import canonical_url
+from news_assets.text.urls import canonical_url, web_url
 
-_LANGUAGE = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}|\d{3}))?(?:[-_.@].*)?", re.IGNORECASE)
-_SPOKEN_AT_ONCE = 3  # entries named in one reason; more are counted
+_MAX_NAMED = 3  # entries without a link that get a problem each; the rest is counted
 
 
 def storable(listing: Listing) -> Listing:
-    """Return the listing as the pipeline stores it: entries with an address and an id of their own, newest first.
+    """Return the listing as it is stored: newest first, each entry with an address and an id of its own.
 
-    An entry without an http(s) address is left out with a problem: nobody can be led to it. Where different addresses
-    share one id, their addresses become their ids, since none may replace another; of one id with one address the
-    newest entry stays. The document's order stands among equal times, and altogether where an entry has no time.
+    An entry without an http(s) address is dropped with a problem. Where several addresses share one id, each entry gets
+    its address as id, so that none replaces another. Where one address has one id several times, the newest is kept.
+    Entries with equal times keep the document's order, and so do all entries if one of them has no time.
     """
-    numbered = list(enumerate(listing.entries, start=1))
-    entries = [entry for _, entry in numbered if entry.url]
+    entries = [entry for entry in listing.entries if entry.url]
     shared = _shared_ids(entries)
-    settled = [
+    identified = [
         replace(entry, entry_id=canonical_url(entry.url)) if entry.entry_id in shared else entry for entry in entries
     ]
     first_of_each: dict[str, ListedEntry] = {}
-    for entry in _newest_first(settled):
+    for entry in _newest_first(identified):
         first_of_each.setdefault(entry.entry_id, entry)
     kept = tuple(first_of_each.values())
     problems = (
         *listing.problems,
-        *_without_address([number for number, entry in numbered if not entry.url]),
-        *(f"{len(shared)} ids stand for several addresses: addresses taken as ids" for _ in range(bool(shared))),
-        *_without_dates(kept),
+        *_link_problems([number for number, entry in enumerate(listing.entries, start=1) if not entry.url]),
+        *([f"{len(shared)} ids are shared by several addresses: addresses used as ids"] if shared else ()),
+        *_date_problems(kept),
     )
     return replace(listing, entries=kept, problems=problems)
 
@@ -51,21 +45,21 @@ def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:
     return {entry_id for entry_id, addresses in urls.items() if len(addresses) > 1}
 
 
-def _without_address(numbers: Sequence[int]) -> Iterable[str]:
-    for number in numbers[:_SPOKEN_AT_ONCE]:
+def _link_problems(numbers: Sequence[int]) -> Iterable[str]:
+    for number in numbers[:_MAX_NAMED]:
         yield f"entry {number} has no link: skipped"
-    if len(numbers) > _SPOKEN_AT_ONCE:
-        yield f"{len(numbers) - _SPOKEN_AT_ONCE} more entries have no link: skipped"
+    if len(numbers) > _MAX_NAMED:
+        yield f"{len(numbers) - _MAX_NAMED} more entries have no link: skipped"
 
 
-def _without_dates(entries: Sequence[ListedEntry]) -> Iterable[str]:
+def _date_problems(entries: Sequence[ListedEntry]) -> Iterable[str]:
     undated = sum(entry.published_at is None for entry in entries)
     if not entries:
         yield "no entries"
     elif undated == len(entries):
         yield "no dates"
     elif undated:
-        yield f"{undated} of {len(entries)} entries have no date that can be read"
+        yield f"{undated} of {len(entries)} entries have no readable date"
 
 
 def _newest_first(entries: Sequence[ListedEntry]) -> Sequence[ListedEntry]:
@@ -75,20 +69,17 @@ def _newest_first(entries: Sequence[ListedEntry]) -> Sequence[ListedEntry]:
     return [entry for _, entry in sorted(dated, key=lambda pair: pair[0], reverse=True)]
 
 
-def fallback_id(url: str | None, *said: str | None) -> str:
-    """Return an id for an entry that has none: its canonical URL, else the hash of what it says."""
+def fallback_id(url: str | None, *texts: str | None) -> str:
+    """Return an id for an entry that states none: its canonical URL, else the hash of its texts."""
     if url:
         return canonical_url(url)
-    return "sha256:" + hashlib.sha256("\n".join(text or "" for text in said).encode("utf-8", "replace")).hexdigest()
+    return "sha256:" + hashlib.sha256("\n".join(text or "" for text in texts).encode("utf-8", "replace")).hexdigest()
 
 
-def language_tag(text: str | None) -> str | None:
-    """Return a BCP 47 tag from "pt_BR", "pt-br" or "en-us.utf-8"; None where there is none in it."""
-    match = _LANGUAGE.fullmatch((text or "").strip())
-    if match is None:
-        return None
-    language, script, region = match.groups()
-    return "-".join(filter(None, (language.lower(), script and script.title(), region and region.upper())))
+def first_web_url(links: Iterable[str], base: str) -> str | None:
+    """Return the first link that is an http(s) address, made absolute; empty links are skipped."""
+    urls = (web_url(link, base) for link in links if link.strip())
+    return next(filter(None, urls), None)
 
 
 def unique(values: Iterable[str | None]) -> tuple[str, ...]:

@@ -1,12 +1,10 @@
-"""G1 (g1.globo.com): the feed of a section or region, or its page where there is no feed; a Listing out.
+"""G1 (g1.globo.com): the RSS feed of a section or region, or its HTML page where there is no feed.
 
 The feed (https://g1.globo.com/rss/g1/politica/, seen with items of 2026-03-21) has the whole article in `description`:
 an image, then plain text, one paragraph a line, captions and credits among them. `atom:subtitle` is the line below the
 headline, `media:content` the image. The page's items (`div.feed-post`, seen below an article of g1.globo.com/pi/piaui,
-with items of 2024-03-25) say "Há 2 horas" of their time, which nobody knows without a clock: such an entry has no time.
-The link to older items (`div.load-more`, `index/feed/pagina-2.ghtml`) was not in that document: it is known from
-programs that read these pages. Which of the two a document is, it says itself. The text of an article's own page
-belongs to extraction.
+with items of 2024-03-25) state relative times such as "Há 2 horas", which are ignored: adapters have no clock. The link
+to older items (`div.load-more`, `index/feed/pagina-2.ghtml`) was not on that page; it follows published scrapers.
 """
 
 import html
@@ -17,21 +15,21 @@ from typing import TYPE_CHECKING, Final
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import language_tag, storable, unique
+from news_assets.sources.entries import first_web_url, storable, unique
 from news_assets.sources.feeds import feed
-from news_assets.sources.feeds.xml import sound_xml
+from news_assets.sources.feeds.xml import recovering_parser, sound_xml
 from news_assets.sources.html.document import html_tree
 from news_assets.sources.platforms import found_instead
 from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
+from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
-_FEED_ROOT = re.compile(r"<(?:[\w.-]+:)?(?:rss|feed|RDF)[\s>]")
 _HEAD_BYTES = 4096
 _LINE_END = re.compile(r"\s*(?:\n|<br\s*/?>)\s*", re.IGNORECASE)
 _BLOCK = re.compile(r"<(?:p|div|h[2-6]|ul|ol|blockquote|figure)[\s>]", re.IGNORECASE)
@@ -39,23 +37,23 @@ _IMAGE = re.compile(r"^<img\b[^>]*>$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’)\]]*$""")
 _CREDIT = re.compile(r"/|\b(?:Reprodução|Divulgação|Arquivo|Foto|Montagem|Getty|Reuters|AFP|AP|g1|TV)\b", re.IGNORECASE)
 _MAX_CREDIT_CHARS = 80
-_MIN_LEAD_CHARS = 100  # with a full stop; the shortest of 100 leads seen has 123, a caption seldom both
-_SURE_LEAD_CHARS = 160  # without one; the longest caption seen that has none has 124
+_MIN_LEAD_CHARS = 100  # with a full stop; the shortest of 100 leads seen has 123; captions rarely have both
+_SURE_LEAD_CHARS = 160  # without a full stop; the longest such caption seen has 124
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the entries of a feed, newest first and with their full text, or of a page in its order, without times.
+    """Return the entries of a feed, newest first and with full text, or of a page, in its order.
 
-    `summary` is the line below the headline, else the first paragraph. A page's `next_urls` lead to older items; a
-    feed has none. An item of a page without an address (a group's heading, a banner) is no entry.
+    `summary` is the line below the headline, else the first paragraph. A page's `next_urls` lead to older items; a feed
+    has none. Items of a page without a link (a group's heading, a banner) are skipped.
 
     Raises:
         ListingChangedError: A page without `div.feed-post`, a log-in form, other XML or JSON.
-        SourceError: Nothing, or nothing that can be read.
+        SourceError: The document is empty or unreadable.
     """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
-    is_feed = _FEED_ROOT.search(decode(page.body[:_HEAD_BYTES], page.encoding)) is not None
+    is_feed = feed.ROOT.search(decode(page.body[:_HEAD_BYTES], page.encoding)) is not None
     return storable(_feed_listing(page, source) if is_feed else _page_listing(page, source))
 
 
@@ -64,7 +62,7 @@ def parse(page: Page, source: Source) -> Listing:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What the feed says of an article beyond what every feed says."""
+    """What G1's feed states of an article beyond the fields of every feed."""
 
     subtitle: str | None
     content_html: str | None
@@ -86,13 +84,12 @@ def _with_text(entry: ListedEntry, stated: _Stated | None) -> ListedEntry:
 
 
 def _stated(page: Page) -> dict[str, _Stated]:
-    """Return what each article's own elements say, by its address; feedparser has lost its lines by then."""
+    """Return G1's own fields by article address, read again from the XML because feedparser joins the lines."""
     from lxml import etree
 
     body, _, _ = sound_xml(page)
-    parser = etree.XMLParser(recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
     try:
-        root = etree.fromstring(body, parser)
+        root = etree.fromstring(body, recovering_parser())
     except etree.LxmlError:
         return {}
     stated = {}
@@ -117,7 +114,7 @@ def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
 
 
 def _is_lead(text: str, following: list[str]) -> bool:
-    """Whether a line is a paragraph of the article and no caption: as long as one, and without a credit below it."""
+    """Return whether a line is a paragraph rather than a caption: long enough, and not followed by a credit."""
     is_sentence = len(text) >= _MIN_LEAD_CHARS and _SENTENCE_END.search(text) is not None
     return (is_sentence or len(text) >= _SURE_LEAD_CHARS) and not (following and _is_credit(following[0]))
 
@@ -127,7 +124,7 @@ def _is_credit(text: str) -> bool:
 
 
 def _blocks(lines: list[str], texts: list[str]) -> Iterator[str]:
-    """Yield a paragraph for each line; the image at the beginning with the caption and credit that follow it."""
+    """Yield a paragraph for each line; a leading image becomes a figure with its caption and credit."""
     start = 0
     if lines and _IMAGE.match(lines[0]):
         has_caption = len(texts) > 2 and _is_credit(texts[2])
@@ -149,7 +146,7 @@ def _page_listing(page: Page, source: Source) -> Listing:
     posts = [] if root is None else root.find_class("feed-post")
     entries = tuple(entry for post in posts for entry in _post_entry(post, page, source))
     if root is None or not entries:
-        raise ListingChangedError(f"{page.url}: no items of G1 (div.feed-post): {found_instead(page)}")
+        raise ListingChangedError(f"{page.url}: no G1 items (div.feed-post): {found_instead(page)}")
     return Listing(
         entries=entries,
         title=plain_text(root.findtext(".//title") or "") or None,
@@ -176,12 +173,11 @@ def _post_entry(post: "HtmlElement", page: Page, source: Source) -> Iterator[Lis
 
 
 def _link_of(post: "HtmlElement", page: Page) -> tuple[str | None, str | None]:
-    """Return address and title: of the headline's link, else of the first link there is, with the headline's text."""
+    """Return address and title of the headline's link; without one, the first link and the headline's text."""
     headlines = post.find_class("feed-post-link")
     hrefs = [link.get("href", "") for link in (*headlines, *post.iter("a"))]
-    url = next(filter(None, (web_url(href, page.final_url) for href in hrefs if href)), None)
     title = _text_of(post, "feed-post-link") or _text_of(post, "feed-post-body-title")
-    return url, title
+    return first_web_url(hrefs, page.final_url), title
 
 
 def _text_of(post: "HtmlElement", name: str) -> str | None:
@@ -190,11 +186,11 @@ def _text_of(post: "HtmlElement", name: str) -> str | None:
 
 
 def _image_url(post: "HtmlElement", page: Page) -> str | None:
-    """Return the first image that is no placeholder; many get their address from a script only."""
+    """Return the first image with a web address; placeholders have a `data:` address until a script sets another."""
     links = [image.get(name, "") for image in post.iter("img") for name in ("src", "data-src")]
     sources = [image.get(name, "") for image in post.iter("img", "source") for name in ("srcset", "data-srcset")]
     links += [text.split()[0] for text in sources if text.strip()]
-    return next(filter(None, (web_url(link, page.final_url) for link in links if link)), None)
+    return first_web_url(links, page.final_url)
 
 
 def _older_urls(root: "HtmlElement", page: Page) -> tuple[str, ...]:

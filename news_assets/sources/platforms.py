@@ -1,8 +1,7 @@
-"""What a page looks like: the software that made it, or the wall that stands in its place.
+"""Recognises the software behind a page, or that the page is a wall: a log-in form, a bot check, an empty shell.
 
-A Page enters; a Platform or None leaves. By marks in tables, so a new one is a line. Precision counts: a wall is only
-named where the page shows next to nothing else, because articles quote such words too. Refusals by status code belong
-to the client, refused articles to extraction, and what to do about a platform to whoever asked.
+Patterns are rows of tables. A wall is only reported where the page shows almost no other text, because articles quote
+the same words. Refusals by status code are recognised by the client, refused articles by extraction.
 """
 
 import json
@@ -13,18 +12,18 @@ from typing import Any, Final
 from lxml.html import HtmlElement
 
 from news_assets.records import Page
-from news_assets.sources.guards import guard_of
+from news_assets.sources.bot_protection import protection_of_page
 from news_assets.sources.html.document import html_tree, select, title_of, words_of
 
-_HEAD_BYTES = 400_000  # marks stand in the head and in the first part of the body
-_WALL_CHARS = 1500  # of visible text; a page with more of it is no wall
-_SHOWN_CHARS = 100  # of a title in a reason
-_SHELL_CHARS = 300  # the same for a page that only starts a program
+_HEAD_BYTES = 400_000  # searched for patterns: the head and the first part of the body
+_WALL_CHARS = 1500  # of visible text; a page with more is not a wall
+_SHELL_CHARS = 300  # of visible text; a page with more is not an empty shell
+_TITLE_CHARS = 100  # of a title quoted in a reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """What a page looks like. `kind` is the kind of source that reads it; a wall stands in the place of the site."""
+    """What a page looks like. `kind` is the source kind that reads it; a wall is served instead of the site."""
 
     name: str
     kind: str | None = None
@@ -59,7 +58,7 @@ _ROOTS: Final = {
     b"urlset": SITEMAP,
     b"sitemapindex": SITEMAP,
 }
-# In this order: a site of EBC is Drupal, and Plone 6 has marks of Plone as well.
+# The first match counts: EBC's sites are Drupal too, and Plone 6 also matches the patterns of Plone.
 _SYSTEMS: Final = (
     (G1, (rb"""class=["'][^"']*\bfeed-post-link\b""",)),
     (EBC, (rb"""id=["']?view-ultimas-noticias-ajax\b""", rb"""class=["'](?:[^"']*\s)?ultima-noticia["'\s]""")),
@@ -92,7 +91,7 @@ _SYSTEMS: Final = (
         ),
     ),
 )
-_SYSTEM_PATTERNS = tuple((platform, re.compile(b"|".join(marks))) for platform, marks in _SYSTEMS)
+_SYSTEM_PATTERNS = tuple((platform, re.compile(b"|".join(patterns))) for platform, patterns in _SYSTEMS)
 _PROLOGUE = re.compile(rb"(?:\s+|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!doctype\b[^>\[]{0,300}>)*", re.DOTALL)
 _ROOT = re.compile(rb"<([a-z_][\w.:-]{0,60})")
 _HTML_ROOTS = frozenset(
@@ -107,12 +106,12 @@ _MOUNTS = "div#root, div#app, div#__next, div#__nuxt, app-root"
 
 
 def file_of(page: Page) -> str | None:
-    """Return what kind of file that holds no text the page is, such as "a PDF"; None for any other."""
+    """Return the kind of binary file that the page is, such as "a PDF"; None for a text format."""
     return next((name for magic, name in _MAGIC if page.body.startswith(magic)), None)
 
 
 def platform_of(page: Page) -> Platform | None:
-    """Return what the page looks like; None where nothing tells. Never raises."""
+    """Return what the page looks like; None if it is not recognised. Never raises."""
     if (file := file_of(page)) is not None:
         return Platform(name=file)
     head = _head(page)
@@ -122,15 +121,15 @@ def platform_of(page: Page) -> Platform | None:
 
 
 def found_instead(page: Page, kind: str = "") -> str:
-    """Return what the page is, for the reason of an error: `looks like Plone 6: use kind plone_search, titled "News"`.
+    """Return what the page is, for an error message: `looks like Plone 6: use kind plone_search, titled "News"`.
 
-    `kind` is the one that could not read it, which is not advised again.
+    `kind` is the one that failed to read the page, which is not recommended again.
     """
     platform, title = platform_of(page), _shown_title(page)
     if platform is None:
         return f"{_form_of(_head(page))} of no known kind{title}"
     if platform.kind is not None and platform.kind == kind:
-        return f"looks like {platform.name}, in a form that is not known{title}"
+        return f"looks like {platform.name}, in an unknown form{title}"
     return f"looks like {platform.name}" + (f": use kind {platform.kind}" if platform.kind else "") + title
 
 
@@ -160,7 +159,7 @@ def _is_html(head: bytes) -> bool:
 def _shown_title(page: Page) -> str:
     tree = html_tree(page) if _is_html(_head(page)) else None
     title = title_of(tree) if tree is not None else None
-    return f', titled "{title[:_SHOWN_CHARS]}"' if title else ""
+    return f', titled "{title[:_TITLE_CHARS]}"' if title else ""
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
@@ -195,34 +194,32 @@ def _platform_of_html(page: Page, head: bytes) -> Platform | None:
     tree = html_tree(page) if _is_html(head) else None
     if tree is None:
         return None
-    wall = _wall_of(page, head, tree)
     system = next((platform for platform, pattern in _SYSTEM_PATTERNS if pattern.search(head)), None)
-    return wall or system or _shell_of(tree)
+    return _wall_of(page, head, tree) or system or _shell_of(tree)
 
 
 def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
-    text = words_of(tree)
-    if len(text) > _WALL_CHARS:
+    if len(words_of(tree)) > _WALL_CHARS:
         return None
-    guard = guard_of(head)
-    if guard is not None and not _asks_for_password(tree):
-        return Platform(name=f"an anti-bot page ({guard})", is_wall=True)
+    protection = protection_of_page(head)
+    if protection is not None and not _has_password_field(tree):
+        return Platform(name=f"an anti-bot page ({protection})", is_wall=True)
     return LOG_IN if _is_log_in(page, head, tree) else None
 
 
 def _is_log_in(page: Page, head: bytes, tree: HtmlElement) -> bool:
-    if _asks_for_password(tree) or b"/require_login" in head:
+    if _has_password_field(tree) or b"/require_login" in head:
         return True
     return bool(_LOG_IN_PATH.search(page.final_url.lower()) and _LOG_IN_TITLE.search(title_of(tree) or ""))
 
 
-def _asks_for_password(tree: HtmlElement) -> bool:
+def _has_password_field(tree: HtmlElement) -> bool:
     return any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
 
 
 def _shell_of(tree: HtmlElement) -> Platform | None:
-    """Return SHELL for a page that shows nothing by itself: a place for a program to draw in, or a plea for one."""
+    """Return SHELL for a page without content of its own: a mount point for a script or a note to enable it."""
     if len(words_of(tree)) > _SHELL_CHARS or tree.find(".//script") is None:
         return None
-    pleas = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
-    return SHELL if select(tree, _MOUNTS) or any("javascript" in plea for plea in pleas) else None
+    notes = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
+    return SHELL if select(tree, _MOUNTS) or any("javascript" in note for note in notes) else None

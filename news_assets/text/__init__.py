@@ -1,1 +1,6 @@
-"""Pure functions over text: addresses, dates, HTML, fingerprints, languages. No network, no clock, no lake."""
+"""Pure functions over text: no network, no clock, no state.
+
+bytes -> charset.decode -> html.plain_text / html.sanitize -> sentences, words -> fingerprint, readability, language
+written dates -> dates.parse_date (zones) -> aware UTC datetimes
+addresses -> urls.canonical_url (parameter tables in tracking) -> one spelling and hash per article
+"""

@@ -1,8 +1,8 @@
-"""Bytes of a page in, its text out, whatever charset they claim to be in.
+"""Decodes HTML pages in their real charset.
 
-The order is the browsers': byte order mark, HTTP header, `<meta>`, guess; but bytes that are valid UTF-8 are UTF-8,
-because servers state a charset out of habit and no other text looks like it. XML declarations belong
-to the feed parser.
+The order is the browsers': byte order mark, HTTP header, `<meta>`, detection. But bytes that are valid UTF-8 are UTF-8,
+because declared charsets are often wrong and text in other charsets is almost never valid UTF-8. XML declarations are
+read by `sources/feeds/charsets.py`.
 """
 
 import codecs
@@ -12,7 +12,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{2,40})""", re.IGNORECASE)
 _META_BYTES = 4096  # browsers read 1024; some pages put scripts before it
 _GUESS_BYTES = 20_000
-# What browsers read for these labels (WHATWG Encoding, names and labels): the larger set that holds the stated one.
+# What browsers use for these labels (WHATWG Encoding, names and labels): a superset of the declared charset.
 _READ_AS = {
     "ascii": "cp1252",
     "big5": "big5hkscs",
@@ -25,22 +25,22 @@ _READ_AS = {
     "shift_jis": "cp932",
     "utf-7": "cp1252",
 }
-_ESCAPING = ("iso2022", "hz")  # their text is valid ASCII, and so UTF-8, without being readable as such
+_ESCAPING = ("iso2022", "hz")  # encoded as escapes in ASCII, so valid UTF-8 but not readable as such
 _CHARSETS = re.compile(r"ascii|big5|cp\d|euc|gb|hz|iso|johab|koi8|mac|ptcp154|shift|tis|utf-[78]")  # not base64, rot13
-_MAX_BROKEN = 0.02  # share of broken characters among the non-ASCII ones in a text that is UTF-8 all the same
+_MAX_BROKEN = 0.02  # of the non-ASCII characters of a text that still counts as UTF-8
 
 
 def decode(body: bytes, stated: str | None = None) -> str:
     """Return the text of a page. `stated` is the charset of the HTTP header; never raises."""
-    for mark, marked in _BOMS:
-        if body.startswith(mark):
-            return body.decode(marked, "replace")
-    claims = [name for claim in (stated, _meta_charset(body)) if claim and (name := codec_of(claim))]
-    if escaping := next((name for name in claims if name.startswith(_ESCAPING)), None):
+    for bom, codec in _BOMS:
+        if body.startswith(bom):
+            return body.decode(codec, "replace")
+    declared = [name for label in (stated, _meta_charset(body)) if label and (name := codec_of(label))]
+    if escaping := next((name for name in declared if name.startswith(_ESCAPING)), None):
         return body.decode(escaping, "replace")
-    if (text := _as_utf8(body, is_claimed="utf-8" in claims)) is not None:
+    if (text := _as_utf8(body, is_declared="utf-8" in declared)) is not None:
         return text
-    for name in filter(None, (*claims, _guess(body), "cp1252")):
+    for name in filter(None, (*declared, _guess(body), "cp1252")):
         if name != "utf-8" and (text := _strictly(body, name)) is not None:
             return text
     return body.decode("cp1252", "replace")
@@ -52,7 +52,7 @@ def _meta_charset(body: bytes) -> str | None:
 
 
 def codec_of(label: str) -> str | None:
-    """Return Python's name for what browsers read under a charset label; None for a label that names no charset."""
+    """Return Python's name of the charset that browsers use for a label; None for an unknown label."""
     try:
         name = codecs.lookup(label.strip(" \"'")).name
     except (LookupError, ValueError):
@@ -60,15 +60,15 @@ def codec_of(label: str) -> str | None:
     return _READ_AS.get(name, name) if _CHARSETS.match(name) else None
 
 
-def _as_utf8(body: bytes, *, is_claimed: bool) -> str | None:
-    """Return the text if it is UTF-8, be it cut or broken in a few places."""
+def _as_utf8(body: bytes, *, is_declared: bool) -> str | None:
+    """Return the text if it is UTF-8, also truncated or broken in a few places."""
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
         text = body.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     whole = sum(1 for character in text if character > "\x7f") - broken
-    allowed = _MAX_BROKEN * whole + (1 if is_claimed else 0)
+    allowed = _MAX_BROKEN * whole + (1 if is_declared else 0)
     return text if broken <= allowed else None
 
 
@@ -80,7 +80,7 @@ def _strictly(body: bytes, name: str) -> str | None:
 
 
 def _guess(body: bytes) -> str | None:
-    """Return a charset of another script if the bytes look like one; Latin ones cannot be told apart by a guess."""
+    """Return a detected charset of a non-Latin script; detection cannot tell Latin charsets apart."""
     from charset_normalizer import from_bytes
 
     middle = max((len(body) - _GUESS_BYTES) // 2, 0)

@@ -1,9 +1,7 @@
-"""Dates as sources write them in, aware UTC out.
+"""Parses dates as sources write them into aware UTC datetimes.
 
-Pure and never raises: what cannot be understood is None, because a wrong day is worse than none. Two traps are settled
-here. `08/09/2026` is the 8th of September everywhere but in the United States, so the source's zone decides. A text
-without a zone is in the source's own zone, never in UTC (`zones.py`). Which date of a page is the right one is not
-decided here.
+Anything ambiguous is None, because a wrong day is worse than none. `08/09/2026` is the 8th of September except in the
+United States, so the source's time zone decides. A date without a zone is in the source's zone, never in UTC.
 """
 
 import re
@@ -17,7 +15,7 @@ MAX_CHARS = 120  # longer is a sentence, not a date
 FIRST_YEAR, LAST_YEAR = 1900, 2100  # years 0, 1 and 9999 are what software writes for "none"
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# First letters of month names in de, en, es, fr, it, pt, nl; without accents.
+# First letters of month names in de, en, es, fr, it, nl, pt, without accents.
 _MONTHS = {
     **dict.fromkeys(("ene", "gen", "jan"), 1),
     **dict.fromkeys(("feb", "fev"), 2),
@@ -47,10 +45,10 @@ _MONTH = r"(?P<month>[a-zà-ÿ]{3,10})\.?"
 _FORMS = tuple(
     re.compile(form + _REST, re.IGNORECASE | re.DOTALL)
     for form in (
-        r"^\D{0,60}?(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})(?!\d)",
+        r"^\D{0,60}?(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?!\d)",
         rf"^\D{{0,60}}?{_DAY}[\s/.-]+(?:de\s+|of\s+)?{_MONTH},?[\s/.-]+(?:del?\s+)?{_YEAR}",
         rf"^(?:.{{0,40}}[\s,])??{_MONTH}\s+{_DAY},?\s+{_YEAR}(?!:)",
-        rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<mark>[/.-])(?P<other>\d{{1,2}})(?P=mark){_YEAR}",
+        rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<sep>[/.-])(?P<other>\d{{1,2}})(?P=sep){_YEAR}",
     )
 )
 # "14h30 de 27/02/2026", "10:56 EDT, Wednesday, April 27, 2024"
@@ -60,41 +58,40 @@ _CLOCK_FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IN_ADDRESS = re.compile(
-    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<mark>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=mark)(?P<day>\d\d?)(?![^/_.-])",
+    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<sep>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=sep)(?P<day>\d\d?)(?![^/_.-])",
     re.IGNORECASE,
 )
-FIRST_ADDRESS_YEAR = 1990  # no page is older; a smaller number in an address counts something else
+FIRST_ADDRESS_YEAR = 1990  # no page is older; smaller numbers in an address are not years
 _COMPACT = re.compile(r"\d{8}(?:T\S+)?|\d{4}-?W\d\d\S*", re.IGNORECASE)
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
 
 
 def parse_date(text: str | None, timezone: str) -> datetime | None:
-    """Return the moment a text names, aware UTC; None where it names none or only a part of a date.
+    """Return the time stated by a text as aware UTC; None if it states none or only a part of a date.
 
     Reads RFC 822 and 2822 (a wrong weekday, two-digit years, missing seconds and zone names included), ISO 8601 and
     W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8 de setembro de 2026", month names of seven languages, and
     seconds or milliseconds since 1970. A text without a zone is read in `timezone` (IANA); a date without a time is
-    00:00 there. Words before and after are passed over: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix
-    epoch itself is None.
-    Parts of seconds are cut off, since sources disagree about them for one and the same article.
+    00:00 there. Words before and after are ignored: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix epoch
+    itself is None. Fractions of seconds are dropped, because sources disagree about them for the same article.
     """
     words = " ".join((text or "")[: 5 * MAX_CHARS].split())  # five times: indented markup around a date
     if not words or len(words) > MAX_CHARS:
         return None
     try:
-        found = next(filter(None, (read(words, timezone) for read in _READERS)), None)
+        found = next(filter(None, (parse(words, timezone) for parse in _PARSERS)), None)
         return _plausible(found) if found is not None else None
     except (ValueError, OverflowError):
-        return None  # the 31st of February, hour 25, a year that UTC moves out of range
+        return None  # the 31st of February, hour 25, a year out of range in UTC
 
 
 def day_of(at: datetime, timezone: str) -> date:
-    """Return the day a moment falls on in a zone (IANA)."""
+    """Return the day of a time in a zone (IANA)."""
     return at.astimezone(zone_info(timezone)).date()
 
 
 def day_in_address(url: str) -> date | None:
-    """Return the day in an address's path: /2026/03/27/, /2026/mar/27/, -2026-03-27-, /20260327/; a month is no day."""
+    """Return the day in an address's path: /2026/03/27/, /2026/mar/27/, -2026-03-27-, /20260327/; else None."""
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -104,7 +101,7 @@ def day_in_address(url: str) -> date | None:
 
 def _day_of_match(match: re.Match[str]) -> date | None:
     year, month, day = match["year"], match["month"], match["day"]
-    if int(year) < FIRST_ADDRESS_YEAR or (not match["mark"] and (len(month), len(day)) != (2, 2)):
+    if int(year) < FIRST_ADDRESS_YEAR or (not match["sep"] and (len(month), len(day)) != (2, 2)):
         return None
     try:
         return date(int(year), int(month) if month.isdigit() else _month_of(month), int(day))
@@ -117,20 +114,20 @@ def _plausible(at: datetime) -> datetime | None:
     return utc if FIRST_YEAR <= utc.year < LAST_YEAR and utc != _UNIX_EPOCH else None
 
 
-# --- readers: text and the source's zone in, aware datetime out, None where the form is another ----------------------
+# --- one parser per format; None if the text has another format ------------------------------------------------------
 
 
-def _read_clock_first(words: str, source_zone: str) -> datetime | None:
+def _parse_clock_first(words: str, source_zone: str) -> datetime | None:
     match = _CLOCK_FIRST.match(words)
     parts = _form_parts(match["date"]) if match else None
     if match is None or parts is None or parts["hour"]:
         return None
-    return _moment({**parts, **{name: text for name, text in match.groupdict().items() if text}}, source_zone)
+    return _placed_time({**parts, **{name: text for name, text in match.groupdict().items() if text}}, source_zone)
 
 
-def _read_form(words: str, source_zone: str) -> datetime | None:
+def _parse_form(words: str, source_zone: str) -> datetime | None:
     parts = _form_parts(words)
-    return _moment(parts, source_zone) if parts else None
+    return _placed_time(parts, source_zone) if parts else None
 
 
 def _form_parts(words: str) -> dict[str, str | None] | None:
@@ -138,8 +135,8 @@ def _form_parts(words: str) -> dict[str, str | None] | None:
     return match.groupdict() if match else None
 
 
-def _moment(parts: dict[str, str | None], source_zone: str) -> datetime:
-    """Return the moment that year, month, day, clock and zone name. Raises ValueError where there is none."""
+def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
+    """Return the time with these parts in its zone. Raises ValueError if there is no such time."""
     year, month, day = _day_parts(parts, source_zone)
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     minute = int(parts["dotted"] or minute)
@@ -152,7 +149,7 @@ def _moment(parts: dict[str, str | None], source_zone: str) -> datetime:
 
 
 def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int, int]:
-    """Return year, month, day. Raises ValueError where the month is no month."""
+    """Return year, month, day. Raises ValueError for an unknown month name."""
     year = int(parts["year"] or 0)
     if len(parts["year"] or "") == 2:
         year += 1900 if year >= 70 else 2000
@@ -172,40 +169,43 @@ def _month_of(name: str) -> int:
     return month
 
 
-def _read_epoch(words: str, _: str) -> datetime | None:
+def _parse_epoch(words: str, _: str) -> datetime | None:
     if not _EPOCH.fullmatch(words):
         return None
     seconds = float(words)
     return datetime.fromtimestamp(seconds / 1000 if seconds >= 1e11 else seconds, UTC)
 
 
-def _read_compact(words: str, source_zone: str) -> datetime | None:
-    """Read what is left of ISO 8601: 20260908T143000Z, 2026-W37-2."""
+def _parse_compact(words: str, source_zone: str) -> datetime | None:
+    """Parse the other forms of ISO 8601: 20260908T143000Z, 2026-W37-2."""
     if not _COMPACT.fullmatch(words):
         return None
     at = datetime.fromisoformat(words)
     return at if at.tzinfo else placed(at, None, source_zone)
 
 
-def _read_leniently(words: str, source_zone: str) -> datetime | None:
-    """Let dateutil try; what it completes from today's date is no date."""
+def _parse_leniently(words: str, source_zone: str) -> datetime | None:
+    """Parse with dateutil; None if it fills in a missing part of the date from its default."""
     from dateutil import parser
 
-    tries = [
-        parser.parse(
-            words, dayfirst=not is_month_first(source_zone), ignoretz=False, default=default, tzinfos=ZONE_SECONDS
-        )
-        for default in (datetime(2001, 1, 1), datetime(2002, 2, 2))  # noqa: DTZ001 - told apart, then placed
+    results = [
+        parser.parse(words, dayfirst=not is_month_first(source_zone), default=default, tzinfos=_zone_offset)
+        for default in (datetime(2001, 1, 1), datetime(2002, 2, 2))  # noqa: DTZ001 - compared, then placed
     ]
-    if tries[0] != tries[1]:
+    if results[0] != results[1]:
         return None
-    return tries[0] if tries[0].tzinfo else placed(tries[0], None, source_zone)
+    return results[0] if results[0].tzinfo else placed(results[0], None, source_zone)
 
 
-_READERS: tuple[Callable[[str, str], datetime | None], ...] = (
-    _read_clock_first,
-    _read_form,
-    _read_epoch,
-    _read_compact,
-    _read_leniently,
+def _zone_offset(name: str | None, offset_s: int | None) -> int | None:
+    """Return a zone's offset for dateutil, which warns of names that are missing in a plain table."""
+    return ZONE_SECONDS.get(name or "", offset_s)
+
+
+_PARSERS: tuple[Callable[[str, str], datetime | None], ...] = (
+    _parse_clock_first,
+    _parse_form,
+    _parse_epoch,
+    _parse_compact,
+    _parse_leniently,
 )

@@ -1,7 +1,4 @@
-"""Markup of feeds and pages in, plain text or safe markup out.
-
-Pure. Finding the article in a page does not belong here: that is extraction.
-"""
+"""Converts markup of feeds and pages to plain text or to safe HTML."""
 
 import html
 import re
@@ -14,7 +11,7 @@ _BLOCK = re.compile(
     r"|ol|p|pre|section|table|td|th|tr|ul)|br)\b",
     re.IGNORECASE,
 )
-# A tag that HTML knows: `List<String>` and `a < b` are text.
+# Only tags known to HTML: `List<String>` and `a < b` are text.
 _TAG = re.compile(
     r"<(?:!--|/?(?:a|abbr|acronym|address|area|article|aside|audio|b|base|big|blink|blockquote|body|br|button|canvas|center"
     r"|cite|code|col|colgroup|data|dd|del|details|dfn|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame"
@@ -27,15 +24,15 @@ _TAG = re.compile(
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
 _DROPPED_WITH_CONTENT = {"iframe", "noscript", "object", "script", "style", "template", "textarea", "title"}
-MAX_CHARS = 2_000_000  # of markup; no article is as long, and what comes behind is cut
-MAX_TAGS = 10_000  # the same; a parser needs the square of the depth: 0.3 s for as many nested tags, 30 s for ten times
+MAX_CHARS = 2_000_000  # of markup; longer than any article, the rest is cut
+MAX_TAGS = 10_000  # parsing takes quadratic time in the depth: 0.3 s for so many nested tags, 30 s for ten times more
 
 
 def plain_text(markup: str) -> str:
     """Return the text of a piece of HTML on one line: tags and entities resolved, scripts dropped, spaces collapsed.
 
-    Text that was escaped twice, as titles of feeds often are (`&amp;lt;b&amp;gt;`, `Caf&amp;eacute;`), is resolved
-    twice. A `<` that opens no tag stays: "3 < 4".
+    Text that was escaped twice, as feed titles often are (`&amp;lt;b&amp;gt;`, `Caf&amp;eacute;`), is resolved twice.
+    A `<` that does not open a tag is kept: "3 < 4".
     """
     text = _cut(markup)
     for _ in range(2):
@@ -52,8 +49,8 @@ def plain_text(markup: str) -> str:
 def sanitize(markup: str, base: str | None = None) -> str:
     """Return HTML that is safe to show: no scripts, handlers, styles, forms or frames.
 
-    Links lead to http(s) and mailto only. Relative links are made absolute with `base` where it is given and is an
-    address; otherwise they stay as they are.
+    Only http(s) and mailto links are kept. Relative links are made absolute if `base` is an address, else kept as they
+    are.
     """
     clean = partial(
         nh3.clean,
@@ -63,17 +60,17 @@ def sanitize(markup: str, base: str | None = None) -> str:
     )
     try:
         return clean(url_relative=("rewrite_with_base", base) if base else "pass_through").strip()
-    except ValueError:  # nh3 reads addresses more strictly than feeds write them
+    except ValueError:  # nh3 rejects a base that is not a strict URL
         return clean(url_relative="pass_through").strip()
 
 
 def _without_tags(text: str) -> str:
-    """Return text without tags, entities still escaped, a space where a block ends."""
+    """Return text without tags, entities still escaped, with a space at block boundaries."""
     spaced = _BLOCK.sub(lambda match: f" {match[0]}", text)
     return nh3.clean(spaced, tags=set(), clean_content_tags=_DROPPED_WITH_CONTENT)
 
 
 def _cut(markup: str) -> str:
-    """Return the markup without control characters and lone surrogates, cut where it is longer than any article."""
+    """Return the markup without control characters and lone surrogates, cut at the limits."""
     text = _CONTROL.sub("", markup[:MAX_CHARS])
     return "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS]) if text.count("<") >= MAX_TAGS else text

@@ -1,8 +1,4 @@
-"""Which language a text is in.
-
-A text and what the page or the desk says of its language enter; a BCP 47 code leaves. How a language's words are cut
-and stemmed belongs to `text/words.py`.
-"""
+"""Detects the language of a text, and normalises language tags (BCP 47)."""
 
 import re
 from functools import lru_cache
@@ -11,21 +7,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
 
-_READ_CHARS = 1000  # measured on 813 news texts: nothing wrong from 200 characters on; more only takes longer
-_MIN_CHARS = 60  # below, one text in twenty comes out as a sister language (gl for pt)
-_SURE = 0.5  # with a hint: less sure than this and the hint is right more often
+_READ_CHARS = 1000  # measured on 813 news texts: no errors from 200 characters on
+_MIN_CHARS = 60  # below, one text in twenty is detected as a related language (gl for pt)
+_SURE = 0.5  # with a hint; below this certainty the hint is right more often
 _SURE_ALONE = 0.25  # without one
 _HINT = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?(?![A-Za-z\d])")
 _NO_LANGUAGE = {"mul", "und", "zxx"}
 _SAME = {"bb": "nb", "no": "nb", "nn": "nb", "iw": "he", "in": "id", "wuu": "zh", "yue": "zh", "pcm": "en"}
-# The model's own names for close kin of a widely written language, which long news texts never turned out to be.
+# Close relatives of a widely written language, which were always wrong for long news texts.
 
 
 def language_of(text: str, hint: str | None = None) -> str | None:
-    """Return the language as BCP 47, such as `pt-BR`; None where nothing tells.
+    """Return the language as BCP 47, such as `pt-BR`; None if it is unknown.
 
-    A hint (the page's `lang`, the desk's language) wins for short and doubtful texts, and its region is kept where the
-    text agrees with it.
+    A hint (the page's `lang`, the desk's language) wins for short and uncertain texts, and its region is kept if the
+    detected language agrees with it.
     """
     stated = language_tag(hint)
     sample = " ".join(text[: 4 * _READ_CHARS].split())[:_READ_CHARS]
@@ -38,7 +34,7 @@ def language_of(text: str, hint: str | None = None) -> str | None:
 
 
 def language_tag(stated: str | None) -> str | None:
-    """Return a tag as BCP 47 writes it: `pt_br` and `pt-BR.UTF-8` give `pt-BR`; None where it is no tag."""
+    """Return a language tag normalised to BCP 47: `pt_br` and `pt-BR.UTF-8` give `pt-BR`; None if it is not one."""
     match = _HINT.match(stated or "")
     if match is None or match[1].lower() in _NO_LANGUAGE:
         return None

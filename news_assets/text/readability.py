@@ -1,4 +1,4 @@
-"""How easy a text reads: Flesch's formula, in the form fitted to the language; text enters, a number leaves.
+"""Flesch's reading ease, fitted to the language.
 
 English: Flesch 1948. Portuguese: Martins et al. 1996, which adds 42 because Portuguese words have more syllables.
 """
@@ -31,7 +31,7 @@ def readability(words: Sequence[str], sentence_count: int, language: str | None)
 
 @lru_cache(maxsize=100_000)
 def syllable_count(word: str, language: str | None) -> int:
-    """Return about how many syllables a lower-cased word has, at least 1."""
+    """Return the approximate number of syllables of a lower-cased word, at least 1."""
     if (language or "").partition("-")[0] == "pt":
         return max(1, sum(not _GLIDE.match(word, nucleus.start()) for nucleus in _PORTUGUESE_NUCLEUS.finditer(word)))
     count = len(_ENGLISH_NUCLEUS.findall(word)) + len(_SOUNDED_PAIR.findall(word))

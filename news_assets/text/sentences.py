@@ -1,7 +1,4 @@
-"""Paragraphs and sentences of an article's text: Markdown enters, plain prose leaves, verbatim but for the markup.
-
-Which of the sentences matter is said elsewhere (`pipeline/enrich/summary.py`).
-"""
+"""Splits an article's Markdown into paragraphs and sentences of plain prose, verbatim except for the markup."""
 
 import re
 
@@ -15,7 +12,7 @@ _MARKUP = re.compile(r"[*_~`]")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
 _UNDERLINED = re.compile(r"^[^\n]{1,300}\n[ \t]*(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$", re.MULTILINE)
-_MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•–][ \t]+|\d{1,3}[.)][ \t]+)", re.MULTILINE)
+_LINE_PREFIX = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•–][ \t]+|\d{1,3}[.)][ \t]+)", re.MULTILINE)
 _NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\||[-*+•][ \t]|\d{1,3}[.)][ \t])")
 _SHARING = re.compile(
     r"^[^\w\n]*(?:compartilh(?:e|ar)|share)\b(?:[ \t]*:|[ \t]+(?:por|no|on|via|this|em|com)\b)?[^.\n]{0,60}$",
@@ -23,34 +20,34 @@ _SHARING = re.compile(
 )
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,120}\1:?[ \t]*$")
 
-# A dot after one of these ends a sentence only where the line ends: Portuguese, English, Spanish.
+# A dot after one of these ends a sentence only at the end of the line: Portuguese, English, Spanish.
 _ABBREVIATION_LIST = """al art arts av cap capt cel cf cia cmdr col corp deps dept des dr dra drs drª ed eng exa exmo
     fev fig figs gen gov hon inc incl jr km lt ltd ltda maj messrs mr mrs ms mt nº nos obs pág págs pe pp prof profa
     profª reps rev sen sens sgt sr sra sras srs srª st sta ste sto tel tte ud uds univ vs"""
 _ABBREVIATIONS = frozenset(_ABBREVIATION_LIST.split())
-# These take a number behind them, and are words or ends of sentences otherwise.
+# Abbreviations only before a number.
 _BEFORE_NUMBERS = frozenset(("no", "n", "p", "par", "vol", "op", "fl", "fls", "sec"))
 _STOP = re.compile(r"""(?<![.!?…])[.!?…]{1,9}["'”’»)\]]{0,4}(?=\s)""")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
-_NEAR_CHARS = 24  # looked at on either side of a stop
+_NEAR_CHARS = 24  # examined on either side of a stop
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
 def prose(text: str) -> str:
-    """Return every word of a text without its markup: images, addresses, code and rules go, the words of links stay."""
+    """Return a text without markup, images, addresses, code and rules; the text of links is kept."""
     bare = _RULE.sub("", _FENCE.sub("", text))
-    return _SHARING.sub("", _MARKS.sub("", _unmarked(bare))).replace("|", " ")
+    return _SHARING.sub("", _LINE_PREFIX.sub("", _unmarked(bare))).replace("|", " ")
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the running text, one paragraph each, on one line: no headings, tables, list items or code."""
+    """Return the paragraphs of running text, each on one line, without headings, tables, list items and code."""
     found: list[str] = []
     is_open = False
     for line in _FENCE.sub("\n", _UNDERLINED.sub("\n", text)).splitlines():
         bare = "" if _NO_PROSE.match(line) or _BOLD_LINE.match(line) else " ".join(_unmarked(line).split())
         bare = _SHARING.sub("", bare.lstrip("> "))
         if bare and is_open and bare[0].islower():
-            found[-1] = f"{found[-1]} {bare}"  # a line wrapped within its sentence
+            found[-1] = f"{found[-1]} {bare}"  # a line wrapped within a sentence
         elif bare:
             found.append(bare)
         is_open = bool(bare) and bare[-1] not in '.!?…:"”»'

@@ -1,11 +1,11 @@
-"""Data of `urls.py`: which query parameters say nothing about the page, and which addresses only wrap another one.
+"""Tables for `urls.py`: query parameters that do not identify a page, and addresses that wrap another one.
 
-Sorted, lower case. A parameter stands in the first two tables only if it means the same on every site; one that names
-the page on some site (`ref`, `source`, `session_id`) belongs into the tables by value or by site, because two articles
-taken for one is the worse error. No code belongs here.
+Sorted, lower case. The first two tables only have parameters that mean the same on every site. One that identifies the
+page on some site (`ref`, `source`, `session_id`) goes into the tables by value or by site, because merging two articles
+is the worse error.
 
 Sources: the general rules of ClearURLs, AdGuard's TrackParamFilter, Brave's query filter, and Mozilla's query stripping
-list, cut down to what carries no content.
+list, reduced to parameters without content.
 """
 
 TRACKING_PREFIXES = (
@@ -153,7 +153,7 @@ TRACKING_PARAMETERS = frozenset(
     }
 )
 
-# Names of session ids, and names that are one only with a long random value: councils number their sessions.
+# Session ids; the second table needs a long random value, because councils number their sessions.
 SESSION_PARAMETERS = ("aspsessionid", "jsessionid", "phpsessid")
 SESSION_PARAMETERS_BY_VALUE = frozenset({"cfid", "cftoken", "session_id", "sessionid", "sid"})
 
@@ -189,7 +189,7 @@ _CHANNELS = frozenset(
     }
 )
 
-# Names that some sites use for content: dropped only with a value that names a channel and nothing else.
+# Parameters that some sites use for content: dropped only with a value that names a channel.
 CHANNEL_PARAMETERS = {
     name: _CHANNELS
     for name in (
@@ -210,7 +210,7 @@ CHANNEL_PARAMETERS = {
     )
 }
 
-# Site (registrable or full host name, everything below it included) -> parameters that are tracking there.
+# Site (registrable or full host name, including subdomains) -> parameters that are tracking there.
 SITE_PARAMETERS = {
     "bbc.co.uk": frozenset({"pinned_post_asset_id", "pinned_post_locator", "pinned_post_type"}),
     "bbc.com": frozenset({"pinned_post_asset_id", "pinned_post_locator", "pinned_post_type"}),
@@ -235,8 +235,7 @@ SITE_PARAMETERS = {
     "youtube.com": frozenset({"feature", "pp", "si"}),
 }
 
-# (host without www., path) of an address that does nothing but redirect -> parameter that holds the target.
-# Share pages are left out: they are pages of their own.
+# (host without www., path) of a redirect -> parameters with the target. Share pages are not redirects.
 WRAPPERS = {
     ("away.vk.com", "/away.php"): ("to",),
     ("bing.com", "/news/apiclick.aspx"): ("url",),

@@ -1,11 +1,10 @@
-"""Addresses as identities: any spelling of an article's address in, one spelling out.
+"""Canonical URLs: one spelling for every address of an article.
 
-Pure. What is decided here, and why: two articles taken for one is the worse error, so a difference goes only where no
-site gives it a meaning. Which parameters are noise is data, in `tracking.py`. Redirects and `rel=canonical` need the
-network or the page and belong to the pipeline.
+Merging two articles is the worse error, so only differences without a meaning on any site are removed. Tracking
+parameters are listed in `tracking.py`. Redirects and `rel=canonical` are handled by the pipeline.
 
-courlan, which comes with trafilatura, is not used: its `clean_url` drops every parameter that contains `ref`, `source`,
-`cid`, `eid` or `keyword`, some of which name the article on council sites, and leaves host names in Unicode.
+courlan, a dependency of trafilatura, is not used: its `clean_url` drops every parameter that contains `ref`, `source`,
+`cid`, `eid` or `keyword`, some of which identify the article on council sites, and leaves host names in Unicode.
 """
 
 import hashlib
@@ -34,8 +33,8 @@ _DOUBLED_SCHEME = re.compile(r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE)  # h
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_SLASHES = re.compile(r"(?<!:)/{2,}")  # not in an address within the path: web.archive.org/web/2020/https://...
-_PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped once too often
+_SLASHES = re.compile(r"(?<!:)/{2,}")  # except in an address within the path: web.archive.org/web/2020/https://...
+_PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped twice
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;]*", re.IGNORECASE)
 _DOTNET_SESSION = re.compile(r"/\([SAF]\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
 _INDEX = re.compile(r"/(?:index\.(?:s?html?|php|aspx?|jsp)|default\.(?:aspx?|html?))$", re.IGNORECASE)
@@ -52,15 +51,15 @@ _MAX_WRAPPERS = 20
 
 
 def canonical_url(url: str, base: str | None = None) -> str:
-    """Return the one spelling of an article's address; the stripped input where it is no http(s) address. Idempotent.
+    """Return the canonical spelling of an article's address; other texts are returned stripped. Idempotent.
 
-    Equal afterwards: case of scheme and host, IDN and punycode, a dot after the host, default ports, user and password,
-    dot segments and doubled slashes, percent-encoding, fragments, tracking and session parameters, the order of the
-    others (sorted by name; values of one name keep theirs), `/index.html` without a query, and the AMP variants that
+    Normalised: case of scheme and host, IDN and punycode, a dot after the host, default ports, user and password, dot
+    segments and repeated slashes, percent-encoding, fragments, tracking and session parameters, the order of other
+    parameters (by name; values of one name keep their order), `/index.html` without a query, and AMP variants that
     state their original (`/amp`, `.amp.html`, `?amp=1`, the AMP caches). Known redirect wrappers give their target.
 
-    Different still: http and https (some council sites answer to one only, and a redirect says so if they are one),
-    `www.` and not, a slash at the end, upper and lower case of the path, `#!` and `#/` routes.
+    Kept: http or https (some council sites serve only one, and others redirect), `www.`, a final slash, the case of the
+    path, `#!` and `#/` routes.
     """
     text = _normal(resolve(base, url) if base else _absolute(url))
     for _ in range(_MAX_WRAPPERS):
@@ -86,19 +85,19 @@ def url_hash(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host in lower case and punycode, without port; empty where there is none."""
+    """Return the host in lower case and punycode, without port; empty if there is none."""
     try:
         host = unquote(urlsplit(url).hostname or "").lower().rstrip(".")
     except ValueError:
         return ""
     if not host.isascii() or "xn--" in host:
-        with suppress(idna.IDNAError, UnicodeError):  # a name that DNS cannot hold stays as it is
+        with suppress(idna.IDNAError, UnicodeError):  # a name that is not valid in DNS is kept
             host = idna.encode(host, uts46=True).decode("ascii")
     return host.rstrip(".")
 
 
 def is_same_site(url: str, other: str) -> bool:
-    """Whether two addresses belong to one registrable domain (public suffix list); IP addresses must be equal."""
+    """Return whether two addresses share a registrable domain (public suffix list); IP addresses must be equal."""
     from tld import get_fld  # reads its list on first use: 0.1 s
 
     host, other_host = host_of(url), host_of(other)
@@ -109,7 +108,7 @@ def is_same_site(url: str, other: str) -> bool:
 
 
 def resolve(base: str, url: str) -> str:
-    """Return the address that a link on the page `base` leads to; the stripped link where that cannot be said."""
+    """Return a link on the page `base` as an absolute address; the stripped link if it cannot be resolved."""
     link = _stripped(url)
     try:
         return _absolute(urljoin(base, link))
@@ -118,7 +117,7 @@ def resolve(base: str, url: str) -> str:
 
 
 def web_url(link: str, base: str) -> str | None:
-    """Return a link as an absolute http(s) address, as written but without user and password; None if it is none."""
+    """Return a link as an absolute http(s) address without user and password, else as written; None for others."""
     url = resolve(base, link)
     parts = _split(url)
     if parts is None:
@@ -129,22 +128,22 @@ def web_url(link: str, base: str) -> str | None:
 
 
 def _absolute(url: str) -> str:
-    """Return a trimmed address that stands alone: `//host` means https."""
+    """Return a trimmed address, with https for `//host`."""
     text = _stripped(url)
     return f"https://{text.lstrip('/')}" if text.startswith("//") else text
 
 
 def _stripped(url: str) -> str:
-    """Trim as browsers do (WHATWG URL, basic parser): controls around, line breaks inside, slashes after the scheme."""
+    """Clean as browsers do (WHATWG URL, basic parser): outer controls, inner line breaks, slashes after the scheme."""
     text = _LINE_BREAKS.sub("", url.strip(_C0_AND_SPACE + "\xa0\ufeff"))
     if "\\" in text and _WEB_OR_RELATIVE.match(text):
-        path, mark, query = text.partition("?")
-        text = path.replace("\\", "/") + mark + query
+        path, separator, query = text.partition("?")
+        text = path.replace("\\", "/") + separator + query
     return _SCHEME_SLASHES.sub(r"\1://", _DOUBLED_SCHEME.sub("", text))
 
 
 def _split(text: str) -> SplitResult | None:
-    """Split an http(s) address; None where it is none."""
+    """Split an http(s) address; None for other texts."""
     try:
         parts = urlsplit(text)
         is_address = parts.scheme in _DEFAULT_PORTS and parts.port != 0
@@ -161,7 +160,7 @@ def _netloc(parts: SplitResult, host: str) -> str:
 
 
 def _route(fragment: str) -> str:
-    """Keep a fragment only where a script takes it for the page: `#!/news/1`, `#/news/1`."""
+    """Return a fragment only if scripts use it as a route: `#!/news/1`, `#/news/1`."""
     return f"#{_encoded(fragment, '?')}" if fragment[:1] in ("!", "/") and len(fragment) > 1 else ""
 
 
@@ -197,7 +196,7 @@ def _without_dots(path: str) -> str:
 
 
 def _encoded(text: str, also_safe: str = "") -> str:
-    """Percent-encode what must be, decode what need not be, upper-case the rest (RFC 3986, section 6.2.2)."""
+    """Normalise percent-encoding (RFC 3986, section 6.2.2)."""
     if "%" in text:
         text = _ESCAPE.sub(_normal_escape, text)
     return quote(text, safe="%/!$&'()*+,;=:@[]|" + also_safe, errors="replace")
@@ -240,7 +239,7 @@ def _site_parameters(host: str) -> frozenset[str]:
 
 
 def _target_of(text: str) -> str | None:
-    """Return the address that a normal address wraps; None where it wraps no absolute http(s) address."""
+    """Return the absolute http(s) address wrapped by a normalised address; None if there is none."""
     if cached := _AMP_CACHE.match(text):
         return f"http{'s' if cached[1] else ''}://{text[cached.end() :]}"
     if starred := _STARRED.match(text):

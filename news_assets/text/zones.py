@@ -1,7 +1,4 @@
-"""Time zones as they stand behind a written time: "BRT", "-0300", "Europe/Lisbon", "horário de Brasília".
-
-Pure. A zone's name or a local time enters, an aware time leaves. Dates are read in `dates.py`.
-"""
+"""Time zones as written after a time: "BRT", "-0300", "Europe/Lisbon", "horário de Brasília"."""
 
 import re
 import unicodedata
@@ -9,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-# Hours from UTC. Where a name is used twice (CST, IST, AMT) the source's own zone is asked first.
+# Hours from UTC. For ambiguous names (CST, IST, AMT) the source's own zone takes precedence.
 _HOURS = {
     "acdt": 10.5,
     "acst": 9.5,
@@ -75,7 +72,7 @@ _HOURS = {
 }
 ZONE_SECONDS = {name.upper(): int(hours * 3600) for name, hours in _HOURS.items()}
 
-# "(horário de Brasília)": papers name the capital whose clock they mean. Without accents.
+# "(horário de Brasília)": the capital whose time is meant, without accents.
 _CITIES = {
     "brasilia": "America/Sao_Paulo",
     "buenos aires": "America/Argentina/Buenos_Aires",
@@ -100,7 +97,7 @@ _US_ZONES = re.compile(
 
 @lru_cache(maxsize=256)
 def zone_info(name: str) -> ZoneInfo:
-    """Return the zone; UTC for a name that is none, since desk files are checked where they are loaded."""
+    """Return the zone; UTC for an unknown name, since desk files are validated when loaded."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -108,12 +105,12 @@ def zone_info(name: str) -> ZoneInfo:
 
 
 def is_month_first(source_zone: str) -> bool:
-    """Whether 08/09 is the 9th of August where the source is: in the United States only."""
+    """Return whether 08/09 is the 9th of August in the source's zone: in the United States only."""
     return _US_ZONES.match(source_zone) is not None
 
 
 def placed(local: datetime, zone: str | None, source_zone: str, city: str | None = None) -> datetime:
-    """Put a local time into the zone that stands behind it, else into the source's; `city` names it by its capital.
+    """Return a local time in the zone written after it, else in the source's; `city` is the capital in a zone's name.
 
     Raises:
         ValueError: The offset is a day or more.

@@ -53,7 +53,7 @@ def rows_of(out: str) -> list[dict[str, Any]]:
 
 
 def fill(home: Path, source_id: str) -> None:
-    """Three polls, and a daily habit that broke off forty days ago."""
+    """Three polls, and daily entries until forty days ago."""
     base = {"source_id": source_id, "desk": "mine", "agency": "bee"}
     polls = [
         sparse(Poll, **base, polled_at=NOW - timedelta(hours=3), outcome="ok", entry_count=10, new_count=1),
@@ -89,7 +89,7 @@ def fill(home: Path, source_id: str) -> None:
         lake.transact(lambda rows: (rows.upsert([state]), rows.upsert(entries), rows.append(polls)))
 
 
-def test_every_source_is_listed_before_anything_was_polled(run: Call) -> None:
+def test_sources_are_listed_before_the_first_poll(run: Call) -> None:
     code, out, err = run("--json")
     assert (code, err) == (0, "")
     bee, _, owl = rows_of(out)
@@ -116,7 +116,7 @@ def test_every_source_is_listed_before_anything_was_polled(run: Call) -> None:
     assert (owl["is_active"], owl["reason"]) == (False, "the site was closed")
 
 
-def test_a_source_is_shown_with_its_polls_its_rhythm_and_its_silence(run: Call, tmp_path: Path) -> None:
+def test_a_source_is_shown_with_polls_interval_and_silence(run: Call, tmp_path: Path) -> None:
     bee, more, _ = rows_of(run("--json")[1])
     fill(tmp_path, bee["source_id"])
     found, _, _ = rows_of(run("--desk", "mine", "--json")[1])
@@ -131,7 +131,7 @@ def test_a_source_is_shown_with_its_polls_its_rhythm_and_its_silence(run: Call, 
     assert more["interval_s"] == 900.0, "as the desk file says"
 
 
-def test_people_get_a_line_for_each_source_and_a_row_of_signs_for_its_polls(run: Call, tmp_path: Path) -> None:
+def test_the_terminal_output_has_a_line_for_each_source(run: Call, tmp_path: Path) -> None:
     fill(tmp_path, rows_of(run("--json")[1])[0]["source_id"])
     code, out, err = run()
     lines = out.splitlines()
@@ -141,13 +141,13 @@ def test_people_get_a_line_for_each_source_and_a_row_of_signs_for_its_polls(run:
     assert lines[3] == "  feed https://bee.example.org/rss"
     assert lines[4].startswith("    +=F, every 30 min, next in 2 h ")
     assert lines[4].endswith(f"10% new, last new {NOW - timedelta(hours=3):%Y-%m-%d %H:%M} UTC, timed out")
-    assert lines[6] == "    not polled in the last days, every 15 min"
+    assert lines[6] == "    no recent polls, every 15 min"
     assert lines[7:] == [
         "owl  The Owl: not active: the site was closed",
         "  feed https://owl.example.org/rss",
-        "    not polled in the last days",
+        "    no recent polls",
     ]
 
 
-def test_an_unknown_desk_is_met_with_those_that_exist(run: Call) -> None:
+def test_an_unknown_desk_is_an_error(run: Call) -> None:
     assert run("--desk", "other") == (1, "", "news-assets: no desk `other`; there are: mine\n")

@@ -45,13 +45,13 @@ def run(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
 REFUSED = [
     "list.txt:2: http://www.bee.example.org/rss/: already in desk mine, agency bee",
-    "list.txt:3: `nonsense` is no web address",
+    "list.txt:3: `nonsense` is not a web address",
     "1 new source(s) in 1 agencies, 2 line(s) refused",
 ]
 ADDED = "  a:\n    name: A\n    sources:\n      - kind: feed\n        url: https://example.org/feed\n"
 
 
-def test_a_desk_file_grows_by_what_is_new(run: Run, tmp_path: Path) -> None:
+def test_a_desk_file_is_extended_by_new_sources(run: Run, tmp_path: Path) -> None:
     assert run("import", "list.txt", "--into", "mine.yaml") == (0, "", [*REFUSED, "mine.yaml written"])
     assert (tmp_path / "mine.yaml").read_text() == DESK + ADDED
     assert run("import", "list.txt", "--into", "mine.yaml")[2][0] == (
@@ -70,22 +70,20 @@ def test_a_dry_run_shows_what_would_change(run: Run, tmp_path: Path) -> None:
 
 def test_without_a_file_to_write_the_new_desk_is_shown(run: Run) -> None:
     code, out, err = run("import", "list.txt", "--timezone", "Europe/Lisbon", "--language", "pt-PT")
-    assert (code, err[-1]) == (0, "nothing written; name a file with --into")
+    assert (code, err[-1]) == (0, "nothing written; give a file with --into")
     assert out.startswith("desk: list\ntimezone: Europe/Lisbon\nlanguage: pt-PT\nfirst_day: ")
     assert out.endswith(f"agencies:\n{ADDED}")
 
 
-def test_a_new_desk_file_is_written_and_said_how_it_is_read(run: Run) -> None:
+def test_a_new_desk_file_is_written_with_instructions(run: Run) -> None:
     code, out, err = run("import", "list.txt", "--desk", "more", "--into", "more.yaml")
     assert (code, out) == (0, "")
-    assert err[-1] == "more.yaml written; add it to NEWS_DESKS, so that it is read: NEWS_DESKS=...,more.yaml"
+    assert err[-1] == "more.yaml written; add it to the configured desks: NEWS_DESKS=...,more.yaml"
     (desk,) = load_desks(["more.yaml"], ("feed",))
     assert (desk.key, [source.url for source in desk.sources]) == ("more", ["https://example.org/feed"])
 
 
-def test_a_desk_of_the_settings_need_not_be_there_before_it_is_written(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_configured_desk_may_not_exist_yet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWS_DESKS", "mine.yaml,more.yaml")
     assert run("import", "list.txt", "--into", "more.yaml")[2][-1] == "more.yaml written"
 
@@ -94,20 +92,20 @@ def test_a_desk_of_the_settings_need_not_be_there_before_it_is_written(
     ("arguments", "complaint"),
     [
         (("nowhere.opml",), "nowhere.opml cannot be read: No such file or directory"),
-        (("mine.yaml",), "not one source in it (line 1: `desk: mine` is no web address); a list is OPML,"),
+        (("mine.yaml",), "no source in this file (line 1: `desk: mine` is not a web address); give OPML,"),
         (("list.txt", "--desk", "other", "--into", "mine.yaml"), "mine.yaml is desk `mine`, not `other`"),
-        (("list.txt", "--desk", "mine", "--into", "new.yaml"), "there is a desk `mine` already"),
-        (("list.txt", "--desk", "A b", "--into", "new.yaml"), "`A b` cannot name a desk"),
-        (("list.txt", "--desk", "new", "--timezone", "Mars"), "new.yaml:2: timezone: `Mars` is no time zone"),
+        (("list.txt", "--desk", "mine", "--into", "new.yaml"), "desk `mine` exists"),
+        (("list.txt", "--desk", "A b", "--into", "new.yaml"), "`A b` is not a desk key"),
+        (("list.txt", "--desk", "new", "--timezone", "Mars"), "new.yaml:2: timezone: `Mars` is not a time zone"),
     ],
 )
-def test_what_cannot_be_imported_is_said_in_one_line(run: Run, arguments: tuple[str, ...], complaint: str) -> None:
+def test_an_import_error_is_one_line(run: Run, arguments: tuple[str, ...], complaint: str) -> None:
     code, out, err = run("import", *arguments)
     assert (code, out) == (1, "")
     assert complaint in err[-1]
 
 
-def test_opml_goes_out_and_comes_back_as_known(run: Run, tmp_path: Path) -> None:
+def test_an_export_imports_as_known_sources(run: Run, tmp_path: Path) -> None:
     assert run("export", "--opml", "--output", "mine.opml") == (0, "", [])
     assert (
         run("import", "mine.opml")[2][0] == "mine.opml:8: https://bee.example.org/rss: already in desk mine, agency bee"
@@ -123,10 +121,10 @@ def test_opml_goes_out_and_comes_back_as_known(run: Run, tmp_path: Path) -> None
         ((), 2, "name one table, or --opml"),
         (("entries", "--opml"), 2, "name one table, or --opml"),
         (("--opml", "--agency", "bee"), 2, "name one table, or --opml"),
-        (("--opml", "--desk", "other"), 1, "no desk `other`; there are: mine"),
+        (("--opml", "--desk", "other"), 1, "no desk `other`; known: mine"),
     ],
 )
-def test_an_export_of_nothing_says_what_there_is(
+def test_an_export_of_an_unknown_desk_is_an_error(
     run: Run, arguments: tuple[str, ...], code: int, complaint: str
 ) -> None:
     found = run("export", *arguments)

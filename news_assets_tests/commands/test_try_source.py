@@ -78,7 +78,7 @@ def test_a_home_page_gives_the_block_and_its_reasons(run: Run, site: Site) -> No
         f"  + feed  {site.url}/feed/  (link rel=alternate)",
         "          4 entries, newest 3 days old, 100% dated, 100% titled, 0% with full text, language pt",
         f"  - -     {site.url}  (the address itself)",
-        '          refused: no listing: an HTML page of no known kind, titled "Diário da Serra"',
+        '          refused: not a listing: an HTML page of no known kind, titled "Diário da Serra"',
         "  2 requests",
         "",
         "paste it below `agencies:` of a desk file; or put the address in a file: "
@@ -96,11 +96,11 @@ def test_the_block_can_be_appended_to_a_desk_file(run: Run, site: Site, tmp_path
     assert "          refused: already in desk mine, agency diario-da-serra" in err
 
 
-def test_what_a_desk_says_already_is_not_said_again(run: Run, site: Site) -> None:
+def test_the_language_of_the_desk_is_not_repeated(run: Run, site: Site) -> None:
     assert run(site.url, "--desk", "mine")[1] == block(site, language="")
 
 
-def test_a_listing_whose_template_changed_gets_its_new_kind(run: Run, site: Site) -> None:
+def test_a_listing_on_a_new_platform_gets_its_new_kind(run: Run, site: Site) -> None:
     page = html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">')
     site.put("/mec/noticias", answer(page.encode()))
     query = "portal_type=News%20Item&sort_on=effective&sort_order=descending&fullobjects=1&b_size=25"
@@ -111,7 +111,7 @@ def test_a_listing_whose_template_changed_gets_its_new_kind(run: Run, site: Site
         "  mec:",
         ["      - kind: plone_search", f"        url: {site.url}/mec/noticias"],
     )
-    assert err[-1] == "in desk mine, agency mec: put this in the place of its source of kind plone_listing"
+    assert err[-1] == "in desk mine, agency mec: replace its source of kind plone_listing with this one"
 
 
 def test_each_candidate_is_a_json_line(run: Run, site: Site) -> None:
@@ -125,7 +125,7 @@ def test_each_candidate_is_a_json_line(run: Run, site: Site) -> None:
     assert (lines[0]["newest_at"], lines[0]["language"]) == (RECENT.isoformat(), "pt")
 
 
-def test_several_addresses_are_asked_by_one_process_and_none_stops_the_others(run: Run, site: Site) -> None:
+def test_several_addresses_are_independent(run: Run, site: Site) -> None:
     given = f"{site.url}/old.xml\nnonsense\n\n{site.url}/feed/\n"
     code, out, err = run(stdin=given)
     assert (code, out) == (0, block(site))
@@ -134,19 +134,19 @@ def test_several_addresses_are_asked_by_one_process_and_none_stops_the_others(ru
         f"  - feed  {site.url}/old.xml  (the address itself)",
         "  1 request",
         "nonsense",
-        "  no web address",
+        "  not a web address",
     ]
     code, out, err = run("-", "--json", stdin=given)
     lines = [json.loads(line) for line in out.splitlines()]
     assert (code, err) == (0, [])
     assert [one.get("refusals", one.get("error")) for one in lines] == [
         ["newest entry 33 days old, more than 7"],
-        "no web address",
+        "not a web address",
         [],
     ]
 
 
-def test_language_and_age_are_settable(run: Run, site: Site) -> None:
+def test_language_and_age_are_options(run: Run, site: Site) -> None:
     assert run(f"{site.url}/old.xml", "--max-age-days", "60")[0] == 0
     code, _, err = run(f"{site.url}/feed/", "--language", "en")
     assert (code, err[3]) == (1, "          refused: language pt is not en")
@@ -155,17 +155,17 @@ def test_language_and_age_are_settable(run: Run, site: Site) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (("nonsense",), 2, "`nonsense` is no web address; see news-assets --help"),
-        (("https://example.org", "--language", "português"), 2, "`português` is no language code"),
+        (("nonsense",), 2, "`nonsense` is not a web address; see news-assets --help"),
+        (("https://example.org", "--language", "português"), 2, "`português` is not a language code"),
         (
             ("https://example.org", "--max-age-days", "0"),
             2,
             "'--max-age-days': Input should be greater than or equal to 1",
         ),
-        (("https://example.org", "--desk", "other"), 1, "news-assets: no desk `other`; there are: mine"),
+        (("https://example.org", "--desk", "other"), 1, "news-assets: no desk `other`; known: mine"),
     ],
 )
-def test_bad_usage_is_one_line_and_asks_nothing(
+def test_bad_usage_is_one_line_without_requests(
     run: Run, site: Site, arguments: tuple[str, ...], code: int, complaint: str
 ) -> None:
     found = run(*arguments)
@@ -174,7 +174,7 @@ def test_bad_usage_is_one_line_and_asks_nothing(
     assert site.paths == []
 
 
-def test_an_address_that_cannot_be_asked_says_why(run: Run, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_request_is_reported(run: Run, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWS_ALLOW_PRIVATE_HOSTS", "")
     code, out, err = run(site.url)
     refused = "refused: 127.0.0.1 is 127.0.0.1, not a public address"

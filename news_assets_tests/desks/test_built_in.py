@@ -1,4 +1,4 @@
-"""The desks that come with the package: sound files, and the facts they were made from."""
+"""The built-in desks are valid and complete."""
 
 import csv
 from collections import Counter
@@ -25,32 +25,32 @@ def test_every_built_in_desk_loads_under_its_own_name() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_agencies_of_a_built_in_desk_stand_in_the_order_of_their_keys(name: str) -> None:
+def test_the_agencies_of_a_built_in_desk_are_sorted_by_key(name: str) -> None:
     keys = list(yaml.safe_load(path_of(name).read_text(encoding="utf-8"))["agencies"])
     assert keys == sorted(keys)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_no_built_in_desk_reads_an_address_twice_or_without_encryption(name: str) -> None:
+def test_a_built_in_desk_has_each_address_once_and_by_https(name: str) -> None:
     urls = [source.url for source in desk_of(name).sources]
     keys = Counter(map(same_source_key, urls))
     assert [key for key, count in keys.items() if count > 1] == []
     assert [url for url in urls if not url.startswith("https://")] == []
 
 
-def test_no_two_built_in_desks_read_the_same_address() -> None:
+def test_no_address_is_in_two_built_in_desks() -> None:
     keys = Counter(same_source_key(source.url) for name in SHIPPED for source in desk_of(name).sources)
     assert [key for key, count in keys.items() if count > 1] == []
 
 
-def test_govbr_reads_155_sites_of_gov_br_and_two_of_ebc() -> None:
+def test_govbr_has_155_sites_of_gov_br_and_two_of_ebc() -> None:
     desk = desk_of("govbr")
     assert (desk.timezone, desk.language, str(desk.first_day)) == ("America/Sao_Paulo", "pt-BR", "2026-01-01")
     assert Counter(source.kind for source in desk.sources) == {"plone_listing": 118, "plone_search": 37, "ebc": 2}
     assert [agency.key for agency in desk.agencies if not agency.is_active and not agency.reason] == []
 
 
-def test_govbr_says_of_each_body_what_it_is_and_whose() -> None:
+def test_govbr_states_the_type_and_parent_of_each_body() -> None:
     agencies = {agency.key: agency for agency in desk_of("govbr").agencies}
     capes = agencies["capes"]
     assert (capes.name, capes.type, capes.parent) == (
@@ -75,7 +75,7 @@ def test_govbr_has_every_body_of_the_list(shared: Path) -> None:
     } == listed
 
 
-def test_g1_has_each_state_in_its_own_time_and_regions_within_states() -> None:
+def test_g1_has_each_state_in_its_own_time_zone() -> None:
     agencies = {agency.key: agency for agency in desk_of("g1").agencies}
     states = [agency for agency in agencies.values() if agency.type == "Estado"]
     assert len(states) == 27
@@ -90,7 +90,7 @@ def test_g1_has_each_state_in_its_own_time_and_regions_within_states() -> None:
     assert agencies["sp-campinas-regiao"].parent == "sp"
 
 
-def test_world_names_the_zone_of_each_newsroom() -> None:
+def test_world_states_the_zone_of_each_newsroom() -> None:
     zones = {agency.key: agency.timezone for agency in desk_of("world").agencies}
     assert len(zones) >= 20
     assert (zones["bbc"], zones["rnz"], zones["npr"]) == ("Europe/London", "Pacific/Auckland", "America/New_York")

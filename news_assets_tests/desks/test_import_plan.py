@@ -1,7 +1,7 @@
 from datetime import date
 
-from news_assets.desks.import_plan import Additions, choose
-from news_assets.desks.import_rows import Offer, Refusal
+from news_assets.desks.import_plan import Additions, plan_import
+from news_assets.desks.import_rows import ImportRow, Refusal
 from news_assets.records import Agency, Desk, Source
 
 KINDS = ("feed", "sitemap")
@@ -19,15 +19,15 @@ def feed(url: str, **more: str) -> dict[str, str]:
     return {"kind": "feed", "url": url} | more
 
 
-def test_each_newsroom_becomes_an_agency_and_its_feeds_are_sources_of_it() -> None:
-    offers = [
-        Offer(line=1, url="https://example.org/a", name="Gazeta da Serra", type="Interior"),
-        Offer(line=2, url="https://www.example.org/b", name="Gazeta da Serra", language="pt"),
-        Offer(line=3, url="https://example.net/a", name="Gazeta da Serra"),
-        Offer(line=4, url="https://example.com/feed.xml"),
-        Offer(line=5, url="https://example.com/sports/rss", kind="sitemap"),
+def test_rows_of_one_name_and_host_become_one_agency() -> None:
+    rows = [
+        ImportRow(line=1, url="https://example.org/a", name="Gazeta da Serra", type="Interior"),
+        ImportRow(line=2, url="https://www.example.org/b", name="Gazeta da Serra", language="pt"),
+        ImportRow(line=3, url="https://example.net/a", name="Gazeta da Serra"),
+        ImportRow(line=4, url="https://example.com/feed.xml"),
+        ImportRow(line=5, url="https://example.com/sports/rss", kind="sitemap"),
     ]
-    assert choose(offers, None, (), KINDS) == Additions(
+    assert plan_import(rows, None, (), KINDS) == Additions(
         {
             "gazeta-da-serra": {
                 "name": "Gazeta da Serra",
@@ -46,29 +46,29 @@ def test_each_newsroom_becomes_an_agency_and_its_feeds_are_sources_of_it() -> No
     )
 
 
-def test_an_agency_that_is_there_gets_the_new_source_by_its_key_or_by_its_name_and_host() -> None:
+def test_an_existing_agency_gets_the_new_source() -> None:
     there = desk("mine", "https://bee.example.org/rss")
-    offers = [
-        Offer(line=1, url="https://example.org/a", agency="bee", timezone="UTC", language="pt"),
-        Offer(line=2, url="https://bee.example.org/more", name="The Bee"),
-        Offer(line=3, url="https://other.example.org/", name="The Bee"),
+    rows = [
+        ImportRow(line=1, url="https://example.org/a", agency="bee", timezone="UTC", language="pt"),
+        ImportRow(line=2, url="https://bee.example.org/more", name="The Bee"),
+        ImportRow(line=3, url="https://other.example.org/", name="The Bee"),
     ]
-    assert choose(offers, there, (), KINDS) == Additions(
+    assert plan_import(rows, there, (), KINDS) == Additions(
         {"the-bee": {"name": "The Bee", "sources": [feed("https://other.example.org/")]}},
         {"bee": [feed("https://example.org/a", language="pt"), feed("https://bee.example.org/more")]},
         (),
     )
 
 
-def test_a_known_source_is_refused_with_the_place_where_it_is() -> None:
-    offers = [
-        Offer(line=1, url="http://www.example.org/rss/"),
-        Offer(line=2, url="https://example.net/feed"),
-        Offer(line=3, url="http://example.net/feed/"),
-        Offer(line=4, url="https://old.example.org/rss"),
+def test_a_known_source_is_refused_with_its_place() -> None:
+    rows = [
+        ImportRow(line=1, url="http://www.example.org/rss/"),
+        ImportRow(line=2, url="https://example.net/feed"),
+        ImportRow(line=3, url="http://example.net/feed/"),
+        ImportRow(line=4, url="https://old.example.org/rss"),
     ]
     known = (desk("g1", "https://example.org/rss"), desk("old", "https://old.example.org/rss", is_active=False))
-    additions = choose(offers, None, known, KINDS)
+    additions = plan_import(rows, None, known, KINDS)
     assert additions.source_count == 1
     assert additions.refused == (
         Refusal(1, "http://www.example.org/rss/: already in desk g1, agency bee"),
@@ -77,33 +77,33 @@ def test_a_known_source_is_refused_with_the_place_where_it_is() -> None:
     )
 
 
-def test_what_no_desk_file_may_hold_is_refused_with_every_reason() -> None:
-    offers = [Offer(line=7, url="https://example.org/a", kind="feeds", timezone="America/Sao_Paolo")]
-    assert choose(offers, None, (), KINDS) == Additions(
+def test_an_invalid_row_is_refused_with_every_reason() -> None:
+    rows = [ImportRow(line=7, url="https://example.org/a", kind="feeds", timezone="America/Sao_Paolo")]
+    assert plan_import(rows, None, (), KINDS) == Additions(
         {},
         {},
         (
-            Refusal(7, "kind: `feeds` is no kind of source; there are: feed, sitemap"),
-            Refusal(7, "timezone: `America/Sao_Paolo` is no time zone; did you mean `America/Sao_Paulo`?"),
+            Refusal(7, "kind: `feeds` is not a kind of source; known: feed, sitemap"),
+            Refusal(7, "timezone: `America/Sao_Paolo` is not a time zone; did you mean `America/Sao_Paulo`?"),
         ),
     )
 
 
-def test_names_without_a_latin_letter_get_their_key_from_the_host() -> None:
-    offers = [
-        Offer(line=1, url="https://www.nhk.example/rss", name="日本放送"),
-        Offer(line=2, url="https://x.org", name="!"),
+def test_a_name_without_latin_letters_gets_its_key_from_the_host() -> None:
+    rows = [
+        ImportRow(line=1, url="https://www.nhk.example/rss", name="日本放送"),
+        ImportRow(line=2, url="https://x.org", name="!"),
     ]
-    assert list(choose(offers, None, (), KINDS).agencies) == ["nhk-example", "x-org"]
+    assert list(plan_import(rows, None, (), KINDS).agencies) == ["nhk-example", "x-org"]
 
 
 def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
-    offers = [
-        Offer(line=1, url="https://example.org/a", name="Council", pace="civic"),
-        Offer(line=2, url="https://example.org/b", name="Council", pace="weekly"),
+    rows = [
+        ImportRow(line=1, url="https://example.org/a", name="Council", pace="civic"),
+        ImportRow(line=2, url="https://example.org/b", name="Council", pace="weekly"),
     ]
-    assert choose(offers, None, (), KINDS) == Additions(
+    assert plan_import(rows, None, (), KINDS) == Additions(
         {"council": {"name": "Council", "sources": [feed("https://example.org/a", pace="civic")]}},
         {},
-        (Refusal(2, "pace: `weekly` is no pace; write adaptive or civic"),),
+        (Refusal(2, "pace: `weekly` is not a pace; write adaptive or civic"),),
     )

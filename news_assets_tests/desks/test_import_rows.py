@@ -21,7 +21,7 @@ from news_assets.desks.import_rows import one_line, quoted, same_source_key, web
         ("", None),
     ],
 )
-def test_an_address_is_what_is_meant_by_what_is_written(written: str, address: str | None) -> None:
+def test_a_written_address_is_normalised(written: str, address: str | None) -> None:
     assert web_address(written) == address
 
 
@@ -44,18 +44,18 @@ def test_other_sources_have_other_keys(other: str) -> None:
 
 
 @given(st.text())
-def test_any_text_has_a_key_and_an_address_or_none(text: str) -> None:
+def test_any_text_is_accepted(text: str) -> None:
     same_source_key(text)
     address = web_address(text)
     assert address is None or address.lower().startswith(("http://", "https://"))
 
 
 @given(st.text())
-def test_a_name_stands_in_one_line(text: str) -> None:
+def test_a_name_is_one_line(text: str) -> None:
     name = one_line(text)
     assert name is None or (name.isprintable() and name.strip() == name != "")
 
 
-def test_what_a_file_says_is_shown_in_one_short_line() -> None:
+def test_quoted_text_is_one_short_line() -> None:
     assert quoted(" two\nlines ") == "`two lines`"
     assert quoted("x" * 2_000_000) == f"`{'x' * 100}…`"

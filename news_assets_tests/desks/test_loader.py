@@ -63,7 +63,7 @@ def mistakes(tmp_path: Path, text: str) -> list[str]:
     return [line.removeprefix(f"{tmp_path}/") for line in caught.value.mistakes]
 
 
-def test_a_desk_file_becomes_a_desk_with_its_agencies_in_order_of_their_keys(tmp_path: Path) -> None:
+def test_a_desk_file_becomes_a_desk(tmp_path: Path) -> None:
     mec = Source(
         source_id="govbr/mec/feed-3788e196",
         desk="govbr",
@@ -109,23 +109,23 @@ def test_a_desk_file_becomes_a_desk_with_its_agencies_in_order_of_their_keys(tmp
 def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> None:
     assert mistakes(tmp_path, TEN_MISTAKES) == [
         "desk.yaml:1: desk: `Gov BR` cannot be a key; use lower-case letters, digits and _, a letter first",
-        "desk.yaml:2: timezone: `America/Sao_Paolo` is no time zone; did you mean `America/Sao_Paulo`?",
-        "desk.yaml:3: language: `portuguese` is no language code; write BCP 47 such as pt or pt-BR",
+        "desk.yaml:2: timezone: `America/Sao_Paolo` is not a time zone; did you mean `America/Sao_Paulo`?",
+        "desk.yaml:3: language: `portuguese` is not a language code; write BCP 47 such as pt or pt-BR",
         "desk.yaml:4: first_day: Input should be a valid date or datetime, month value is outside expected range of "
         "1-12; change `2026-13-01`",
         "desk.yaml:5: owner: unknown key; remove it",
         "desk.yaml:7: agencies.m e c: `m e c` cannot be a key; use letters, digits, - and _",
-        "desk.yaml:10: agencies.m e c.sources.0.kind: `feeds` is no kind of source; there are: feed, sitemap",
-        "desk.yaml:11: agencies.m e c.sources.0.url: `ftp://example.org/feed.xml` is no web address; "
+        "desk.yaml:10: agencies.m e c.sources.0.kind: `feeds` is not a kind of source; known: feed, sitemap",
+        "desk.yaml:11: agencies.m e c.sources.0.url: `ftp://example.org/feed.xml` is not a web address; "
         "write http://... or https://...",
         "desk.yaml:12: agencies.m e c.sources.0.every_minutes: Input should be greater than or equal to 5; change `1`",
         "desk.yaml:13: agencies.mre.name is missing; add `name: ...`",
-        "desk.yaml:13: agencies.mre.reason: an agency that is not active needs a reason; add `reason: ...`",
-        "desk.yaml:15: agencies.mre.sources: there is none; add at least one",
+        "desk.yaml:13: agencies.mre.reason: an inactive agency needs a reason; add `reason: ...`",
+        "desk.yaml:15: agencies.mre.sources: empty; add at least one",
     ]
 
 
-def test_an_unknown_key_is_met_with_the_one_that_was_meant(tmp_path: Path) -> None:
+def test_an_unknown_key_gets_a_suggestion(tmp_path: Path) -> None:
     assert mistakes(tmp_path, GOOD.replace("    name: Obs", "    nane: Obs")) == [
         "desk.yaml:6: agencies.on.name is missing; add `name: ...`",
         "desk.yaml:7: agencies.on.nane: unknown key; did you mean `name`?",
@@ -135,53 +135,53 @@ def test_an_unknown_key_is_met_with_the_one_that_was_meant(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ("", "desk.yaml:1: no desk in it; begin with `desk: name`"),
-        ("- a\n", "desk.yaml:1: no desk in it; begin with `desk: name`"),
+        ("", "desk.yaml:1: no desk in this file; begin with `desk: name`"),
+        ("- a\n", "desk.yaml:1: no desk in this file; begin with `desk: name`"),
         (
             "desk: [\n",
-            "desk.yaml:2: not YAML: expected the node content, but found '<stream end>'; mend the line "
+            "desk.yaml:2: not YAML: expected the node content, but found '<stream end>'; fix this line "
             "or the one above",
         ),
     ],
 )
-def test_a_file_that_is_no_desk_says_so(tmp_path: Path, text: str, mistake: str) -> None:
+def test_a_file_without_a_desk_is_an_error(tmp_path: Path, text: str, mistake: str) -> None:
     assert mistakes(tmp_path, text) == [mistake]
 
 
-def test_a_file_in_another_encoding_says_so(tmp_path: Path) -> None:
+def test_another_encoding_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "desk.yaml"
     path.write_bytes("desk: saúde".encode("latin-1"))
     with pytest.raises(DeskFileError, match=r"desk\.yaml:1: not UTF-8 text"):
         load_desks([str(path)], KINDS)
 
 
-def test_an_agency_or_source_that_stands_twice_is_a_mistake(tmp_path: Path) -> None:
+def test_a_repeated_agency_or_source_is_an_error(tmp_path: Path) -> None:
     again = (
         GOOD
         + "  on:\n    name: twice\n    sources: [{kind: feed, url: 'https://a.org/'}, {kind: feed, url: 'https://a.org/'}]\n"
     )
     assert mistakes(tmp_path, again) == [
-        "desk.yaml:21: `on` stands twice; keep one",
-        "desk.yaml:23: agencies.on.sources.1: the same url again; keep one",
+        "desk.yaml:21: `on` is repeated; keep one",
+        "desk.yaml:23: agencies.on.sources.1: this url is repeated; keep one",
     ]
 
 
-def test_mistakes_of_all_files_come_together_and_unknown_names_say_which_exist(tmp_path: Path) -> None:
+def test_mistakes_of_all_files_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(DeskFileError) as caught:
         load_desks(["nowhere", written(tmp_path, "")], KINDS)
     assert caught.value.mistakes == (
         f"nowhere: no such desk or file; built-in desks: {', '.join(built_in_desks())}; a path ends in .yaml",
-        f"{tmp_path}/desk.yaml:1: no desk in it; begin with `desk: name`",
+        f"{tmp_path}/desk.yaml:1: no desk in this file; begin with `desk: name`",
     )
 
 
-def test_two_desks_of_one_name_are_a_mistake(tmp_path: Path) -> None:
+def test_two_desks_with_one_key_are_an_error(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
-    with pytest.raises(DeskFileError, match="govbr: two desks have this name; rename one"):
+    with pytest.raises(DeskFileError, match="govbr: two desks have this key; rename one"):
         load_desks([path, path], KINDS)
 
 
-def test_a_pace_is_said_by_source_agency_or_desk_and_is_adaptive_otherwise(tmp_path: Path) -> None:
+def test_a_pace_is_inherited_and_adaptive_by_default(tmp_path: Path) -> None:
     def paces(text: str) -> list[str]:
         (desk,) = load_desks([written(tmp_path, text)], KINDS)
         return [source.pace for agency in desk.agencies for source in agency.sources]
@@ -200,15 +200,15 @@ def test_a_pace_is_said_by_source_agency_or_desk_and_is_adaptive_otherwise(tmp_p
     ("pace", "hint"),
     [("civil", "did you mean `civic`?"), ("12", "write adaptive or civic"), ("[civic]", "did you mean")],
 )
-def test_an_unknown_pace_is_met_with_those_that_exist(tmp_path: Path, pace: str, hint: str) -> None:
+def test_an_unknown_pace_gets_a_suggestion(tmp_path: Path, pace: str, hint: str) -> None:
     text = GOOD.replace("        every_minutes: 15", f"        pace: {pace}")
     (mistake,) = mistakes(tmp_path, text)
     assert mistake.startswith(
-        f"desk.yaml:12: agencies.on.sources.0.pace: `{pace}` is no pace; {hint}".replace("[civic]", "['civic']")
+        f"desk.yaml:12: agencies.on.sources.0.pace: `{pace}` is not a pace; {hint}".replace("[civic]", "['civic']")
     )
 
 
-def test_an_agency_may_say_what_it_is_and_whose(tmp_path: Path) -> None:
+def test_an_agency_may_state_type_and_parent(tmp_path: Path) -> None:
     text = GOOD.replace("first_day: 2026-01-01\n", "first_day: 2026-01-01\noutside: {mcti: Ministério da Ciência}\n")
     text = text.replace("    name: Obs", "    type: Unidade de Pesquisa\n    parent: mcti\n    name: Obs")
     text = text.replace("    name: Min", "    parent: on\n    name: Min")
@@ -219,13 +219,13 @@ def test_an_agency_may_say_what_it_is_and_whose(tmp_path: Path) -> None:
     ]
 
 
-def test_a_parent_is_an_agency_of_the_desk_or_named_outside(tmp_path: Path) -> None:
+def test_a_parent_is_an_agency_or_declared_outside(tmp_path: Path) -> None:
     text = GOOD.replace("    name: Obs", "    parent: mecc\n    name: Obs").replace(
         "    name: Min", "    parent: mec\n    name: Min"
     )
     assert mistakes(tmp_path, text) == [
         "desk.yaml:7: agencies.on.parent: no agency `mecc`; did you mean `mec`?",
-        "desk.yaml:15: agencies.mec.parent: no agency `mec`; name it under `outside`",
+        "desk.yaml:15: agencies.mec.parent: no agency `mec`; declare it under `outside`",
     ]
 
 
@@ -235,7 +235,7 @@ def test_a_desk_file_with_windows_line_ends_is_read(tmp_path: Path) -> None:
     assert load_desks([str(path)], KINDS) == load_desks([written(tmp_path, GOOD)], KINDS)
 
 
-def test_a_name_that_begins_like_a_truth_value_stays_a_name(tmp_path: Path) -> None:
+def test_on_and_no_are_not_booleans(tmp_path: Path) -> None:
     text = GOOD.replace("Observatório Nacional", "true story").replace("  mec:", "  false-2:")
     (desk,) = load_desks([written(tmp_path, text)], KINDS)
     assert [(agency.key, agency.name, agency.is_active) for agency in desk.agencies] == [

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from news_assets.desks.import_plan import choose
-from news_assets.desks.import_rows import Offer, Offers, Refusal
+from news_assets.desks.import_plan import plan_import
+from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal
 from news_assets.desks.opml import build_opml, parse_opml
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Agency, Desk, Source
@@ -32,45 +32,45 @@ READER = """\
 """
 
 
-def test_outlines_become_offers_with_their_folder_as_type() -> None:
-    assert parse_opml(READER) == Offers(
+def test_outlines_become_rows_with_their_folder_as_type() -> None:
+    assert parse_opml(READER) == ImportRows(
         (
-            Offer(line=6, url="https://example.org/rss?a=1&b=2", name="Gazeta da Serra", type="Interior"),
-            Offer(
+            ImportRow(line=6, url="https://example.org/rss?a=1&b=2", name="Gazeta da Serra", type="Interior"),
+            ImportRow(
                 line=8,
                 url="http://example.net/rss",
                 name="Câmara & Prefeitura",
                 type="Cidades",
                 language="pt-BR",
             ),
-            Offer(line=10, url="https://example.com/w", name="Weather", type="Weather"),
+            ImportRow(line=10, url="https://example.com/w", name="Weather", type="Weather"),
         ),
-        (Refusal(11, "`A page` has no xmlUrl"), Refusal(12, "`javascript:alert(1)` is no web address")),
+        (Refusal(11, "`A page` has no xmlUrl"), Refusal(12, "`javascript:alert(1)` is not a web address")),
     )
 
 
-def test_a_document_that_ends_in_the_middle_is_read_as_far_as_it_goes() -> None:
+def test_a_truncated_document_is_read_to_its_end() -> None:
     found = parse_opml(READER[: READER.index('<outline text="A page"')])
-    assert [offer.name for offer in found.offers] == ["Gazeta da Serra", "Câmara & Prefeitura", "Weather"]
-    assert [refusal.why.partition(":")[0] for refusal in found.refused] == ["not well-formed"]
+    assert [row.name for row in found.rows] == ["Gazeta da Serra", "Câmara & Prefeitura", "Weather"]
+    assert [refusal.reason.partition(":")[0] for refusal in found.refused] == ["not well-formed"]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("<html><body>Log in</body></html>", "no OPML: it begins with <html>"),
-        ("<rss version='2.0'/>", "no OPML: it begins with <rss>"),
-        ("<", "no OPML|no XML"),
+        ("<html><body>Log in</body></html>", "not OPML: it begins with <html>"),
+        ("<rss version='2.0'/>", "not OPML: it begins with <rss>"),
+        ("<", "not OPML|not XML"),
         ('<!DOCTYPE opml [<!ENTITY a SYSTEM "file:///etc/passwd">]><opml>&a;</opml>', "declares entities"),
     ],
 )
-def test_what_is_no_subscription_list_says_what_it_is(text: str, reason: str) -> None:
+def test_any_other_document_is_named(text: str, reason: str) -> None:
     with pytest.raises(NewsAssetsError, match=reason):
         parse_opml(text)
 
 
 @given(st.lists(st.sampled_from([*"<>&;\"'= /!x", "opml", "outline", "text", "xmlUrl", "https://a.org/", "&#x0;"])))
-def test_no_text_raises_anything_but_a_reason(pieces: list[str]) -> None:
+def test_any_text_gives_rows_or_an_error(pieces: list[str]) -> None:
     with suppress(NewsAssetsError):
         parse_opml("<opml>" + "".join(pieces))
 
@@ -131,14 +131,14 @@ xmlUrl="https://cat.example.org/feed.json" language="en"/>
     )
 
 
-def test_several_desks_stand_in_folders_of_their_own() -> None:
+def test_several_desks_have_a_folder_each() -> None:
     root = etree.fromstring(build_opml([DESK, desk(agency("bee", ("feed", "/rss")), key="e")], NOW))
     assert [outline.get("text") for outline in root.iterfind("body/outline")] == ["d", "e"]
 
 
-def test_what_was_written_is_read_as_the_same_agencies() -> None:
+def test_an_export_imports_as_the_same_agencies() -> None:
     found = parse_opml(build_opml([DESK], NOW).decode())
-    additions = choose(found.offers, None, (), ("feed",))
+    additions = plan_import(found.rows, None, (), ("feed",))
     assert found.refused == additions.refused == ()
     assert {
         (one["name"], one.get("type"), tuple(source["url"] for source in one["sources"]))
@@ -154,4 +154,4 @@ def test_what_was_written_is_read_as_the_same_agencies() -> None:
 def test_any_name_can_be_written_and_read(name: str) -> None:
     one = Agency(key="a", name=name, timezone="UTC", language="en", sources=DESK.agencies[0].sources, type=name)
     found = parse_opml(build_opml([desk(one)], NOW).decode())
-    assert [offer.url for offer in found.offers] == ["https://bee.example.org/rss", "https://bee.example.org/more"]
+    assert [row.url for row in found.rows] == ["https://bee.example.org/rss", "https://bee.example.org/more"]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.desks.import_plan import Additions, choose
-from news_assets.desks.import_rows import Offer
+from news_assets.desks.import_plan import Additions, plan_import
+from news_assets.desks.import_rows import ImportRow
 from news_assets.desks.loader import parse_desk
 from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
 from news_assets.errors import DeskFileError
@@ -76,11 +76,11 @@ agencies:
 """
 
 
-def test_additions_are_put_between_the_lines_and_comments_and_order_stay() -> None:
+def test_additions_keep_comments_and_order() -> None:
     assert extended_text(OLD, PATH, ADDITIONS, KINDS) == NEW
 
 
-def test_windows_line_ends_and_a_last_line_without_one_stay() -> None:
+def test_line_ends_are_kept() -> None:
     cut = OLD.removesuffix("# the end\n")
     assert extended_text(cut.rstrip("\n"), PATH, ADDITIONS, KINDS) == NEW.removesuffix("# the end\n")
     assert extended_text(OLD.replace("\n", "\r\n"), PATH, ADDITIONS, KINDS) == NEW.replace("\n", "\r\n")
@@ -92,22 +92,22 @@ def test_windows_line_ends_and_a_last_line_without_one_stay() -> None:
         (
             "    sources:\n      - kind: feed\n        url: https://zoo.example.org/rss   # the old one\n",
             "    sources: [{kind: feed, url: 'https://zoo.example.org/rss'}]\n",
-            "mine.yaml:9: `sources` is not written one a line; do that, so that it can grow",
+            "mine.yaml:9: `sources` is not in block style; write one item per line",
         ),
         (
             OLD[OLD.index("agencies:") :],
             "agencies: {zoo: {name: Zoo, sources: [{kind: feed, url: 'https://zoo.example.org/rss'}]}}\n",
-            "mine.yaml:6: `agencies` is not written one a line; do that, so that it can grow",
+            "mine.yaml:6: `agencies` is not in block style; write one item per line",
         ),
     ],
 )
-def test_a_file_that_cannot_grow_between_its_lines_is_left_to_its_owner(old: str, new: str, mistake: str) -> None:
+def test_a_file_that_cannot_be_extended_is_an_error(old: str, new: str, mistake: str) -> None:
     with pytest.raises(DeskFileError) as caught:
         extended_text(OLD.replace(old, new), PATH, ADDITIONS, KINDS)
     assert caught.value.mistakes == (mistake,)
 
 
-def test_a_new_desk_file_holds_the_additions() -> None:
+def test_a_new_desk_file_has_the_additions() -> None:
     additions = Additions({"bee": ADDITIONS.agencies["bee"]}, {}, ())
     assert new_desk_text("mine", "Europe/Lisbon", "pt-PT", date(2026, 1, 1), additions) == (
         "desk: mine\ntimezone: Europe/Lisbon\nlanguage: pt-PT\nfirst_day: 2026-01-01\nagencies:\n"
@@ -116,20 +116,20 @@ def test_a_new_desk_file_holds_the_additions() -> None:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.sampled_from("abcdef")), min_size=1))
-def test_any_names_make_a_desk_and_make_it_grow(names: list[tuple[str, str]]) -> None:
-    offers = [
-        Offer(line=n, url=f"https://{host}.example.org/{n}", name=" ".join(name.split()) or None)
+def test_any_names_can_be_added(names: list[tuple[str, str]]) -> None:
+    rows = [
+        ImportRow(line=n, url=f"https://{host}.example.org/{n}", name=" ".join(name.split()) or None)
         for n, (name, host) in enumerate(names)
         if name.isprintable()
-    ] or [Offer(line=0, url="https://a.example.org/")]
-    text = new_desk_text("mine", "UTC", "en", date(2026, 1, 1), choose(offers[:1], None, (), KINDS))
+    ] or [ImportRow(line=0, url="https://a.example.org/")]
+    text = new_desk_text("mine", "UTC", "en", date(2026, 1, 1), plan_import(rows[:1], None, (), KINDS))
     desk = parse_desk(text, PATH, KINDS)
-    additions = choose(offers[1:], desk, (), KINDS)
+    additions = plan_import(rows[1:], desk, (), KINDS)
     grown = parse_desk(extended_text(text, PATH, additions, KINDS), PATH, KINDS)
-    assert sorted(source.url for source in grown.sources) == sorted(offer.url for offer in offers)
+    assert sorted(source.url for source in grown.sources) == sorted(row.url for row in rows)
 
 
-def test_a_file_is_replaced_in_one_step_and_keeps_its_permissions(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically_with_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "new" / "mine.yaml"
     replace_file(path, OLD)
     path.chmod(0o640)
@@ -138,7 +138,7 @@ def test_a_file_is_replaced_in_one_step_and_keeps_its_permissions(tmp_path: Path
     assert [one.name for one in path.parent.iterdir()] == ["mine.yaml"]
 
 
-def test_a_file_that_cannot_be_written_says_so_and_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").mkdir()
     (tmp_path / "mine.yaml" / "x").touch()
     with pytest.raises(DeskFileError, match=r"mine\.yaml:1: cannot be written: .*; nothing was changed"):

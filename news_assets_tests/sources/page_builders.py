@@ -35,13 +35,13 @@ def html(body: str, title: str = "Notícias", head: str = "", attributes: str = 
     )
 
 
-# What stands in a listing's place, and words of the reason that has to name it.
+# Documents served instead of a listing, and a part of the error message that names each.
 INSTEAD = (
     (html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">'), "looks like Plone 6"),
     (html("<form><input name=u><input type=password name=p></form>", title="Acesso"), "looks like a log-in page"),
     (html('<script src="/cdn-cgi/challenge-platform/h/b/x.js"></script>'), "an anti-bot page (Cloudflare)"),
     (html('<div id="root"></div><script src="/main.js"></script>'), "an empty page that needs JavaScript"),
-    (html('<link href="/wp-content/themes/a.css"><p>Olá</p>'), "looks like WordPress: use kind wordpress"),
+    (html('<link href="/wp-content/themes/a.css"><p>Olá</p>'), "looks like WordPress"),
     (html("<h1>Manutenção</h1>", title="Voltamos já"), 'an HTML page of no known kind, titled "Voltamos já"'),
     ('<rss version="2.0"><channel/></rss>', "looks like an RSS feed: use kind feed"),
     ('<?xml version="1.0"?><urlset/>', "looks like a sitemap: use kind sitemap"),

@@ -1,4 +1,4 @@
-"""What every adapter has to do. An adapter joins by one line of samples here; without one the first test fails."""
+"""The contract of every adapter. A new kind needs a line in SAMPLES."""
 
 import json
 from contextlib import suppress
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.sources.kinds import KINDS, parse
+from news_assets.records import Listing
+from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.text.urls import web_url
 from news_assets_tests.sources import test_ebc, test_g1, test_wordpress
 from news_assets_tests.sources.feeds import test_feed
@@ -19,7 +20,7 @@ from news_assets_tests.sources.plone import test_listing as test_plone_listing
 from news_assets_tests.sources.plone import test_search as test_plone_search
 from news_assets_tests.sources.sitemap import test_sitemap
 
-# kind -> address of the source, documents that it may answer with
+# kind -> address of the source, documents that the source may serve
 SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
     "ebc": (test_ebc.URL, (test_ebc.SAMPLE,)),
     "feed": ("https://example.org/feed", (test_feed.FULL_RSS, json.dumps(test_json_feed_kind.FEED))),
@@ -32,7 +33,7 @@ SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
 }
 EVERY = [(kind, document) for kind, (_, documents) in SAMPLES.items() for document in documents]
 NAMES = [f"{kind} {number}" for number, (kind, _) in enumerate(EVERY)]
-NO_NEWS = html(  # as large as a listing, with everything that stands around one
+NO_NEWS = html(  # as large as a listing page, with navigation and footer
     f"<nav>{'<a href=/a>Assuntos</a> ' * 60}</nav><div id=content-core></div><footer>{'Contato ' * 180}</footer>",
     head='<meta name="generator" content="Plone - https://plone.org">',
 )
@@ -45,9 +46,10 @@ FOREIGN = [
 ]
 
 
-def read(kind: str, document: bytes | str) -> object:
+def read(kind: str, document: bytes | str) -> Listing:
     source = source_of(kind, SAMPLES[kind][0])
-    return parse(page_of(document, KINDS[kind].first_url(source)), source)
+    adapter = adapter_of(source)
+    return adapter.parse(page_of(document, adapter.first_url(source)), source)
 
 
 def test_every_kind_has_a_sample() -> None:
@@ -55,12 +57,10 @@ def test_every_kind_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize(("kind", "document"), EVERY, ids=NAMES)
-def test_a_listing_is_sound_and_the_same_every_time(kind: str, document: bytes | str) -> None:
-    source = source_of(kind, SAMPLES[kind][0])
-    page = page_of(document, KINDS[kind].first_url(source))
-    listing = parse(page, source)
+def test_a_sample_gives_a_valid_listing_every_time(kind: str, document: bytes | str) -> None:
+    listing = read(kind, document)
     assert listing.entries
-    assert parse(page, source) == listing
+    assert read(kind, document) == listing
     ids = [entry.entry_id for entry in listing.entries]
     assert len(set(ids)) == len(ids)
     for entry in listing.entries:
@@ -74,7 +74,7 @@ def test_a_listing_is_sound_and_the_same_every_time(kind: str, document: bytes |
 
 
 @pytest.mark.parametrize(("kind", "number"), FOREIGN)
-def test_what_stands_in_a_listings_place_is_refused_by_name(kind: str, number: int) -> None:
+def test_any_other_document_is_refused_and_named(kind: str, number: int) -> None:
     with pytest.raises(ListingChangedError) as raised:
         read(kind, INSTEAD[number][0])
     document, words = INSTEAD[number]
@@ -83,7 +83,7 @@ def test_what_stands_in_a_listings_place_is_refused_by_name(kind: str, number: i
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_whole_page_without_any_news_is_no_quiet_day(kind: str) -> None:
+def test_a_full_page_without_news_is_an_error(kind: str) -> None:
     with pytest.raises(ListingChangedError, match=r'looks like Plone.*, titled "Notícias"'):
         read(kind, NO_NEWS)
 
@@ -96,7 +96,7 @@ def test_an_empty_document_is_an_error(kind: str, document: bytes) -> None:
 
 
 @given(st.sampled_from(EVERY), st.binary(max_size=40), st.integers(0, 3000))
-def test_no_bytes_raise_anything_but_a_source_error(sample: tuple[str, bytes | str], noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(sample: tuple[str, bytes | str], noise: bytes, at: int) -> None:
     kind, document = sample
     body = document.encode() if isinstance(document, str) else document
     for broken in (body[:at], body[:at] + noise + body[at:], noise):
@@ -104,8 +104,15 @@ def test_no_bytes_raise_anything_but_a_source_error(sample: tuple[str, bytes | s
             read(kind, broken)
 
 
-def test_an_address_of_a_past_day_is_a_web_address() -> None:
+def test_the_address_of_a_past_day_is_a_web_address() -> None:
     for kind, adapter in KINDS.items():
         if adapter.day_url is not None:
             url = adapter.day_url(source_of(kind, SAMPLES[kind][0]), date(2026, 3, 4))
             assert web_url(url, "") == url, kind
+
+
+@pytest.mark.parametrize("kind", ["ebc", "plone_listing"])
+def test_a_listing_without_a_search_reaches_a_past_day_from_its_newest_page(kind: str) -> None:
+    source, day_url = source_of(kind, SAMPLES[kind][0]), KINDS[kind].day_url
+    assert day_url is not None
+    assert day_url(source, date(2026, 2, 27)) == source.url

@@ -1,15 +1,15 @@
-"""Pages in, leads out: what a head announces, what a link plainly is, and what is no feed at all."""
+"""Candidate addresses from a page's head, links and platform, and from usual paths."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.sources.discovery import (
-    Lead,
-    announced,
+    CandidateUrl,
     is_html,
     kinds_of,
+    linked_feeds,
     name_of,
-    of_platform,
+    platform_apis,
     robots_url,
     site_name,
     stated_language,
@@ -24,15 +24,15 @@ SITE = "https://example.org"
 
 
 def in_head(*links: str) -> list[tuple[str, str | None]]:
-    """Return address and refusal of what a page with these links in its head announces."""
-    return [(lead.url, lead.refusal) for lead in announced(page_of(html("<p>x</p>", head="".join(links)), URL))]
+    """Return address and refusal of each feed found in a head with these links."""
+    return [(one.url, one.refusal) for one in linked_feeds(page_of(html("<p>x</p>", head="".join(links)), URL))]
 
 
 def in_body(*links: str) -> list[str]:
-    return [lead.url for lead in announced(page_of(html("".join(links)), URL))]
+    return [one.url for one in linked_feeds(page_of(html("".join(links)), URL))]
 
 
-def test_every_form_of_an_announced_feed_is_a_lead() -> None:
+def test_every_form_of_an_alternate_link_is_found() -> None:
     assert in_head(
         alternate("/feed/", "Diário » Feed"),
         alternate("//example.org/atom", kind="application/atom+xml"),
@@ -50,7 +50,7 @@ def test_every_form_of_an_announced_feed_is_a_lead() -> None:
     ]
 
 
-def test_comments_come_last_and_are_refused() -> None:
+def test_comment_feeds_come_last_and_are_refused() -> None:
     assert in_head(
         alternate("/comments/feed/", "Diário » Comments Feed"),
         alternate("/2026/chuva/feed/", "Diário » Chuva fecha estradas Comments Feed"),
@@ -64,7 +64,7 @@ def test_comments_come_last_and_are_refused() -> None:
     ]
 
 
-def test_other_alternates_are_no_feeds() -> None:
+def test_other_alternate_links_are_ignored() -> None:
     assert (
         in_head(
             '<link rel="alternate" hreflang="en" href="/en/">',
@@ -81,7 +81,7 @@ def test_other_alternates_are_no_feeds() -> None:
     )
 
 
-def test_links_that_plainly_are_feeds_of_the_site_are_leads_after_those_of_the_head() -> None:
+def test_links_to_feeds_of_the_same_site_are_found() -> None:
     assert in_body(
         '<a href="/noticias/rss">RSS</a>',
         '<a href="/index.rdf">RDF</a>',
@@ -95,58 +95,60 @@ def test_links_that_plainly_are_feeds_of_the_site_are_leads_after_those_of_the_h
     ) == [f"{SITE}/noticias/rss", f"{SITE}/index.rdf", f"{SITE}/?format=feed&type=rss", f"{SITE}/rss2.xml"]
 
 
-def test_links_start_from_the_base_that_the_page_states() -> None:
+def test_links_are_resolved_against_the_base_element() -> None:
     assert in_head('<base href="https://example.org/outra/">', alternate("rss")) == [(f"{SITE}/outra/rss", None)]
 
 
-def test_an_api_is_asked_where_the_page_looks_like_its_software() -> None:
+def test_the_api_of_the_platform_is_a_candidate() -> None:
     wordpress = html('<img src="/wp-content/uploads/a.png">')
-    announcing = html("x", head='<link rel="https://api.w.org/" href="https://example.org/blog/wp-json/">')
+    linking = html("x", head='<link rel="https://api.w.org/" href="https://example.org/blog/wp-json/">')
     plone_6 = html("x", head='<meta name="generator" content="Plone 6 - https://plone.org">')
-    leads = [of_platform(page_of(body, URL)) for body in (wordpress, announcing, plone_6, html("x"))]
-    assert leads == [
-        (Lead(url=f"{SITE}/", kind="wordpress", found_by="looks like WordPress"),),
-        (Lead(url=f"{SITE}/blog/", kind="wordpress", found_by="looks like WordPress"),),
-        (Lead(url=URL, kind="plone_search", found_by="looks like Plone 6"),),
+    apis = [platform_apis(page_of(body, URL)) for body in (wordpress, linking, plone_6, html("x"))]
+    assert apis == [
+        (CandidateUrl(url=f"{SITE}/", kind="wordpress", found_by="looks like WordPress"),),
+        (CandidateUrl(url=f"{SITE}/blog/", kind="wordpress", found_by="looks like WordPress"),),
+        (CandidateUrl(url=URL, kind="plone_search", found_by="looks like Plone 6"),),
         (),
     ]
 
 
-def test_usual_addresses_are_those_of_the_page_and_then_of_its_host() -> None:
+def test_usual_addresses_are_below_the_page_then_at_the_root() -> None:
     page = page_of(html("x"), URL)
-    assert [lead.url for lead in usual_feeds(URL, page)][:4] == [
+    assert [one.url for one in usual_feeds(URL, page)][:4] == [
         f"{URL}/feed",
         f"{URL}/rss",
         f"{SITE}/feed",
         f"{SITE}/rss",
     ]
-    assert len({lead.url for lead in usual_feeds(f"{SITE}/", None)}) == 7
+    assert len({one.url for one in usual_feeds(f"{SITE}/", None)}) == 7
     assert usual_sitemaps(URL, page)[0].url == f"{SITE}/sitemap.xml"
     assert robots_url(URL, page) == f"{SITE}/robots.txt"
 
 
-def test_of_a_host_with_many_sites_of_plone_only_the_site_is_asked() -> None:
+def test_usual_addresses_of_plone_stay_below_the_page() -> None:
     url = "https://www.gov.br/mec/pt-br"
     page = page_of(html("x", attributes='class="portaltype-document"'), url)
-    assert [lead.url for lead in usual_feeds(url, page)] == [
+    assert [one.url for one in usual_feeds(url, page)] == [
         f"{url}/RSS",
         f"{url}/assuntos/noticias",
         f"{url}/noticias",
     ]
-    assert [lead.url for lead in usual_sitemaps(url, page)] == [f"{url}/sitemap.xml.gz"]
+    assert [one.url for one in usual_sitemaps(url, page)] == [f"{url}/sitemap.xml.gz"]
     assert robots_url(url, page) is None
 
 
-def test_a_document_is_read_by_the_kinds_that_it_looks_like_first() -> None:
+def test_the_likeliest_kind_of_a_document_comes_first() -> None:
     rss = '<rss version="2.0"><channel/></rss>'
     assert kinds_of(page_of(rss, URL))[0] == "feed"
     assert kinds_of(page_of(rss, "https://g1.globo.com/rss/g1/"))[:2] == ("g1", "feed")
     assert kinds_of(page_of("<urlset/>", URL))[0] == "sitemap"
     assert kinds_of(page_of(html('<div class="feed-post-link">x</div>'), URL)) == ("g1", "plone_listing", "ebc")
-    assert "wordpress" not in kinds_of(page_of(html('<img src="/wp-content/a.png">'), URL)), "it asks another address"
+    assert "wordpress" not in kinds_of(page_of(html('<img src="/wp-content/a.png">'), URL)), (
+        "it requests another address"
+    )
 
 
-def test_only_a_page_for_people_leads_on() -> None:
+def test_only_html_pages_are_searched_for_links() -> None:
     assert is_html(page_of(html("<p>x</p>"), URL))
     for body in (
         "",
@@ -159,7 +161,7 @@ def test_only_a_page_for_people_leads_on() -> None:
         assert not is_html(page_of(body, URL)), body
 
 
-def test_a_site_is_called_what_its_page_says_for_others() -> None:
+def test_a_site_is_named_by_its_metadata_else_its_title() -> None:
     named = html("x", title="Início – Diário da Serra", head='<meta property="og:site_name" content="Diário da Serra">')
     assert site_name(page_of(named, URL)) == "Diário da Serra"
     assert site_name(page_of(html("x", title="Início"), URL)) == "Início"
@@ -167,7 +169,7 @@ def test_a_site_is_called_what_its_page_says_for_others() -> None:
     assert stated_language(page_of(named, URL)) == "pt-BR"
 
 
-def test_a_name_is_a_line_without_the_word_feed() -> None:
+def test_a_name_ends_without_the_word_feed_and_is_cut() -> None:
     assert [name_of(one) for one in ("Diário » Feed", "Diário RSS", "Diário - RSS Feed", "Feed", "", None)] == [
         "Diário",
         "Diário",
@@ -182,10 +184,10 @@ def test_a_name_is_a_line_without_the_word_feed() -> None:
 @given(
     st.binary(max_size=300), st.sampled_from(["", "<html><body>", '<link rel=alternate type="application/rss+xml" '])
 )
-def test_no_bytes_make_it_raise(body: bytes, start: str) -> None:
+def test_any_bytes_are_accepted(body: bytes, start: str) -> None:
     page = page_of(start.encode() + body, URL)
-    for lead in (*announced(page), *of_platform(page), *usual_feeds(URL, page), *usual_sitemaps(URL, page)):
-        assert lead.url.startswith(("http://", "https://"))
+    for one in (*linked_feeds(page), *platform_apis(page), *usual_feeds(URL, page), *usual_sitemaps(URL, page)):
+        assert one.url.startswith(("http://", "https://"))
     assert kinds_of(page)
     site_name(page)
     stated_language(page)

@@ -1,7 +1,7 @@
 """One small listing per markup of EBC's sites; the expected listing is compared whole."""
 
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -42,7 +42,7 @@ TV_BRASIL = """<div id="view-ultimas-noticias-ajax"><div class="ultima_isotope">
   <h5>No AR em <span class="date-display-single">27/02/2026 - 14:30</span></h5></div></div>"""
 
 
-def test_a_listing_of_agencia_brasil_is_read_whole() -> None:
+def test_a_listing_of_agencia_brasil_is_read() -> None:
     assert listing(AGENCIA_BRASIL) == Listing(
         entries=(
             entry("/saude/noticia/2026-02/vacina", "Vacina chega a postos", summary="Doses foram enviadas",
@@ -79,7 +79,7 @@ def test_a_listing_of_agencia_brasil_is_read_whole() -> None:
         ),
     ],
 )  # fmt: skip
-def test_each_markup_is_a_row_of_the_table(body: str, expected: ListedEntry) -> None:
+def test_each_markup_is_read_by_its_template(body: str, expected: ListedEntry) -> None:
     assert listing(body).entries == (expected,)
 
 
@@ -92,23 +92,19 @@ def test_each_markup_is_a_row_of_the_table(body: str, expected: ListedEntry) -> 
         (f"{URL}?page=4", '<a href="?page=2">3</a><a href="?page=7">8</a><a href="?page=5">6</a>', f"{URL}?page=5"),
     ],
 )  # fmt: skip
-def test_the_next_page_is_the_linked_one_else_the_one_that_follows(url: str, pager: str, expected: str) -> None:
+def test_the_next_page_is_the_linked_one_else_the_next_number(url: str, pager: str, expected: str) -> None:
     assert listing(AGENCIA_BRASIL + pager, url).next_urls == (expected,)
 
 
-def test_a_page_behind_the_last_one_is_empty_and_no_error() -> None:
+def test_a_page_after_the_last_one_is_empty() -> None:
     behind = '<link href="/sites/default/themes/a.css"><div class="view-empty">Nada</div>'
     assert listing(behind, f"{URL}?page=9000") == Listing(entries=(), problems=("no entries",))
-
-
-def test_a_past_day_begins_at_the_first_page() -> None:
-    assert ebc.day_url(SOURCE, date(2026, 2, 27)) == URL
 
 
 @pytest.mark.parametrize(
     ("body", "reason"), [*INSTEAD, (html('<img src="/sites/default/files/a.jpg">'), "like Drupal")]
 )
-def test_what_is_no_listing_says_what_it_is_and_what_was_tried(body: str | bytes, reason: str) -> None:
+def test_any_other_page_is_named_with_the_templates_tried(body: str | bytes, reason: str) -> None:
     with pytest.raises(ListingChangedError) as raised:
         ebc.parse(page_of(body, URL), SOURCE)
     assert reason in str(raised.value)
@@ -120,7 +116,7 @@ SAMPLE = html(AGENCIA_BRASIL + TV_BRASIL + '<a href="?page=2">3</a>').encode()
 
 @settings(max_examples=60)
 @given(st.binary(max_size=30), st.integers(0, len(SAMPLE)), st.integers(0, 200))
-def test_any_damage_gives_a_listing_or_one_of_our_errors(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
     page = page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], URL)
     with suppress(NewsAssetsError):
         read = ebc.parse(page, SOURCE)

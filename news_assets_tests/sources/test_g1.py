@@ -1,4 +1,4 @@
-"""A feed and a page of our own in G1's forms; one real feed beside the repository."""
+"""A feed and a page in G1's formats; one real feed from the shared corpus."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -104,7 +104,7 @@ def test_a_feed_gives_full_texts_with_their_lines_as_paragraphs() -> None:
     assert listing(FEED) == Listing(title="g1 > Vila", language="pt-BR", entries=(NEW, OLD))
 
 
-def test_a_caption_is_no_summary_even_as_a_sentence() -> None:
+def test_a_caption_is_never_the_summary() -> None:
     caption = (
         "A ponte nova, vista do alto na manhã desta terça-feira, antes da abertura, quando ainda faltava a pintura."
     )
@@ -116,29 +116,29 @@ def test_a_caption_is_no_summary_even_as_a_sentence() -> None:
     assert listing(body).entries[0].summary == LEAD
 
 
-def test_a_description_in_markup_stays_as_it_is() -> None:
+def test_a_description_with_markup_is_kept() -> None:
     body = FEED.replace(
         f"{LEAD}\n{SECOND}</description>", f"&lt;h2&gt;T&lt;/h2&gt;&lt;p&gt;\n{LEAD}&lt;/p&gt;</description>"
     )
     assert listing(body).entries[1].content_html == f"<h2>T</h2><p>\n{LEAD}</p>"
 
 
-def test_a_short_description_is_a_summary_and_no_text() -> None:
+def test_a_short_description_is_a_summary_only() -> None:
     body = FEED.replace(f"{LEAD}\n{SECOND}</description>", "Veja o vídeo.</description>")
     assert listing(body).entries[1] == replace(OLD, summary="Veja o vídeo.", content_html=None)
 
 
-def test_a_truncated_feed_gives_what_is_whole_of_it() -> None:
+def test_a_truncated_feed_gives_its_whole_items() -> None:
     found = listing(FEED[: FEED.index("Ana Lima")])
     assert (found.entries, found.is_whole) == ((OLD,), False)
 
 
-def test_the_page_of_a_region_lists_its_items_without_times_that_need_a_clock() -> None:
+def test_relative_times_of_a_page_are_ignored() -> None:
     assert listing(PAGE, "https://g1.globo.com/vila/") == Listing(
         title="Vila | G1",
         language="pt-BR",
         next_urls=("https://g1.globo.com/vila/index/feed/pagina-2.ghtml",),
-        problems=("1 of 2 entries have no date that can be read",),
+        problems=("1 of 2 entries have no readable date",),
         entries=(
             ListedEntry(
                 entry_id=NEW.url,
@@ -159,7 +159,7 @@ def test_the_page_of_a_region_lists_its_items_without_times_that_need_a_clock() 
     )
 
 
-def test_the_last_page_leads_nowhere() -> None:
+def test_the_last_page_has_no_next_url() -> None:
     assert listing(PAGE, "https://g1.globo.com/vila/index/feed/pagina-2.ghtml").next_urls == ()
 
 
@@ -174,21 +174,21 @@ def test_the_last_page_leads_nowhere() -> None:
         ("words", "plain text of no known kind"),
     ],
 )
-def test_what_lists_nothing_of_g1_is_a_changed_listing_and_says_what_it_is(body: str, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(body: str, reason: str) -> None:
     with pytest.raises(ListingChangedError) as caught:
         listing(body)
-    assert str(caught.value).startswith(f"{SOURCE.url}: no items of G1 (div.feed-post): ")
+    assert str(caught.value).startswith(f"{SOURCE.url}: no G1 items (div.feed-post): ")
     assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize("body", ["", " \n"])
-def test_nothing_is_an_error(body: str) -> None:
+def test_an_empty_document_is_an_error(body: str) -> None:
     with pytest.raises(SourceError, match="an empty document"):
         listing(body)
 
 
 @given(st.sampled_from(sorted(SAMPLES)), st.binary(max_size=200), st.integers(0, 3000))
-def test_any_bytes_are_a_listing_or_one_of_our_errors(name: str, noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(name: str, noise: bytes, at: int) -> None:
     body = SAMPLES[name].encode()
     for document in (noise, body[:at] + noise + body[at:], body[:at]):
         try:

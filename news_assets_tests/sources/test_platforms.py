@@ -1,4 +1,4 @@
-"""What a page looks like, by small pages that carry one mark each; and that an article is never taken for a wall."""
+"""Platforms and walls recognised by one pattern each; no article is taken for a wall."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def platform(body: str | bytes, url: str = URL) -> Platform | None:
         ("", None),
     ],
 )
-def test_a_mark_names_the_platform(body: str, expected: Platform | None) -> None:
+def test_one_pattern_names_the_platform(body: str, expected: Platform | None) -> None:
     assert platform(body) == expected
 
 
@@ -62,12 +62,12 @@ def test_a_mark_names_the_platform(body: str, expected: Platform | None) -> None
         ('<form><div class="g-recaptcha"></div><p>Não sou um robô</p></form>', "a captcha"),
     ],
 )
-def test_a_wall_names_its_guard_and_prose_about_it_is_no_wall(mark: str, guard: str) -> None:
+def test_a_wall_names_its_protection_and_prose_about_it_is_not_a_wall(mark: str, guard: str) -> None:
     assert platform(html(mark)) == Platform(name=f"an anti-bot page ({guard})", is_wall=True)
     assert platform(html(mark + PROSE)) is None
 
 
-def test_a_log_in_page_is_known_by_its_field_its_address_or_what_it_refers_to() -> None:
+def test_a_log_in_page_has_a_password_field_a_log_in_address_or_link() -> None:
     field = html('<form><input type="Password"></form>')
     forward = html('<a href="/acl_users/credentials_cookie_auth/require_login?came_from=/mec">continuar</a>')
     assert platform(field) == platforms.LOG_IN
@@ -76,7 +76,7 @@ def test_a_log_in_page_is_known_by_its_field_its_address_or_what_it_refers_to() 
     assert platform(html(f"{PROSE}<form><input type=password></form>")) is None
 
 
-def test_a_page_that_only_starts_a_program_is_a_shell() -> None:
+def test_a_page_that_only_starts_a_script_is_a_shell() -> None:
     assert platform(html('<div id="app"></div><script src="/a.js"></script>')) == platforms.SHELL
     plea = "<noscript>Ative o JavaScript para ver esta página.</noscript><script src='/a.js'></script>"
     assert platform(html(plea)) == platforms.SHELL
@@ -84,20 +84,20 @@ def test_a_page_that_only_starts_a_program_is_a_shell() -> None:
 
 
 @pytest.mark.parametrize(("body", "reason"), INSTEAD)
-def test_a_reason_says_what_was_found(body: str | bytes, reason: str) -> None:
+def test_a_reason_names_the_page(body: str | bytes, reason: str) -> None:
     assert reason in found_instead(page_of(body, URL))
 
 
-def test_the_kind_that_failed_is_not_advised_again() -> None:
+def test_the_kind_that_failed_is_not_recommended_again() -> None:
     plone = page_of(html("x", attributes='class="portaltype-folder"'), URL)
-    assert found_instead(plone, "plone_listing") == 'looks like Plone, in a form that is not known, titled "Notícias"'
+    assert found_instead(plone, "plone_listing") == 'looks like Plone, in an unknown form, titled "Notícias"'
 
 
 @given(
     st.binary(max_size=400),
     st.sampled_from([b"", b"{", b"[[[", b"<html>", b"<!DOCTYPE html><body class='", b"<?xml", b"<!--", b"\xff\xfe<\0"]),
 )
-def test_any_bytes_are_a_platform_or_none(noise: bytes, start: bytes) -> None:
+def test_any_bytes_give_a_platform_or_none(noise: bytes, start: bytes) -> None:
     page = page_of(start + noise, URL)
     assert platform_of(page) == platform_of(page)
     assert found_instead(page)
@@ -111,6 +111,6 @@ def test_no_real_article_is_taken_for_a_wall() -> None:
     assert {name for name, it in found.items() if it is not None and it.is_wall} == set()
 
 
-def test_json_that_nests_without_end_is_no_platform() -> None:
+def test_deeply_nested_json_is_not_a_platform() -> None:
     assert platform("[" * 100_000) is None
     assert platform(json.dumps({"version": 7})) is None

@@ -1,4 +1,4 @@
-"""Answers of our own in the form that the REST API's reference gives; the expected entry is compared whole."""
+"""Responses in the format of the REST API's reference."""
 
 import json
 from dataclasses import replace
@@ -72,12 +72,12 @@ def posts(count: int) -> list[dict[str, Any]]:
     return [{**POST, "guid": f"g{n}", "link": f"https://example.org/{n}"} for n in range(count)]
 
 
-def test_a_post_is_read_whole() -> None:
+def test_a_post_is_read() -> None:
     assert listing([POST]) == Listing(entries=(ENTRY,))
 
 
 @pytest.mark.parametrize(
-    ("url", "asked"),
+    ("url", "requested"),
     [
         ("https://example.org", FIRST),
         ("https://example.org/?lang=pt", FIRST),
@@ -91,19 +91,19 @@ def test_a_post_is_read_whole() -> None:
         (FIRST.replace("=100", "=500"), FIRST),
     ],
 )
-def test_a_poll_begins_at_the_newest_posts_of_a_site_or_of_a_route(url: str, asked: str) -> None:
+def test_a_poll_starts_at_the_newest_posts(url: str, requested: str) -> None:
     first = wordpress.first_url(replace(SOURCE, url=url))
-    assert first == asked
+    assert first == requested
     assert wordpress.first_url(replace(SOURCE, url=first)) == first
 
 
-def test_a_past_day_is_asked_for_by_its_bounds_in_the_zone_of_the_source() -> None:
+def test_a_past_day_is_bounded_in_the_zone_of_the_source() -> None:
     url = wordpress.day_url(SOURCE, date(2026, 11, 3))
     assert url.endswith("&after=2026-11-03T02:59:59Z&before=2026-11-04T03:00:00Z")
     assert url.startswith("https://example.org/wp-json/wp/v2/posts?")
 
 
-def test_a_full_page_names_the_next_one_and_another_does_not() -> None:
+def test_only_a_full_page_names_the_next_one() -> None:
     first, second = listing(posts(100)), listing(posts(100), f"{FIRST}&page=2")
     assert [url.rpartition("&")[2] for url in (*first.next_urls, *second.next_urls)] == ["page=2", "page=3"]
     assert second.next_urls[0].startswith("https://example.org/wp-json/wp/v2/posts?")
@@ -113,7 +113,7 @@ def test_a_full_page_names_the_next_one_and_another_does_not() -> None:
     assert listing(posts(100), "https://example.org/").next_urls == first.next_urls
 
 
-def test_the_page_behind_the_last_one_is_the_end_and_no_error() -> None:
+def test_a_page_after_the_last_one_is_empty() -> None:
     no_page = {"code": "rest_post_invalid_page_number", "message": "The page number ...", "data": {"status": 400}}
     assert listing(no_page) == Listing(entries=())
 
@@ -122,7 +122,7 @@ def test_a_day_without_posts_is_an_empty_listing() -> None:
     assert listing([]) == Listing(entries=(), problems=("no entries",))
 
 
-def test_local_times_stand_in_for_missing_ones_of_utc() -> None:
+def test_local_times_are_the_fallback_for_utc() -> None:
     post = {**POST, "date_gmt": "0000-00-00T00:00:00", "modified_gmt": None}
     assert listing([post]).entries == (ENTRY,)
 
@@ -132,7 +132,7 @@ def test_posts_come_newest_first_and_each_once() -> None:
     assert [entry.entry_id for entry in listing([older, POST, POST]).entries] == [ENTRY.entry_id, "old"]
 
 
-def test_a_bare_post_is_an_entry_all_the_same() -> None:
+def test_a_post_with_few_fields_is_an_entry() -> None:
     assert listing([{"link": "https://example.org/1", "title": "T", "date": "2026-11-03"}]).entries == (
         ListedEntry(
             entry_id="https://example.org/1",
@@ -143,10 +143,10 @@ def test_a_bare_post_is_an_entry_all_the_same() -> None:
     )
 
 
-def test_what_is_no_post_is_skipped_with_a_problem() -> None:
+def test_other_items_are_skipped_with_a_problem() -> None:
     found = listing([POST, "x", {"id": 1}, {"link": "javascript:x", "guid": "g"}])
     assert found.entries == (ENTRY,)
-    assert found.problems == ("2 of 4 are no posts: skipped", "entry 2 has no link: skipped")
+    assert found.problems == ("2 of 4 items are not posts: skipped", "entry 2 has no link: skipped")
 
 
 @pytest.mark.parametrize(
@@ -154,17 +154,17 @@ def test_what_is_no_post_is_skipped_with_a_problem() -> None:
     [
         (
             {"code": "rest_no_route", "message": "No route &amp; so"},
-            "the WordPress API refuses: rest_no_route: No route & so",
+            "the WordPress API answered rest_no_route: No route & so",
         ),
-        ({"items": []}, "JSON that is no list of posts"),
-        ("text", "JSON that is no list of posts"),
-        ([1, {"id": 2}], "a JSON list without a single post of WordPress"),
+        ({"items": []}, "JSON that is not a list of posts"),
+        ("text", "JSON that is not a list of posts"),
+        ([1, {"id": 2}], "a JSON list without any WordPress post"),
         (b"<html><head><title>Login</title></head><input type=password></html>", "looks like a log-in page"),
         (b"<rss version='2.0'></rss>", "looks like an RSS feed: use kind feed"),
-        (b"[" * 100_000, "JSON that is nested too deeply"),
+        (b"[" * 100_000, "JSON nested too deeply"),
     ],
 )
-def test_what_is_no_list_of_posts_is_a_changed_listing_and_says_what_it_is(document: Any, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(document: Any, reason: str) -> None:
     with pytest.raises(ListingChangedError) as caught:
         listing(document)
     assert str(caught.value).startswith(f"{FIRST}: ")
@@ -174,7 +174,7 @@ def test_what_is_no_list_of_posts_is_a_changed_listing_and_says_what_it_is(docum
 @pytest.mark.parametrize(
     ("body", "reason"), [(b"", "an empty document"), (b'[{"link": "http', "JSON that cannot be read")]
 )
-def test_what_is_empty_or_cut_is_an_error(body: bytes, reason: str) -> None:
+def test_an_empty_or_truncated_document_is_an_error(body: bytes, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         listing(body)
 
@@ -187,7 +187,7 @@ _JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(list(POST)), _JSON), _JSON)
-def test_any_json_is_a_listing_or_one_of_our_errors(changes: dict[str, Any], document: Any) -> None:
+def test_any_json_gives_a_listing_or_a_source_error(changes: dict[str, Any], document: Any) -> None:
     for answer in ([{**POST, **changes}], document):
         try:
             found = listing(answer)
@@ -199,7 +199,7 @@ def test_any_json_is_a_listing_or_one_of_our_errors(changes: dict[str, Any], doc
 
 
 @given(st.binary(max_size=200), st.integers(0, 1500))
-def test_any_bytes_are_a_listing_or_one_of_our_errors(noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(noise: bytes, at: int) -> None:
     body = json.dumps([POST]).encode()
     for document in (noise, body[:at] + noise + body[at:], body[:at]):
         try:

@@ -236,10 +236,10 @@ class Site(SampleSite):
         desk.write_text(text.replace(f"http://{HOST}:{PORT}", self.base))
         self.env = {"NEWS_DESKS": str(desk)}  # the settings of a desk `sample` that polls this site
 
-    def answer(self, path: str) -> tuple[int, str, bytes]:
+    def response(self, path: str) -> tuple[int, str, bytes]:
         """Return status, content type and body for one path, when the site is open."""
         self.is_open.wait()
-        return super().answer(path)
+        return super().response(path)
 
 
 class PlainProfile(Profile):

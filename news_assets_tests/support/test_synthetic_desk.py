@@ -15,7 +15,7 @@ from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.ports import PageRequest
 from news_assets.records import Desk, Page
-from news_assets.sources.kinds import KINDS, parse
+from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.text.fingerprint import normal_words, shingles
 from news_assets_tests.support.synthetic_desk import Article, SyntheticSite, desk_file, stored_entries
 
@@ -42,7 +42,7 @@ def _feed(synthetic: SimpleNamespace, agency: int) -> Page:
 
 def test_entries_stored_without_a_poll_are_those_that_a_poll_stores(synthetic: SimpleNamespace) -> None:
     source = synthetic.desk.sources[0]
-    polled = entry_changes(source, parse(_feed(synthetic, 0), source), (), NOW, "synthetic").rows
+    polled = entry_changes(source, adapter_of(source).parse(_feed(synthetic, 0), source), (), NOW, "synthetic").rows
     one = replace(synthetic.desk, agencies=synthetic.desk.agencies[:1])
     assert sorted(polled, key=lambda row: row.url) == stored_entries(one, DAYS, 2, NOW)
 
@@ -65,7 +65,7 @@ def test_a_page_is_an_article_with_the_title_of_its_entry(synthetic: SimpleNames
 def test_what_is_published_stands_in_its_feed_alone(synthetic: SimpleNamespace) -> None:
     before = _feed(synthetic, 1)
     published = synthetic.site.publish("a002", date(2026, 11, 20))
-    changed = parse(_feed(synthetic, 2), synthetic.desk.sources[2]).entries[0]
+    changed = adapter_of(synthetic.desk.sources[2]).parse(_feed(synthetic, 2), synthetic.desk.sources[2]).entries[0]
     assert (changed.url, changed.title) == (published.url, published.title)
     assert all(word in published.title for word in published.words)
     assert _feed(synthetic, 1).body == before.body

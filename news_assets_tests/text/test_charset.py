@@ -22,16 +22,16 @@ TEXT = "<p>São Paulo: ação começa às 10h, diz órgão</p>"
         (TEXT.encode("utf-16"), None),
     ],
 )
-def test_a_lying_charset_gives_no_mojibake(body: bytes, stated: str | None) -> None:
+def test_a_wrong_charset_gives_no_mojibake(body: bytes, stated: str | None) -> None:
     assert decode(body, stated) == TEXT
 
 
-def test_the_header_goes_before_the_page() -> None:
+def test_the_header_precedes_the_page() -> None:
     body = '<meta charset="iso-8859-1"><p>Привет, мир, это новости</p>'.encode("cp1251")
     assert "Привет" in decode(body, "windows-1251")
 
 
-def test_the_page_is_asked_where_the_header_says_nothing() -> None:
+def test_the_page_declares_the_charset_without_a_header() -> None:
     body = '<meta charset="windows-1251"><p>Привет, мир, это новости</p>'.encode("cp1251")
     assert "Привет" in decode(body)
 
@@ -40,10 +40,10 @@ def test_a_cut_character_at_the_end_does_not_change_the_charset() -> None:
     assert decode(TEXT.encode() + "ã".encode()[:1], "utf-8").startswith(TEXT)
 
 
-def test_text_in_escapes_is_read_as_it_is_declared() -> None:
+def test_escape_based_charsets_are_read_as_declared() -> None:
     assert decode("日本語のニュース".encode("iso-2022-jp"), "iso-2022-jp") == "日本語のニュース"
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-8", "base64", "utf-16", "idna", "gb2312", "\0"]))
-def test_no_bytes_break_it(body: bytes, stated: str | None) -> None:
+def test_any_bytes_are_decoded(body: bytes, stated: str | None) -> None:
     assert isinstance(decode(body, stated), str)

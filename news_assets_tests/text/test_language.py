@@ -23,7 +23,7 @@ ENGLISH = "The city council voted on Monday night to delay the plan for a new li
         ("!!! 123", None, None),
     ],
 )
-def test_a_long_text_decides_and_a_short_one_trusts_the_hint(text: str, hint: str | None, language: str | None) -> None:
+def test_the_hint_wins_for_short_texts_only(text: str, hint: str | None, language: str | None) -> None:
     assert language_of(text, hint) == language
 
 
@@ -40,10 +40,10 @@ def test_a_long_text_decides_and_a_short_one_trusts_the_hint(text: str, hint: st
         ("und", None),
     ],
 )
-def test_a_tag_is_written_as_bcp_47_writes_it(stated: str | None, tag: str | None) -> None:
+def test_a_tag_is_normalised_to_bcp_47(stated: str | None, tag: str | None) -> None:
     assert language_tag(stated) == tag
 
 
 @given(st.text(max_size=300))
-def test_no_text_breaks_it(text: str) -> None:
+def test_any_text_is_accepted(text: str) -> None:
     assert language_of(text, "pt") is not None

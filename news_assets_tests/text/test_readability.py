@@ -24,11 +24,11 @@ from news_assets.text.readability import readability, syllable_count
         ("2026", "en", 1),
     ],
 )
-def test_syllables_are_counted_by_the_languages_own_vowels(word: str, language: str, count: int) -> None:
+def test_syllables_are_counted_by_language(word: str, language: str, count: int) -> None:
     assert syllable_count(word, language) == count
 
 
-def test_short_words_in_short_sentences_read_easily() -> None:
+def test_short_words_and_sentences_read_easily() -> None:
     easy = readability(["o", "gato", "viu", "o", "rato"], 1, "pt-BR")
     hard = readability(["institucionalização", "administrativa", "intergovernamental"], 1, "pt-BR")
 

@@ -24,7 +24,7 @@ def test_a_dot_within_a_sentence_does_not_end_it(whole: str) -> None:
     assert sentences(f"{whole} Next one.") == [whole, "Next one."]
 
 
-def test_quotes_and_brackets_stay_with_their_sentence() -> None:
+def test_closing_quotes_and_brackets_end_the_sentence() -> None:
     assert sentences('He said "Go." (She stayed.) Why? Because…') == [
         'He said "Go."',
         "(She stayed.)",
@@ -54,7 +54,7 @@ Compartilhe:
     assert paragraphs(text) == ["A first bold link with a wrapped line.", "Quoted words here."]
 
 
-def test_prose_keeps_every_word_and_no_markup() -> None:
+def test_prose_keeps_words_without_markup() -> None:
     assert prose("# One\n\n- *two* [three](http://x.example) www.x.example\n\n| four | `five` |").split() == [
         "One",
         "two",
@@ -72,7 +72,7 @@ def test_sentences_lose_nothing_but_spaces(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", [".", "a. ", "![", "[a](", "**a", "<a ", "a@", "```\n", "- ", "\\"])
-def test_hostile_repetition_takes_no_time(piece: str) -> None:
+def test_repetition_takes_bounded_time(piece: str) -> None:
     text = piece * 20_000
     started = time.process_time()
 

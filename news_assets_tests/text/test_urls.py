@@ -64,7 +64,7 @@ def test_every_spelling_of_a_page_has_one_canonical_url(url: str, canonical: str
         ("https://facebook.com/sharer?u=https://a.org/1", "https://a.org/1"),
     ],
 )
-def test_addresses_that_may_be_two_pages_stay_two(one: str, other: str) -> None:
+def test_addresses_that_may_be_two_pages_differ(one: str, other: str) -> None:
     assert canonical_url(one) != canonical_url(other)
 
 
@@ -72,24 +72,24 @@ def test_addresses_that_may_be_two_pages_stay_two(one: str, other: str) -> None:
     "rubbish",
     ["", "not a url", "javascript:alert(1)", "http://[::1", "http://a:99999/", "http://ex ample.org/", "mailto:a@b"],
 )
-def test_what_is_no_web_address_comes_back_stripped(rubbish: str) -> None:
+def test_any_other_text_is_returned_stripped(rubbish: str) -> None:
     assert canonical_url(f" {rubbish}\n") == rubbish
 
 
 @given(ADDRESSES)
-def test_a_canonical_url_is_its_own_canonical_url(url: str) -> None:
+def test_canonical_url_is_idempotent(url: str) -> None:
     once = canonical_url(url)
     assert canonical_url(once) == once
 
 
 @given(ADDRESSES, ADDRESSES)
-def test_nothing_raises_on_any_text(url: str, other: str) -> None:
+def test_any_text_is_accepted(url: str, other: str) -> None:
     resolve(url, other)
     is_same_site(url, other)
     assert len(url_hash(url)) == 64
 
 
-def test_the_hash_is_that_of_the_page_and_not_of_the_spelling() -> None:
+def test_the_hash_is_that_of_the_canonical_url() -> None:
     assert url_hash("https://a.org/n?utm_source=x") == url_hash("https://A.org/n#top") != url_hash("https://a.org/m")
 
 
@@ -124,7 +124,7 @@ def test_a_link_keeps_its_spelling_but_not_its_password() -> None:
 
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x", "ftp://a.org/x"])
-def test_a_link_that_is_no_web_address_is_none(link: str) -> None:
+def test_other_links_are_none(link: str) -> None:
     assert web_url(link, "https://a.org/") is None
 
 

@@ -23,24 +23,24 @@ NOON = datetime(2026, 3, 2, 12)  # noqa: DTZ001 - a local time, as it stands on 
         ("xyz", None, 16),
     ],
 )
-def test_a_local_time_is_put_into_the_zone_behind_it_else_into_the_sources(
+def test_a_local_time_takes_the_written_zone_else_the_source_zone(
     zone: str | None, city: str | None, hour: int
 ) -> None:
     assert placed(NOON, zone, "America/Manaus", city).astimezone(UTC) == datetime(2026, 3, 2, hour, tzinfo=UTC)
 
 
 @given(st.text(), st.text())
-def test_whatever_stands_behind_a_time_it_is_aware(zone: str, source_zone: str) -> None:
+def test_any_written_zone_gives_an_aware_time(zone: str, source_zone: str) -> None:
     with suppress(ValueError):  # an offset of a day or more
         assert placed(NOON, zone, source_zone).tzinfo is not None
 
 
-def test_an_offset_of_a_day_is_none() -> None:
+def test_an_offset_of_a_day_is_an_error() -> None:
     with pytest.raises(ValueError, match="offset"):
         placed(NOON, "+24:00", "UTC")
 
 
-def test_a_name_that_is_no_zone_is_utc() -> None:
+def test_an_unknown_zone_is_utc() -> None:
     assert zone_info("Nowhere/Land").key == "UTC"
 
 
@@ -48,5 +48,5 @@ def test_only_the_united_states_write_the_month_first() -> None:
     assert [is_month_first(zone) for zone in ("America/New_York", "America/Toronto", "UTC")] == [True, False, False]
 
 
-def test_letters_lose_their_accents() -> None:
+def test_accents_are_removed() -> None:
     assert without_accents("Brasília") == "brasilia"

@@ -1,6 +1,6 @@
-"""Recognise responses that come from a bot wall in front of the site. The patterns are in `sources/guards.py`."""
+"""Recognise responses of a bot wall in front of a site; `sources/bot_protection.py` has the patterns."""
 
-from news_assets.sources.guards import guard_of_refusal
+from news_assets.sources.bot_protection import protection_of_refusal
 
 _STATUSES = (403, 429, 503)
 
@@ -11,4 +11,4 @@ def bot_wall_of(status: int, headers: dict[str, str], body: bytes) -> str | None
         return None
     if headers.get("cf-mitigated") == "challenge":
         return "Cloudflare"
-    return guard_of_refusal(body.lower())
+    return protection_of_refusal(body.lower())

@@ -1,7 +1,4 @@
-"""What a possible source yields now, and whether it is worth adding: listings in, candidates with reasons out. Pure.
-
-Where candidates come from belongs to `finding.py`; what a desk file says of an accepted one, to `desks/`.
-"""
+"""Evaluates and ranks candidate sources by what their listings contain now. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,16 +11,16 @@ from news_assets.text.language import language_of, language_tag
 from news_assets.text.urls import canonical_url
 
 MAX_AGE_DAYS: Final = 7
-_AHEAD: Final = timedelta(days=1)  # a clock that is wrong, or a day without a zone; what lies further on is an agenda
-_READ_ENTRIES: Final = 20  # of a listing, for its language
-_MIN_FULL_TEXT_CHARS: Final = 500  # a teaser is shorter
-_SAME_RATIO: Final = 0.8  # of the newest entries; two documents of one site are seldom made in the same second
+_MAX_AHEAD: Final = timedelta(days=1)  # wrong clocks and days without a zone; later dates are those of an agenda
+_LANGUAGE_ENTRIES: Final = 20  # of a listing, from which its language is detected
+_MIN_FULL_TEXT_CHARS: Final = 500  # teasers are shorter
+_SAME_RATIO: Final = 0.8  # of the newest entries; not all, because documents of one site are seldom updated together
 _LISTINGS: Final = ("plone_listing", "ebc", "g1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is accepted. Without `language` any is; `known` are the desks' sources by `same_source_key`."""
+class Criteria:
+    """What is accepted. None accepts any language; `known` are the desks' sources by `same_source_key`."""
 
     now: datetime
     max_age: timedelta = timedelta(days=MAX_AGE_DAYS)
@@ -34,7 +31,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a listing has. `language` is that of its words, `stated_language` what the document says; ratios 0 to 1."""
+    """What a listing contains. `language` is detected, `stated_language` is declared; ratios are 0 to 1."""
 
     entries: tuple[ListedEntry, ...] = field(repr=False)
     title: str | None = None
@@ -48,10 +45,10 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One address that may become a source; it is accepted where nothing speaks against it.
+    """One address that may become a source; accepted if it has no refusals.
 
-    `kind` is None where no kind reads it. `known_as` is the source it is already. `replaces` is a known source of the
-    same address whose own kind cannot read it any more.
+    `kind` is None if no kind reads it. `known_as` is the desks' source with this address or content. `replaces` is a
+    known source of this address whose kind no longer reads it.
     """
 
     url: str
@@ -70,18 +67,18 @@ class Candidate:
 
 
 def contents_of(listing: Listing, stated_language: str | None, now: datetime) -> Contents:
-    """Return what a listing has. Times that lie ahead do not count as new; a `lastmod` or time of change counts."""
+    """Return what a listing contains. Future times are ignored; a `lastmod` or time of change counts as a date."""
     entries = listing.entries
     times = [time for entry in entries if (time := entry.published_at or entry.updated_at)]
     stated = language_tag(listing.language) or stated_language
     return Contents(
         entries=entries,
         title=listing.title,
-        newest_at=max((time for time in times if time <= now + _AHEAD), default=None),
+        newest_at=max((time for time in times if time <= now + _MAX_AHEAD), default=None),
         dated_ratio=_share(entries, lambda entry: entry.published_at or entry.updated_at),
         titled_ratio=_share(entries, lambda entry: entry.title),
         full_text_ratio=_share(entries, _has_full_text),
-        language=language_of(_words_of(entries[:_READ_ENTRIES]), stated),
+        language=language_of(_words_of(entries[:_LANGUAGE_ENTRIES]), stated),
         stated_language=stated,
     )
 
@@ -98,43 +95,43 @@ def _words_of(entries: Iterable[ListedEntry]) -> str:
     return "\n".join(filter(None, (part for entry in entries for part in (entry.title, entry.summary))))
 
 
-def judged(candidate: Candidate, terms: Terms) -> Candidate:
-    """Return the candidate with what speaks against it, and what is worth knowing."""
+def evaluated(candidate: Candidate, criteria: Criteria) -> Candidate:
+    """Return the candidate with its refusals and notes."""
     contents = candidate.contents
     if contents is None:
         return candidate
     known = candidate.known_as
     already = (f"already in desk {known.desk}, agency {known.agency}",) if known else ()
-    refusals = (*already, *_staleness(candidate.kind, contents, terms), *_foreignness(contents, terms))
-    return replace(candidate, refusals=(*candidate.refusals, *refusals), notes=_notes(candidate, contents, terms))
+    refusals = (*already, *_staleness(candidate.kind, contents, criteria), *_language_mismatch(contents, criteria))
+    return replace(candidate, refusals=(*candidate.refusals, *refusals), notes=_notes(candidate, contents, criteria))
 
 
-def _staleness(kind: str | None, contents: Contents, terms: Terms) -> Iterable[str]:
+def _staleness(kind: str | None, contents: Contents, criteria: Criteria) -> Iterable[str]:
     if not contents.entries:
         yield "no entries"
     elif contents.newest_at is None and contents.dated_ratio:
-        yield "every date lies ahead"
+        yield "every date is in the future"
     elif contents.newest_at is None and kind == "sitemap":
-        yield "no entry has a date, and a sitemap names pages of any age"
-    elif contents.newest_at is not None and terms.now - contents.newest_at > terms.max_age:
-        age = (terms.now - contents.newest_at).days
-        yield f"newest entry {age} days old, more than {terms.max_age.days}"
+        yield "no entry has a date, and a sitemap lists pages of any age"
+    elif contents.newest_at is not None and criteria.now - contents.newest_at > criteria.max_age:
+        age = (criteria.now - contents.newest_at).days
+        yield f"newest entry {age} days old, more than {criteria.max_age.days}"
 
 
-def _foreignness(contents: Contents, terms: Terms) -> Iterable[str]:
-    if terms.language and contents.language and _primary(contents.language) != _primary(terms.language):
-        yield f"language {contents.language} is not {terms.language}"
+def _language_mismatch(contents: Contents, criteria: Criteria) -> Iterable[str]:
+    if criteria.language and contents.language and _primary(contents.language) != _primary(criteria.language):
+        yield f"language {contents.language} is not {criteria.language}"
 
 
-def _notes(candidate: Candidate, contents: Contents, terms: Terms) -> tuple[str, ...]:
+def _notes(candidate: Candidate, contents: Contents, criteria: Criteria) -> tuple[str, ...]:
     stated, found, old = contents.stated_language, contents.language, candidate.replaces
     is_mistaken = stated and found and _primary(stated) != _primary(found)
     notes = {
-        # The listings of classic Plone state no time, and their articles do: no reason to refuse.
-        "no entry has a date: how fresh it is cannot be told": contents.entries and not contents.dated_ratio,
-        "its language cannot be told": contents.entries and terms.language and not found,
-        f"says that it is in {stated}": is_mistaken,
-        f"takes the place of kind {old.kind} in desk {old.desk}, agency {old.agency}" if old else "": old,
+        # Not a refusal: classic Plone lists no times, but its article pages state them.
+        "no entry has a date: freshness unknown": contents.entries and not contents.dated_ratio,
+        "language unknown": contents.entries and criteria.language and not found,
+        f"declares language {stated}": is_mistaken,
+        f"replaces kind {old.kind} in desk {old.desk}, agency {old.agency}" if old else "": old,
     }
     return (*candidate.notes, *(note for note, holds in notes.items() if holds))
 
@@ -143,26 +140,26 @@ def _primary(tag: str) -> str:
     return tag.partition("-")[0].lower()
 
 
-# --- which of several -----------------------------------------------------------------------------------------------
+# --- ranking ---------------------------------------------------------------------------------------------------------
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, best first, each content once: what lists the same as a better one is noted there.
+    """Return the candidates, best first; one with the same content as a better one becomes a note there.
 
-    Feeds and APIs with dates and full text come before other feeds, these before listings and sitemaps; among equals
-    the order stands. What lists the same as a known source is known.
+    Feeds and APIs with dates and full text come first, then other feeds, listings, sitemaps; equals keep their order.
+    A candidate with the content of a known source is refused as known.
     """
     kept: list[Candidate] = []
-    for candidate in sorted(candidates, key=_worth):
+    for candidate in sorted(candidates, key=_sort_key):
         same = next((number for number, better in enumerate(kept) if _lists_the_same(better, candidate)), None)
         if same is None:
             kept.append(candidate)
         else:
-            kept[same] = _joined(kept[same], candidate)
-    return sorted(kept, key=_worth)
+            kept[same] = _merged(kept[same], candidate)
+    return sorted(kept, key=_sort_key)
 
 
-def _worth(candidate: Candidate) -> tuple[bool, bool, int]:
+def _sort_key(candidate: Candidate) -> tuple[bool, bool, int]:
     return not candidate.is_accepted, candidate.contents is None, _rank(candidate)
 
 
@@ -175,7 +172,7 @@ def _rank(candidate: Candidate) -> int:
     return 2 if candidate.kind in _LISTINGS else 1
 
 
-def _joined(better: Candidate, other: Candidate) -> Candidate:
+def _merged(better: Candidate, other: Candidate) -> Candidate:
     if other.known_as and not better.known_as:
         known = f"lists the same as {other.url}, {other.refusals[0]}"
         return replace(better, refusals=(*better.refusals, known), known_as=other.known_as)
@@ -183,7 +180,7 @@ def _joined(better: Candidate, other: Candidate) -> Candidate:
 
 
 def _lists_the_same(better: Candidate, other: Candidate) -> bool:
-    """Whether the newest entries of both are the same, as many as the shorter one has."""
+    """Return whether both have the same newest entries, compared over the length of the shorter listing."""
     if not (better.contents and other.contents):
         return better.url == other.url and better.kind == other.kind
     count = min(len(better.contents.entries), len(other.contents.entries))

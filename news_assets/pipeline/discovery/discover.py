@@ -1,13 +1,11 @@
-"""Finding the sources of a site: one address in, candidates with their verdicts out, the best one first.
+"""Discovers the sources of a site step by step.
 
-    the address itself, by every kind that reads it
-    | what its page announces, and the API of its software
-    | where sites usually have their feed                       only where nothing was found before
-    | the sitemaps that robots.txt names, or the usual ones     the same
+    the address itself, with every kind that may read it
+    | the feeds its page links, and the API of its software
+    | the usual feed addresses                                  only if nothing was found yet
+    | the sitemaps in robots.txt, or the usual ones             only if nothing was found yet
 
-Fetcher, adapters, time and clock are arguments. How an address is asked and read is the poll's (`poll.py`), so a
-candidate yields here what it will yield there; where leads come from is in `sources/discovery.py`, what is accepted in
-`candidates.py`.
+Candidates are polled by `poll_sources`, so that they yield what a later poll yields.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,18 +14,18 @@ from typing import Final
 
 from news_assets.desks.import_rows import same_source_key
 from news_assets.errors import FetchError, SourceError
-from news_assets.pipeline.discovery.budgeted_fetcher import AskedOnce
-from news_assets.pipeline.discovery.candidates import Candidate, Terms, contents_of, judged, ranked
+from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
+from news_assets.pipeline.discovery.candidates import Candidate, Criteria, contents_of, evaluated, ranked
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
 from news_assets.ports import Fetcher
 from news_assets.records import Page, Source
 from news_assets.sources.discovery import (
-    Lead,
-    announced,
+    CandidateUrl,
     is_html,
     kinds_of,
+    linked_feeds,
     name_of,
-    of_platform,
+    platform_apis,
     robots_url,
     site_name,
     stated_language,
@@ -37,14 +35,14 @@ from news_assets.sources.discovery import (
 from news_assets.sources.entries import unique
 from news_assets.sources.platforms import found_instead, platform_of
 
-MAX_ANNOUNCED: Final = 10  # a page of feeds by subject may announce hundreds; its reader knows which one is wanted
+MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
 MAX_SITEMAPS: Final = 3
-_NOT_THERE: Final = (404, 410)
+_NOT_FOUND: Final = (404, 410)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What was found at an address. `error` says why it could not be asked at all; `name` what the site is called."""
+class Discovery:
+    """The candidates found from one address, best first. `error` is why the address could not be fetched."""
 
     address: str
     candidates: tuple[Candidate, ...] = ()
@@ -54,54 +52,52 @@ class Found:
 
     @property
     def best(self) -> Candidate | None:
-        """The candidate to propose; None where none is accepted."""
+        """The candidate to propose; None if none is accepted."""
         return next((candidate for candidate in self.candidates if candidate.is_accepted), None)
 
 
-def find_sources(
+def discover_sources(
     address: str,
     fetcher: Fetcher,
     adapter_of: AdapterOf,
-    terms: Terms,
+    criteria: Criteria,
     *,
-    may_go_on: Callable[[], bool] = lambda: True,
-    asks_all: bool = False,
-) -> Found:
-    """Return what may be polled of a site, whose page, feed or sitemap `address` is.
+    has_time: Callable[[], bool] = lambda: True,
+    tries_all: bool = False,
+) -> Discovery:
+    """Return the sources of the site that the page, feed or sitemap at `address` belongs to.
 
-    Guesses are only asked where nothing was found otherwise, or with `asks_all`. What robots.txt forbids is not asked,
-    except the address itself, which somebody named. It ends after some requests, or when it may not go on.
+    Usual addresses are only tried if nothing else was found, or with `tries_all`. robots.txt is obeyed except for
+    `address` itself. Discovery stops when the request budget is used up or `has_time` returns False.
     """
-    asked = AskedOnce(fetcher, address, may_go_on)
-    page = asked.answer(address)
-    if isinstance(page, FetchError):
-        if page.status not in _NOT_THERE:
-            return Found(address=address, error=page.reason)
-        home, url = None, address
-    else:
-        home, url = page, page.final_url
-    trial = _Trial(asked, adapter_of, terms)
-    trial.take([Lead(url=url, found_by="the address itself")])
-    if home is None or _leads_on(home):
-        _follow(trial, url, home, asks_all=asks_all)
-    candidates = ranked(trial.candidates)
-    return Found(address=address, candidates=tuple(candidates), name=_name(home, candidates), notes=trial.notes())
+    requests = BudgetedFetcher(fetcher, address, has_time)
+    result = requests.page_or_error(address)
+    if isinstance(result, FetchError) and result.status not in _NOT_FOUND:
+        return Discovery(address=address, error=result.reason)
+    home = result if isinstance(result, Page) else None
+    url = home.final_url if home else address
+    evaluation = _Evaluation(requests, adapter_of, criteria)
+    evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
+    if home is None or _may_link_sources(home):
+        _search_site(evaluation, url, home, tries_all=tries_all)
+    candidates = tuple(ranked(evaluation.candidates))
+    return Discovery(address=address, candidates=candidates, name=_name(home, candidates), notes=evaluation.notes())
 
 
-def _leads_on(page: Page) -> bool:
+def _may_link_sources(page: Page) -> bool:
     platform = platform_of(page)
     return is_html(page) and not (platform and platform.is_wall)
 
 
-def _follow(trial: "_Trial", url: str, page: Page | None, *, asks_all: bool) -> None:
-    named = announced(page) if page else ()
-    trial.take([*named[:MAX_ANNOUNCED], *(of_platform(page) if page else ())])
-    trial.unasked_count = sum(lead.refusal is None for lead in named[MAX_ANNOUNCED:])
-    for lead in usual_feeds(url, page):
-        if asks_all or not trial.is_settled:
-            trial.take([lead])
-    if asks_all or not trial.is_settled:
-        trial.take(trial.sitemaps_of(robots_url(url, page)) or usual_sitemaps(url, page))
+def _search_site(evaluation: "_Evaluation", url: str, page: Page | None, *, tries_all: bool) -> None:
+    linked = linked_feeds(page) if page else ()
+    evaluation.add([*linked[:MAX_LINKED], *(platform_apis(page) if page else ())])
+    evaluation.untried_count = sum(one.refusal is None for one in linked[MAX_LINKED:])
+    for usual in usual_feeds(url, page):
+        if tries_all or not evaluation.is_settled:
+            evaluation.add([usual])
+    if tries_all or not evaluation.is_settled:
+        evaluation.add(evaluation.sitemaps_of(robots_url(url, page)) or usual_sitemaps(url, page))
 
 
 def _name(page: Page | None, candidates: Iterable[Candidate]) -> str | None:
@@ -109,32 +105,32 @@ def _name(page: Page | None, candidates: Iterable[Candidate]) -> str | None:
     return (site_name(page) if page else None) or name_of(next(filter(None, titles), None))
 
 
-class _Trial:
-    """Leads as they are tried, and the candidates they led to."""
+class _Evaluation:
+    """Polls candidate addresses and collects the evaluated candidates."""
 
-    def __init__(self, asked: AskedOnce, adapter_of: AdapterOf, terms: Terms) -> None:
+    def __init__(self, requests: BudgetedFetcher, adapter_of: AdapterOf, criteria: Criteria) -> None:
         self.candidates: list[Candidate] = []
-        self.unasked_count = 0
-        self._asked, self._adapter_of, self._terms = asked, adapter_of, terms
+        self.untried_count = 0
+        self._requests, self._adapter_of, self._criteria = requests, adapter_of, criteria
         self._missed_count = 0
 
     @property
     def is_settled(self) -> bool:
-        """Whether there is something to propose, or something that the desks have already."""
+        """Whether a candidate is accepted, or is a source of the desks already."""
         return any(one.is_accepted or one.known_as for one in self.candidates)
 
-    def take(self, leads: Iterable[Lead]) -> None:
-        """Try leads, and keep what they led to; a guess at nothing is only counted."""
-        for lead in leads:
-            candidate = self._candidate_of(lead)
+    def add(self, urls: Iterable[CandidateUrl]) -> None:
+        """Evaluate candidate addresses; guesses with nothing at them are only counted."""
+        for url in urls:
+            candidate = self._candidate_at(url)
             if candidate is None:
                 self._missed_count += 1
             elif all((one.url, one.kind) != (candidate.url, candidate.kind) for one in self.candidates):
-                self.candidates.append(judged(candidate, self._terms))
+                self.candidates.append(evaluated(candidate, self._criteria))
 
-    def sitemaps_of(self, url: str | None) -> tuple[Lead, ...]:
-        """Return the sitemaps that a robots.txt names, news first."""
-        page = self._asked.answer(url) if url else None
+    def sitemaps_of(self, url: str | None) -> tuple[CandidateUrl, ...]:
+        """Return the sitemaps in a robots.txt, news sitemaps first."""
+        page = self._requests.page_or_error(url) if url else None
         if not isinstance(page, Page):
             return ()
         source = self._source("sitemap", page.url)
@@ -142,76 +138,67 @@ class _Trial:
             urls = self._adapter_of(source).parse(page, source).next_urls
         except SourceError:
             return ()
-        return tuple(Lead(url=url, kind="sitemap", found_by="robots.txt") for url in urls[:MAX_SITEMAPS])
+        return tuple(CandidateUrl(url=url, kind="sitemap", found_by="robots.txt") for url in urls[:MAX_SITEMAPS])
 
     def notes(self) -> tuple[str, ...]:
-        """Return what else is worth knowing of the way here."""
-        unasked, missed, asked = self.unasked_count, self._missed_count, self._asked.count
+        """Return notes on the discovery as a whole."""
+        untried, missed, requests = self.untried_count, self._missed_count, self._requests.request_count
         notes = {
-            f"{unasked} more feeds are announced: name the one that is wanted": unasked,
+            f"{untried} more feeds are linked: give the address of the one to add": untried,
             f"nothing at {missed} usual addresses": missed,
-            f"{asked} request{'' if asked == 1 else 's'}": True,
+            f"{requests} request{'' if requests == 1 else 's'}": True,
         }
         return tuple(note for note, holds in notes.items() if holds)
 
-    def _candidate_of(self, lead: Lead) -> Candidate | None:
-        """Return what a lead leads to; None for a guess at nothing."""
-        refused = Candidate(url=lead.url, kind=lead.kind, found_by=lead.found_by)
-        if lead.refusal:
-            return replace(refused, refusals=(lead.refusal,))
-        page = self._asked.answer(lead.url) if lead.kind is None else None
+    def _candidate_at(self, at: CandidateUrl) -> Candidate | None:
+        """Return the candidate at an address; None for a guess with nothing at it."""
+        refused = Candidate(url=at.url, kind=at.kind, found_by=at.found_by)
+        if at.refusal:
+            return replace(refused, refusals=(at.refusal,))
+        page = self._requests.page_or_error(at.url) if at.kind is None else None
         if isinstance(page, FetchError):
-            is_miss = lead.is_guess and (page.status in _NOT_THERE or page.reason.startswith("not asked"))
+            is_miss = at.is_guess and (page.status in _NOT_FOUND or page.reason.startswith("not requested"))
             return None if is_miss else replace(refused, refusals=(page.reason,))
-        polled = self._polled(lead, page)
+        polled = self._polled(at, page)
         if polled.listing is None:
-            is_miss = lead.is_guess and page is not None and is_html(page)
+            is_miss = at.is_guess and page is not None and is_html(page)
             return None if is_miss else replace(refused, refusals=(_reason(polled, page),))
-        return self._with_contents(lead, polled)
+        return self._with_contents(at, polled)
 
-    def _polled(self, lead: Lead, page: Page | None) -> Polled:
-        """Return the poll by the first kind that reads something; else the first that reads at all, else the first."""
-        known = self._terms.known.get(same_source_key(lead.url))
-        kinds = (lead.kind,) if page is None else (known.kind if known else None, *kinds_of(page))
+    def _polled(self, at: CandidateUrl, page: Page | None) -> Polled:
+        """Return the poll of the first kind that yields entries, else the first without an error, else the first."""
+        known = self._criteria.known.get(same_source_key(at.url))
+        kinds = (at.kind,) if page is None else (known.kind if known else None, *kinds_of(page))
         polls: list[Polled] = []
         for kind in unique(kinds):
-            polls += poll_sources([self._source(kind, lead.url)], {}, self._adapter_of, self._asked)
+            polls += poll_sources([self._source(kind, at.url)], {}, self._adapter_of, self._requests)
             if polls[-1].listing is not None and polls[-1].listing.entries:
                 return polls[-1]
         return next((polled for polled in polls if polled.listing is not None), polls[0])
 
-    def _with_contents(self, lead: Lead, polled: Polled) -> Candidate:
+    def _with_contents(self, at: CandidateUrl, polled: Polled) -> Candidate:
         assert polled.listing is not None
         assert polled.page is not None
-        known = self._terms.known.get(same_source_key(lead.url))
-        reads_as_known = known is not None and (known.kind == polled.source.kind or self._has_read(known))
+        known = self._criteria.known.get(same_source_key(at.url))
+        reads_as_known = known is not None and (
+            known.kind == polled.source.kind or any(one.known_as == known for one in self.candidates)
+        )
         return Candidate(
-            url=lead.url,
+            url=at.url,
             kind=polled.source.kind,
-            found_by=lead.found_by,
-            contents=contents_of(polled.listing, stated_language(polled.page), self._terms.now),
+            found_by=at.found_by,
+            contents=contents_of(polled.listing, stated_language(polled.page), self._criteria.now),
             known_as=known if reads_as_known else None,
             replaces=None if reads_as_known else known,
         )
 
-    def _has_read(self, known: Source) -> bool:
-        return any(one.known_as == known for one in self.candidates)
-
     def _source(self, kind: str, url: str) -> Source:
-        language = self._terms.language or "und"
-        return Source(
-            source_id=url,
-            desk="",
-            agency="",
-            kind=kind,
-            url=url,
-            timezone=self._terms.timezone,
-            language=language,
-        )
+        language, timezone = self._criteria.language or "und", self._criteria.timezone
+        return Source(source_id=url, desk="", agency="", kind=kind, url=url, timezone=timezone, language=language)
 
 
 def _reason(polled: Polled, page: Page | None) -> str:
-    """Return why nothing was read: what the page is where it is one for people, else what the adapter says."""
+    """Return why nothing was read: what an HTML page looks like, else the adapter's error."""
     if page is not None and is_html(page):
-        return f"no listing: {found_instead(page, polled.source.kind)}"
+        return f"not a listing: {found_instead(page, polled.source.kind)}"
     return (polled.reason or "nothing to read").removeprefix(f"{polled.source.url}: ")

@@ -1,19 +1,16 @@
-"""JSON Feed 1.0 and 1.1 (jsonfeed.org): a decoded document in, a Listing out.
+"""JSON Feed 1.0 and 1.1 (jsonfeed.org). A value of the wrong type is treated as missing."""
 
-A value of another type than the format asks for is as good as missing. As a kind of its own (`parse`) it refuses what
-is no JSON; telling JSON from XML is `feed.py`'s part.
-"""
-
-import json
 from dataclasses import replace
 from typing import Any
 
-from news_assets.errors import ListingChangedError, SourceError
+from news_assets.errors import ListingChangedError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import fallback_id, language_tag, storable, unique
+from news_assets.sources.entries import fallback_id, storable, unique
+from news_assets.sources.json_document import decoded_json
 from news_assets.sources.platforms import found_instead, platform_of
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
+from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
 
@@ -21,10 +18,10 @@ def parse(page: Page, source: Source) -> Listing:
     """Return the entries that can be stored, newest first, and the feed's `next_url`, which leads to older ones.
 
     Raises:
-        ListingChangedError: XML, a page, a log-in form or other JSON in place of a JSON Feed.
-        SourceError: Nothing, or JSON that cannot be read.
+        ListingChangedError: XML, an HTML page, a log-in form or other JSON.
+        SourceError: The document is empty, or its JSON is broken.
     """
-    document = decoded_json(page, "JSON Feed")
+    document = decoded_json(page, source, "a JSON Feed")
     listing = storable(read_json(document, page, source))
     link = _string(document, "next_url")
     next_url = web_url(link, page.final_url) if link else None
@@ -32,42 +29,23 @@ def parse(page: Page, source: Source) -> Listing:
     return replace(listing, next_urls=(next_url,) if next_url and is_older else ())
 
 
-def decoded_json(page: Page, expected: str) -> Any:
-    """Return the document of a page that has to be JSON.
-
-    Raises:
-        ListingChangedError: It is something else; the reason says what, and what was expected.
-        SourceError: Nothing, or JSON that cannot be read.
-    """
-    if not page.body.strip():
-        raise SourceError(f"{page.url}: an empty document")
-    try:
-        return json.loads(page.body)
-    except RecursionError as error:
-        raise ListingChangedError(f"{page.url}: JSON that is nested too deeply") from error
-    except ValueError as error:  # also UnicodeDecodeError
-        if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-            raise SourceError(f"{page.url}: JSON that cannot be read: {error}") from error
-        raise ListingChangedError(f"{page.url}: no {expected}: {found_instead(page)}") from error
-
-
 def read_json(document: Any, page: Page, source: Source) -> Listing:
     """Return every item of a JSON Feed in the document's order. Raises ListingChangedError for any other JSON."""
     if not isinstance(document, dict) or not isinstance(document.get("items"), list):
-        raise ListingChangedError(f"{page.url}: JSON that is no feed: it has no list of items{_maker(page)}")
+        raise ListingChangedError(f"{page.url}: JSON but not a feed: no list of items{_hint(page)}")
     if "version" not in document and "title" not in document:
-        raise ListingChangedError(f"{page.url}: JSON that is no feed: it has neither version nor title{_maker(page)}")
+        raise ListingChangedError(f"{page.url}: JSON but not a feed: neither version nor title{_hint(page)}")
     items = [item for item in document["items"] if isinstance(item, dict)]
     lost = len(document["items"]) - len(items)
     return Listing(
         entries=tuple(_entry(item, page, source) for item in items),
         title=_text(document, "title"),
         language=language_tag(_string(document, "language")),
-        problems=(f"{lost} items are no objects: skipped",) if lost else (),
+        problems=(f"{lost} items are not objects: skipped",) if lost else (),
     )
 
 
-def _maker(page: Page) -> str:
+def _hint(page: Page) -> str:
     return f"; {found_instead(page)}" if platform_of(page) else ""
 
 
@@ -102,7 +80,7 @@ def _authors(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _string(owner: dict[str, Any], key: str) -> str:
-    """Return a string; a number as its digits, since ids are numbers in many feeds."""
+    """Return a trimmed string, or a number's digits: many feeds have numeric ids."""
     value = owner.get(key)
     if isinstance(value, str):
         return value.strip()

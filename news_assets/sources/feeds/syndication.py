@@ -1,8 +1,7 @@
-"""RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, RDF and CDF: one XML document in, a Listing out, read by feedparser.
+"""RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, RDF and CDF, read by feedparser.
 
-feedparser gets bytes in memory and a settled charset, never an address it could open; its own sanitising is off,
-because nh3 does that once and faster, and its times are not used, because it takes a time without a zone for UTC.
-Telling XML from anything else is `feed.py`'s part.
+feedparser gets UTF-8 bytes in memory, never an address it could open. Its sanitising is off, because nh3 is faster, and
+its times are not used, because it takes a time without a zone for UTC.
 """
 
 import io
@@ -14,14 +13,15 @@ import feedparser  # type: ignore[import-untyped]  # it ships no types
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import fallback_id, language_tag, unique
+from news_assets.sources.entries import fallback_id, first_web_url, unique
 from news_assets.sources.feeds.xml import sound_xml
 from news_assets.sources.platforms import found_instead
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
+from news_assets.text.language import language_tag
 from news_assets.text.urls import web_url
 
-# Bugs of feedparser that broken documents reach (an xml:base that is no address, a declaration within a declaration).
+# feedparser's bugs on broken documents (an xml:base that is not an address, a declaration within a declaration).
 _PARSER_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _PERIOD_S = {"hourly": 3600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000}
 _FULL_TEXT_CHARS = 1000  # a description this long is the article itself, as in G1's feeds
@@ -35,12 +35,12 @@ def read_xml(page: Page, source: Source) -> Listing:
     """Return every entry of an XML feed in the document's order; entries without an address have an empty `url`.
 
     Raises:
-        ListingChangedError: XML that is no feed.
-        SourceError: feedparser cannot read it at all.
+        ListingChangedError: XML that is not a feed.
+        SourceError: feedparser cannot read it.
     """
     parsed, problems, is_whole = _parsed(page)
     if not parsed.get("version") and not parsed["entries"]:
-        raise ListingChangedError(f"{page.url}: no feed: {found_instead(page, source.kind)}")
+        raise ListingChangedError(f"{page.url}: not a feed: {found_instead(page, source.kind)}")
     feed: Parsed = parsed["feed"]
     base = _base_of(parsed, page)
     return Listing(
@@ -54,7 +54,7 @@ def read_xml(page: Page, source: Source) -> Listing:
 
 
 def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
-    """Run feedparser over the mended document; return its result, what was wrong, and whether it was whole."""
+    """Run feedparser over the repaired document; return its result, the problems, and whether it was whole."""
     body, problems, is_whole = sound_xml(page)
     try:
         parsed: Parsed = feedparser.parse(
@@ -66,23 +66,20 @@ def _parsed(page: Page) -> tuple[Parsed, tuple[str, ...], bool]:
     except _PARSER_ERRORS as error:
         raise SourceError(f"{page.url}: XML that cannot be read: {error}") from error
     count = len(parsed["entries"])
-    told = (f"{problem}: {count} entries read" if _is_of_form(problem) else problem for problem in problems)
-    return parsed, tuple(told), is_whole
-
-
-def _is_of_form(problem: str) -> bool:
-    return problem.startswith(("truncated", "not well-formed", "document cut"))
+    losses = ("truncated", "not well-formed", "document cut")
+    counted = (f"{problem}: {count} entries read" if problem.startswith(losses) else problem for problem in problems)
+    return parsed, tuple(counted), is_whole
 
 
 def _base_of(parsed: Parsed, page: Page) -> str:
-    """Return what relative links hang on: RSS means its channel's site, Atom the document (RFC 4287, section 2)."""
+    """Return the base of relative links: the channel's site in RSS, the document in Atom (RFC 4287, section 2)."""
     if str(parsed.get("version", "")).startswith("atom"):
         return page.final_url
     return web_url(_string(parsed["feed"], "link"), page.final_url) or page.final_url
 
 
 def _ttl_s(feed: Parsed) -> float | None:
-    """Return the pause the feed asks for: `ttl` in minutes, else `sy:updatePeriod` over `sy:updateFrequency`."""
+    """Return the feed's update interval: `ttl` in minutes, else `sy:updatePeriod` over `sy:updateFrequency`."""
     ttl = _number(feed, "ttl")
     if ttl:
         return ttl * 60
@@ -99,7 +96,7 @@ def _number(owner: Parsed, key: str) -> float | None:
 
 
 def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
-    url = _url_of(entry, base)
+    url = first_web_url(_links(entry), base)
     title = _plain(entry, "title")
     summary_html, content_html = _texts(entry)
     summary = plain_text(summary_html) or None
@@ -115,28 +112,23 @@ def _entry(entry: Parsed, base: str, source: Source) -> ListedEntry:
         content_html=sanitize(content_html, base) or None if content_html else None,
         authors=_authors(entry),
         categories=_categories(entry),
-        image_url=_image_url(entry, base),
+        image_url=first_web_url(_images(entry), base),
         published_at=published or updated,
         updated_at=updated,
     )
 
 
-_PUBLISHED = ("published", "created")  # feedparser files dc:date and Atom 0.3 `modified` under `updated`
+_PUBLISHED = ("published", "created")  # feedparser puts dc:date and Atom 0.3 `modified` under `updated`
 
 
 def _id_of(entry: Parsed) -> str:
-    """Return Atom id, RSS guid or rdf:about; without user and password where it is an address."""
+    """Return Atom id, RSS guid or rdf:about; an address without its user and password."""
     entry_id = _string(entry, "id")
     return web_url(entry_id, "") or entry_id if "@" in entry_id and "://" in entry_id else entry_id
 
 
-def _url_of(entry: Parsed, base: str) -> str | None:
-    """Return the address of the article: before FeedBurner's counting redirect, alternate links first, then the id."""
-    urls = (web_url(link, base) for link in _links(entry) if link)
-    return next(filter(None, urls), None)
-
-
 def _links(entry: Parsed) -> Iterator[str]:
+    """Yield possible article addresses, best first; FeedBurner's original address precedes its tracking redirect."""
     yield _string(entry, "feedburner_origlink")
     yield _string(entry, "pheedo_origlink")
     yield _string(entry, "link")
@@ -149,7 +141,7 @@ def _links(entry: Parsed) -> Iterator[str]:
 
 
 def _texts(entry: Parsed) -> tuple[str, str | None]:
-    """Return summary and full text, both as HTML. feedparser copies a lone content into the summary: undone here."""
+    """Return summary and full text as HTML, without feedparser's copy of the content in a missing summary."""
     summary = _string(entry, "summary")
     contents = [_string(content, "value") for content in entry.get("content", ()) if isinstance(content, Mapping)]
     content = max(contents, key=len, default="")
@@ -167,13 +159,8 @@ def _categories(entry: Parsed) -> tuple[str, ...]:
     return unique(_plain(tag, "label") or _plain(tag, "term") for tag in tags)
 
 
-def _image_url(entry: Parsed, base: str) -> str | None:
-    """Return the first image of: media:content (widest), media:thumbnail, enclosure, itunes:image."""
-    urls = (web_url(link, base) for link in _images(entry) if link)
-    return next(filter(None, urls), None)
-
-
 def _images(entry: Parsed) -> Iterator[str]:
+    """Yield images, best first: media:content (widest), media:thumbnail, enclosure, itunes:image."""
     media = [item for item in entry.get("media_content", ()) if isinstance(item, Mapping) and _is_image(item, "url")]
     yield from (_string(item, "url") for item in sorted(media, key=lambda item: -(_number(item, "width") or 0)))
     yield from (_string(item, "url") for item in entry.get("media_thumbnail", ()) if isinstance(item, Mapping))
@@ -194,6 +181,6 @@ def _plain(owner: Parsed, key: str) -> str | None:
 
 
 def _string(owner: Parsed, key: str) -> str:
-    """Return a string value. Past feedparser's own lookup, which answers `updated` with `published`."""
+    """Return a string value, bypassing feedparser's own lookup, which returns `published` for a missing `updated`."""
     value = dict.get(owner, key) if isinstance(owner, dict) else None
     return value.strip() if isinstance(value, str) else ""

@@ -1,25 +1,28 @@
-"""XML of unknown soundness in, UTF-8 bytes that a parser reads in bounded time out, with a reason for what was mended.
+"""Repairs a feed's XML so that feedparser reads it in bounded time.
 
-feedparser reads sound XML in time that grows with its length, but unsound XML with a parser of its own in time that
-grows with the square, as it does with depth and with attributes: 300 kB of a cut feed take 10 s, 900 kB of `<a ` over a
-minute. So a cut document is closed behind its last whole entry, and a large unsound one goes through lxml's recovery.
-No address that a document names is ever opened. What the elements mean does not belong here.
+feedparser takes linear time for well-formed XML, but its lenient parser takes quadratic time for anything else, as do
+depth and attributes: 10 s for 300 kB of a truncated feed, over a minute for 900 kB of `<a `. So a truncated document is
+closed after its last whole entry, and a large broken one goes through lxml's recovery. External entities and DTDs are
+never loaded.
 """
 
 import html
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 
 from news_assets.errors import SourceError
 from news_assets.records import Page
 from news_assets.sources.feeds.charsets import decoded
 
-MAX_DEPTH = 256  # libxml2's own limit; no feed is as deep, XHTML content included
-MAX_ATTRIBUTES = 256  # in one tag; feedparser looks each up in a list of all: 13 s for 20,000
-MAX_ELEMENTS = 100_000  # feedparser reads about 20,000 a second; a feed of 5,000 entries has as many
-MAX_UNSOUND_BYTES = 65_536  # of a document that feedparser's lenient parser gets: at most 1.5 s
+if TYPE_CHECKING:
+    from lxml import etree
+
+MAX_DEPTH = 256  # libxml2's own limit; no feed nests as deep, XHTML content included
+MAX_ATTRIBUTES = 256  # in one tag; feedparser takes quadratic time: 13 s for 20,000
+MAX_ELEMENTS = 100_000  # as in a feed of 5,000 entries; feedparser reads about 20,000 a second
+MAX_BROKEN_BYTES = 65_536  # of a document for feedparser's lenient parser: at most 1.5 s
 
 _TAIL_BYTES = 8192
 _CLOSING = re.compile(rb"</(?:[\w.-]+:)?(?:rss|feed|rdf|channel)\s*>", re.IGNORECASE)
@@ -42,17 +45,17 @@ _NAMESPACES: Final = {
     b"rdf": b"http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     b"sy": b"http://purl.org/rss/1.0/modules/syndication/",
 }
-_LAST_CODE: Final = 0x10FFFF
+_LAST_CODE_POINT: Final = 0x10FFFF
 
 
 def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
-    """Return the page's document as UTF-8, what was wrong with it, and whether it is whole.
+    """Return the page's document as UTF-8, its problems, and whether it was whole.
 
     Raises:
-        SourceError: Depth or attributes that only an attack has, or nothing that can be recovered.
+        SourceError: It exceeds the limits of depth or attributes, or nothing can be recovered.
     """
     text, encoding_problem = decoded(page.body, page.encoding, page.content_type)
-    # A DOCTYPE kept elsewhere makes expat pass over `&eacute;` without a word: without it, the entity is an error.
+    # With an external DOCTYPE expat silently drops `&eacute;`; without it, the entity is an error.
     text = _EXTERNAL_DOCTYPE.sub("", text, count=1)
     body = _HIGH_REFERENCE.sub(_valid_reference, text).encode("utf-8", "replace")
     body, cut_problem = _closed(body)
@@ -63,21 +66,21 @@ def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
     if scan.error is not None and scan.error.startswith("unbound prefix"):
         body = _with_prefixes_declared(body)
         scan = _scan(body, page.url)
-    if scan.error is not None and len(body) > MAX_UNSOUND_BYTES:
+    if scan.error is not None and len(body) > MAX_BROKEN_BYTES:
         body = _recovered(body, page.url)
     form_problem = f"not well-formed: {scan.error}" if scan.error and not cut_problem else None
     return body, tuple(filter(None, (encoding_problem, cut_problem, form_problem))), cut_problem is None
 
 
 def _valid_reference(match: re.Match[str]) -> str:
-    """Return a character reference, or that of U+FFFD where it names no character: half of a surrogate pair."""
+    """Return a character reference, or that of U+FFFD if it names a surrogate or nothing."""
     digits = match[1] or match[2]
-    code = int(digits, 16 if match[1] else 10) if len(digits) < 10 else _LAST_CODE + 1
-    return match[0] if code <= _LAST_CODE and not 0xD800 <= code <= 0xDFFF else "&#xFFFD;"
+    code = int(digits, 16 if match[1] else 10) if len(digits) < 10 else _LAST_CODE_POINT + 1
+    return match[0] if code <= _LAST_CODE_POINT and not 0xD800 <= code <= 0xDFFF else "&#xFFFD;"
 
 
 def _closed(body: bytes) -> tuple[bytes, str | None]:
-    """Cut a document that ends in the middle behind its last whole entry and close it; leave a whole one alone."""
+    """Cut a truncated document after its last whole entry and close its root; return a whole one unchanged."""
     root = _ROOT.search(body)
     if root is None or _CLOSING.search(body[-_TAIL_BYTES:]):
         return body, None
@@ -90,16 +93,16 @@ def _closed(body: bytes) -> tuple[bytes, str | None]:
 
 @dataclass(slots=True)
 class _Scan:
-    """What expat says of a document: the error that makes it unsound, and where it has too many elements, if so."""
+    """What expat found: the first error of form, and the byte offset at which the element limit is reached."""
 
     error: str | None = None
     length: int | None = None
 
 
 def _scan(body: bytes, url: str) -> _Scan:
-    """Read a document once, for its form only. Raises SourceError for depth or attributes that only an attack has."""
+    """Check a document's form in one pass. Raises SourceError where it exceeds the limits of depth or attributes."""
     scan = _Scan()
-    parser = expat.ParserCreate("utf-8", " ")  # with namespaces, since feedparser wants them sound too
+    parser = expat.ParserCreate("utf-8", " ")  # namespace-aware, as feedparser's strict parser is
     depth = count = 0
 
     def start(_: str, attributes: list[str]) -> None:
@@ -126,7 +129,7 @@ def _scan(body: bytes, url: str) -> _Scan:
 
 
 def _with_prefixes_declared(body: bytes) -> bytes:
-    """Declare on the root element what is used without being declared anywhere: usually one of the table."""
+    """Declare on the root element the prefixes that are used without any declaration."""
     missing = set(_USED_PREFIX.findall(body)) - set(_DECLARED_PREFIX.findall(body)) - {b"xml", b"xmlns"}
     declared = b"".join(
         b' xmlns:%s="%s"' % (prefix, _NAMESPACES.get(prefix, b"urn:undeclared:" + prefix)) for prefix in sorted(missing)
@@ -138,11 +141,8 @@ def _recovered(body: bytes, url: str) -> bytes:
     from lxml import etree
 
     characters = _NAMED_ENTITY.sub(_character, body)
-    parser = etree.XMLParser(
-        recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
-    )
     try:
-        root = etree.fromstring(characters, parser)
+        root = etree.fromstring(characters, recovering_parser())
     except etree.LxmlError as error:
         raise SourceError(f"{url}: XML that cannot be read: {error}") from error
     sound: bytes = b"" if root is None else etree.tostring(root, encoding="utf-8", xml_declaration=True)
@@ -152,8 +152,15 @@ def _recovered(body: bytes, url: str) -> bytes:
     return sound
 
 
+def recovering_parser() -> "etree.XMLParser":
+    """Return an lxml parser that reads on after an error and loads nothing external."""
+    from lxml import etree
+
+    return etree.XMLParser(recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
+
+
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return what HTML means by a named entity, as lxml's recovery drops those that XML does not know."""
+    """Return the character of an HTML entity, because lxml's recovery drops entities unknown to XML."""
     entity = match[0].decode()
     character = html.unescape(entity)
     return match[0] if character == entity else "".join(f"&#{ord(one)};" for one in character).encode()

@@ -1,8 +1,4 @@
-"""An HTML page as a tree: a Page in, its elements and their words out, whatever the bytes are.
-
-Bounded in size, since pages are made by strangers. Which elements mean what belongs to the adapters; the article's text
-is the business of extraction.
-"""
+"""An HTML page as an lxml tree of bounded size, and the text, base address and title in it."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -22,11 +18,11 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 4_000_000  # of a page; the largest listing pages seen have 0.4 million
 MAX_ELEMENTS = 20_000  # a listing of 60 items has some 3000
-_UNSEEN = ("script", "style", "noscript", "template", "head")
+_INVISIBLE = ("script", "style", "noscript", "template", "head")
 
 
 def html_tree(page: Page) -> HtmlElement | None:
-    """Return the page's root element without comments, cut where it is far too large; None where it has no element."""
+    """Return the page's root element without comments, cut at the size limits; None for a page without elements."""
     text = decode(page.body, page.encoding)[:MAX_CHARS].replace("\0", "")
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
@@ -46,7 +42,7 @@ def _cut(tree: HtmlElement) -> HtmlElement:
 
 
 def select(root: HtmlElement, css: str) -> list[HtmlElement]:
-    """Return the elements below `root` that a CSS selector finds, in the document's order."""
+    """Return the elements below `root` that match a CSS selector, in the document's order."""
     found: list[HtmlElement] = _selector(css)(root)
     return [element for element in found if element is not root]
 
@@ -59,16 +55,16 @@ def _selector(css: str) -> "CSSSelector":
 
 
 def words_of(element: HtmlElement) -> str:
-    """Return the words an element shows, on one line."""
+    """Return the visible text of an element on one line."""
     return plain_text(" ".join(_texts(element)))
 
 
 def _texts(element: HtmlElement) -> Iterator[str]:
-    """Yield each piece of text outside scripts and styles, without recursion: pages nest as deep as they like."""
+    """Yield each piece of text outside scripts and styles, without recursion, which deep nesting would exhaust."""
     skipped: HtmlElement | None = None
     for event, part in etree.iterwalk(element, events=("start", "end")):
         if skipped is None and event == "start":
-            if part.tag in _UNSEEN:
+            if part.tag in _INVISIBLE:
                 skipped = part
             elif part.text:
                 yield part.text
@@ -79,7 +75,7 @@ def _texts(element: HtmlElement) -> Iterator[str]:
 
 
 def base_of(tree: HtmlElement, page: Page) -> str:
-    """Return the address that the page's relative links start from."""
+    """Return the base address of the page's relative links."""
     stated = next((href for tag in tree.iter("base") if (href := tag.get("href"))), "")
     base = resolve(page.final_url, stated) if stated else page.final_url
     return base if _is_web(base) else page.final_url
@@ -93,6 +89,6 @@ def _is_web(address: str) -> bool:
 
 
 def title_of(tree: HtmlElement) -> str | None:
-    """Return what the page calls itself: its `<title>`, else its first `<h1>`."""
+    """Return the page's `<title>`, else its first `<h1>`."""
     named = (plain_text(tag.text or "") if tag.tag == "title" else words_of(tag) for tag in tree.iter("title", "h1"))
     return next((name for name in named if name), None)

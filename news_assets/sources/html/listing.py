@@ -1,7 +1,7 @@
-"""A listing page by templates: an HTML page and a table of CSS selectors in, the entries of the first that fits out.
+"""Reads a listing page with the first of several templates (CSS selectors) that finds an article.
 
-Pure. Each family of sites has its table in a module of its own; a second markup is a second row there, never a
-condition here. Which pages are asked, and where paging stops, belongs to the pipeline.
+Each family of sites keeps its table of templates in a module of its own; another markup is another row there, never a
+condition here.
 """
 
 import re
@@ -14,10 +14,11 @@ from lxml.html import HtmlElement
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import fallback_id, language_tag, storable, unique
+from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
 from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
 from news_assets.sources.platforms import found_instead
 from news_assets.text.dates import parse_date
+from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, web_url
 
 MAX_ITEMS = 1000  # of one page; the longest listing seen shows 60
@@ -37,10 +38,10 @@ _PAGE_NUMBER = re.compile(r"\d{1,6}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """One markup of a listing, as CSS selectors; all but `items` are looked up within an item, the first match counts.
+    """One markup of a listing as CSS selectors. All but `items` are applied within an item; the first match counts.
 
-    `title` finds the headline, whose link is the article's. `times` are tried in order; the words before a date tell
-    whether it is one of publication or of change. `categories` may find several.
+    `title` matches the headline, whose link is the article's. `times` are tried in order; the words before a date tell
+    publication from change. `categories` may match several elements.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A listing page that was read: its tree, how many items its template found, and the listing."""
+    """A listing page as read: its tree, the number of items its template found, and the listing."""
 
     tree: HtmlElement
     item_count: int
@@ -62,19 +63,19 @@ class ReadPage:
 
 
 def read_page(page: Page, source: Source, templates: Sequence[Template]) -> ReadPage:
-    """Return what the first template that finds an article reads; each article once, newest first.
+    """Return the entries that the first template with an article finds, each once, newest first.
 
-    A page whose items were all left out, and one without any, has an empty listing: see `changed`.
+    The listing is empty if no template finds an article; `changed` builds the error for that case.
 
     Raises:
-        ListingChangedError: Not HTML.
-        SourceError: Nothing at all.
+        ListingChangedError: The page is not HTML.
+        SourceError: The document is empty.
     """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
     tree = html_tree(page)
     if tree is None:
-        raise ListingChangedError(f"{page.url}: {found_instead(page, source.kind)}, in place of a listing page")
+        raise ListingChangedError(f"{page.url}: not a listing page: {found_instead(page, source.kind)}")
     base = base_of(tree, page)
     for template in templates:
         items = _outermost(select(tree, template.items))
@@ -86,21 +87,21 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
 
 
 def changed(page: Page, source: Source, templates: Sequence[Template]) -> ListingChangedError:
-    """Return the error for a page in which no template found an article: what it is instead, and what was tried."""
+    """Return the error for a page without articles, naming what the page is and the templates that were tried."""
     tried = ", ".join(template.name for template in templates)
     return ListingChangedError(
-        f"{page.url}: no listing of news: {found_instead(page, source.kind)}; templates tried: {tried}"
+        f"{page.url}: no news listing found: {found_instead(page, source.kind)}; templates tried: {tried}"
     )
 
 
 def _outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
-    """Return the items that stand in no other item."""
+    """Return the items that are not nested in another item."""
     every = set(items)
     return [item for item in items if not any(above in every for above in item.iterancestors())]
 
 
 def _listing(items: Sequence[HtmlElement], template: Template, base: str, source: Source) -> Listing:
-    problem = f"{len(items) - MAX_ITEMS} items beyond the first {MAX_ITEMS}: left out"
+    problem = f"{len(items) - MAX_ITEMS} items beyond the first {MAX_ITEMS}: skipped"
     return Listing(
         entries=tuple(_entry(item, template, base, source) for item in items[:MAX_ITEMS]),
         problems=(problem,) if len(items) > MAX_ITEMS else (),
@@ -133,23 +134,22 @@ def _selected(item: HtmlElement, css: str) -> list[HtmlElement]:
 
 
 def _headline(item: HtmlElement, template: Template) -> HtmlElement | None:
-    """Return the headline with words in it, else one that has at least a place."""
+    """Return the first headline with text, else the first one."""
     found = _selected(item, template.title)
     return next((element for element in found if _title_of(element)), found[0] if found else None)
 
 
 def _title_of(headline: HtmlElement) -> str | None:
-    """Return the words of a headline, else what its link or picture is titled."""
+    """Return the text of a headline, else the title or alt text of its link or image."""
     stated = [part.get(name) or "" for part in headline.iter("a", "img") for name in ("title", "alt")]
     return next((words for words in (words_of(headline), *(" ".join(text.split()) for text in stated)) if words), None)
 
 
 def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
-    """Return where the headline leads: its own link, one within, or one around it."""
+    """Return the headline's address: of a link in it, or of one around it within the item."""
     around = [above for above in headline.iterancestors("a") if above is item or item in above.iterancestors()]
     links = (link.get("href") or "" for link in (*headline.iter("a"), *around))
-    urls = (web_url(link, base) for link in links if link.strip() and not link.strip().startswith("#"))
-    return next(filter(None, urls), None)
+    return first_web_url((link for link in links if not link.strip().startswith("#")), base)
 
 
 def _first_words(item: HtmlElement, css: str) -> str:
@@ -158,25 +158,21 @@ def _first_words(item: HtmlElement, css: str) -> str:
 
 def _image_of(item: HtmlElement, template: Template, base: str) -> str | None:
     links = (image.get("data-src") or image.get("src") or "" for image in _selected(item, template.image))
-    return next(filter(None, (web_url(link, base) for link in links if link)), None)
+    return first_web_url(links, base)
 
 
 def _times_of(item: HtmlElement, template: Template, timezone: str) -> tuple[datetime | None, datetime | None]:
-    """Return when the article was published and changed, by the first selector that finds a time."""
+    """Return the times of publication and change, from the first selector that matches a time."""
     for css in template.times:
-        words = " ".join(_moment(element) for element in select(item, css))
+        words = " ".join(element.get("datetime") or words_of(element) for element in select(item, css))
         times = _times_in(words, timezone)
         if any(times):
             return times
     return None, None
 
 
-def _moment(element: HtmlElement) -> str:
-    return element.get("datetime") or words_of(element)
-
-
 def _times_in(words: str, timezone: str) -> tuple[datetime | None, datetime | None]:
-    """Return the first time of publication and the first of change that the words name."""
+    """Return the first time of publication and the first of change in a text."""
     published: datetime | None = None
     updated: datetime | None = None
     end = 0
@@ -186,7 +182,7 @@ def _times_in(words: str, timezone: str) -> tuple[datetime | None, datetime | No
         end = stamp.end()
     if end:
         return published, updated
-    at = parse_date(words, timezone)  # "Feb 27, 2026 02:30 PM" and whatever else parse_date knows
+    at = parse_date(words, timezone)  # other forms, such as "Feb 27, 2026 02:30 PM"
     return (None, at) if _OF_CHANGE.search(words) else (at, None)
 
 
@@ -194,12 +190,12 @@ def _times_in(words: str, timezone: str) -> tuple[datetime | None, datetime | No
 
 
 def page_number(url: str, parameter: str) -> int:
-    """Return the number that a listing's address carries in a query parameter; 0 where it carries none."""
+    """Return the page number in a query parameter of a listing's address; 0 if there is none."""
     return next((int(value) for name, value in _pairs(url) if name == parameter and _PAGE_NUMBER.fullmatch(value)), 0)
 
 
 def with_page_number(url: str, parameter: str, number: int) -> str:
-    """Return the same address with another page number."""
+    """Return the address with another page number."""
     parts = urlsplit(url)
     pairs = [(name, value) for name, value in _pairs(url) if name != parameter]
     query = urlencode([*pairs, (parameter, str(number))], quote_via=quote, safe=":")
@@ -207,9 +203,9 @@ def with_page_number(url: str, parameter: str, number: int) -> str:
 
 
 def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
-    """Return the linked page of the same site with the next higher number, else what the pager calls the next."""
+    """Return the same host's link with the next higher page number, else the pager's "next" link."""
     base, current = base_of(read.tree, page), page_number(page.final_url, parameter)
-    stem = parameter.partition(":")[0]  # what no link escapes; most links have none of it
+    stem = parameter.partition(":")[0]  # `:int` may be percent-encoded in links
     hrefs = [href for link in read.tree.iter("a") if stem in (href := link.get("href") or "")]
     urls = _same_site(hrefs, base, page)
     later = {number: url for url in reversed(urls) if (number := page_number(url, parameter)) > current}

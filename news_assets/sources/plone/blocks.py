@@ -1,8 +1,8 @@
-"""The body of a Plone 6 article: its blocks in, HTML out, not yet sanitised.
+"""Renders the blocks of a Plone 6 article as HTML, not yet sanitised.
 
-Blocks are what Volto's editor stores: an id -> block mapping and a layout that orders it, nested in grids and tabs.
-Blocks that repeat the page's head (title, description) or show other pages (listings, searches, teasers) are no text of
-the article. After Volto's published block model; slate is the editor since Volto 16, `text` (Draft.js) the one before.
+Volto's editor stores a mapping of ids to blocks and a layout with their order, nested in grids and tabs (Volto's
+published block model). Blocks that repeat the page's head (title, description) or show other pages (listings, searches,
+teasers) are left out. `slate` is the editor since Volto 16, `text` (Draft.js) the one before.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ _TAGS: Final = frozenset(
     ("blockquote", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol", "p", "pre", "s", "strong",
      "sub", "sup", "table", "tbody", "td", "th", "tr", "u", "ul")
 )  # fmt: skip
-_MARKS: Final = (("bold", "strong"), ("italic", "em"), ("code", "code"))
+_STYLES: Final = (("bold", "strong"), ("italic", "em"), ("code", "code"))
 _DRAFT_TAGS: Final = {
     "blockquote": "blockquote",
     "header-one": "h2",
@@ -28,7 +28,7 @@ Json = Any
 
 
 def blocks_html(blocks: Json, layout: Json) -> str:
-    """Return the text blocks as HTML, in the layout's order; empty where there are none. Never raises."""
+    """Return the text blocks as HTML, in the layout's order; empty if there are none. Never raises."""
     return "\n".join(filter(None, _rendered(blocks, layout, 0)))
 
 
@@ -37,7 +37,7 @@ def _rendered(blocks: Json, layout: Json, depth: int) -> Iterator[str]:
         return
     order = layout.get("items") if isinstance(layout, dict) else None
     names = order if isinstance(order, list) else list(blocks)
-    for name in dict.fromkeys(name for name in names if isinstance(name, str)):  # repeated on each level: exponential
+    for name in dict.fromkeys(name for name in names if isinstance(name, str)):  # repeats: exponential time
         block = blocks.get(name)
         if isinstance(block, dict):
             kind = block.get("@type")
@@ -46,7 +46,7 @@ def _rendered(blocks: Json, layout: Json, depth: int) -> Iterator[str]:
 
 
 def _nested(block: dict[str, Json], depth: int) -> Iterator[str]:
-    """Render the blocks that a grid, column, tab or accordion holds."""
+    """Render the blocks in a grid, column, tab or accordion."""
     data = block.get("data")
     for holder in (block, data if isinstance(data, dict) else {}):
         yield from _rendered(holder.get("blocks"), holder.get("blocks_layout"), depth + 1)
@@ -64,7 +64,7 @@ def _nodes(nodes: Json, depth: int) -> str:
 
 def _node(node: dict[str, Json], depth: int) -> str:
     if isinstance(node.get("text"), str):
-        return _marked(node)
+        return _styled(node)
     inner = _nodes(node.get("children"), depth + 1)
     kind = node.get("type")
     if kind in ("a", "link"):
@@ -72,10 +72,10 @@ def _node(node: dict[str, Json], depth: int) -> str:
     return f"<{kind}>{inner}</{kind}>" if isinstance(kind, str) and kind in _TAGS else inner
 
 
-def _marked(leaf: dict[str, Json]) -> str:
+def _styled(leaf: dict[str, Json]) -> str:
     text = escape(leaf["text"], quote=False).replace("\n", "<br>")
-    for mark, tag in _MARKS:
-        if leaf.get(mark) is True and text:
+    for style, tag in _STYLES:
+        if leaf.get(style) is True and text:
             text = f"<{tag}>{text}</{tag}>"
     return text
 

@@ -1,12 +1,11 @@
-"""Plone 6: one answer of plone.restapi's `@search` in, a Listing with full texts out.
+"""Plone 6 sites, read through plone.restapi's `@search`, which returns full texts.
 
-A source's address is its news page, such as www.gov.br/anpd/pt-br/assuntos/noticias; asked is the search below that
-page, through the traverser of Plone 6 at the site's root: www.gov.br/anpd/++api++/pt-br/assuntos/noticias/@search.
-An address that names `@search` itself keeps its own parameters. No answer of gov.br was at hand when this was written:
-it follows the documentation of plone.restapi (`searching`, `batching`, and the answers recorded in its tests).
+The source's address is its news page, such as www.gov.br/anpd/pt-br/assuntos/noticias; the request goes to the search
+below it, through the API path at the site's root: www.gov.br/anpd/++api++/pt-br/assuntos/noticias/@search. An address
+that contains `@search` keeps its own parameters. Written without a response of gov.br: it follows plone.restapi's
+documentation (`searching`, `batching`) and the responses recorded in its tests.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
@@ -14,9 +13,10 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from zoneinfo import ZoneInfo
 
-from news_assets.errors import ListingChangedError, SourceError
+from news_assets.errors import ListingChangedError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import fallback_id, storable, unique
+from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
+from news_assets.sources.json_document import decoded_json, string_of
 from news_assets.sources.platforms import found_instead
 from news_assets.sources.plone.blocks import blocks_html
 from news_assets.text.dates import parse_date
@@ -30,10 +30,10 @@ _QUERY: Final = (
     ("sort_on", "effective"),
     ("sort_order", "descending"),
     ("fullobjects", "1"),
-    ("b_size", "25"),  # of whole objects; plone.restapi warns of more
+    ("b_size", "25"),  # of full objects; plone.restapi advises against more
 )
 _FIRST_YEAR = 1971  # Plone writes 1969-12-30 or -31 for "never", by the server's zone
-_MAX_SAID_CHARS = 120
+_MAX_ERROR_CHARS = 120
 
 
 def first_url(source: Source) -> str:
@@ -42,10 +42,10 @@ def first_url(source: Source) -> str:
 
 
 def day_url(source: Source, day: date) -> str:
-    """Return the search for what was published on a day of the source's zone.
+    """Return the address of the search for a day of publication in the source's zone.
 
-    A range is written with dotted names, as plone.restapi documents query options: `effective.query` twice and
-    `effective.range=min:max`. Zope's `:record` notation is not understood there, and `:list` keeps both values.
+    plone.restapi takes a range as dotted query options, `effective.query` twice and `effective.range=min:max`, and not
+    as Zope's `:record`; `:list` keeps both values.
     """
     zone = ZoneInfo(source.timezone)
     ends = (datetime.combine(day, time.min, zone), datetime.combine(day, time(23, 59, 59), zone))
@@ -54,22 +54,22 @@ def day_url(source: Source, day: date) -> str:
 
 
 def parse(page: Page, source: Source) -> Listing:
-    """Return the items of one answer, newest first, and the address of the next.
+    """Return the items of one response, newest first, and the address of the next one.
 
-    `content_html` is the article's text where the answer has it. Names are not taken: `creators` are accounts.
+    `content_html` is the article's text if the response has it. Authors are left out: `creators` are user accounts.
 
     Raises:
-        ListingChangedError: No JSON, another JSON, or an error that Plone reports.
-        SourceError: Nothing, or JSON that is cut.
+        ListingChangedError: Not JSON, other JSON, or an error reported by Plone.
+        SourceError: The document is empty, or its JSON is broken.
     """
-    answer = _answer(page, source)
-    items = [item for item in answer["items"] if isinstance(item, dict)]
-    lost = len(answer["items"]) - len(items)
+    result = _result(page, source)
+    items = [item for item in result["items"] if isinstance(item, dict)]
+    lost = len(result["items"]) - len(items)
     return storable(
         Listing(
             entries=tuple(_entry(item, page, source) for item in items),
-            next_urls=_next_urls(answer, page),
-            problems=(f"{lost} items are no objects: skipped",) if lost else (),
+            next_urls=_next_urls(result, page),
+            problems=(f"{lost} items are not objects: skipped",) if lost else (),
         )
     )
 
@@ -94,58 +94,48 @@ def _search_path(path: str) -> str:
     return "/".join(("", *segments, "@search"))
 
 
-def _next_urls(answer: dict[str, Any], page: Page) -> tuple[str, ...]:
-    """Return the address that was asked with the query of `batching.next`.
+def _next_urls(result: dict[str, Any], page: Page) -> tuple[str, ...]:
+    """Return the requested address with the query of `batching.next`.
 
-    Its host and path are not used: behind a proxy they may be the inner server's, or lack the traverser.
+    The host and path of `batching.next` are not used: behind a proxy they may be the inner server's, or lack `++api++`.
     """
-    batching = answer.get("batching")
-    link = web_url(_string(batching, "next"), page.final_url) if isinstance(batching, dict) else None
-    if not link or not _string(batching, "next"):
+    link = first_web_url([string_of(result.get("batching"), "next")], page.final_url)
+    if link is None:
         return ()
-    asked = urlsplit(page.final_url)
-    url = urlunsplit((asked.scheme, asked.netloc, asked.path, urlsplit(link).query, ""))
+    requested = urlsplit(page.final_url)
+    url = urlunsplit((requested.scheme, requested.netloc, requested.path, urlsplit(link).query, ""))
     return (url,) if url != page.final_url else ()
 
 
 def _public_url(item: dict[str, Any], page: Page) -> str | None:
-    """Return the address that readers use; Plone keeps its traverser in some answers."""
-    link = _string(item, "@id").replace(f"/{_API}/", "/")
+    """Return the public address of an item; some responses have `++api++` in it."""
+    link = string_of(item, "@id").replace(f"/{_API}/", "/")
     return web_url(link, page.final_url) if link else None
 
 
-# --- the answer ------------------------------------------------------------------------------------------------------
+# --- the response ----------------------------------------------------------------------------------------------------
 
 
-def _answer(page: Page, source: Source) -> dict[str, Any]:
-    if not page.body.strip():
-        raise SourceError(f"{page.url}: an empty document")
-    if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
-        raise ListingChangedError(f"{page.url}: {found_instead(page, source.kind)}, in place of Plone's JSON")
-    try:
-        answer = json.loads(page.body)
-    except RecursionError as error:
-        raise ListingChangedError(f"{page.url}: JSON that is nested too deeply") from error
-    except ValueError as error:  # also UnicodeDecodeError
-        raise SourceError(f"{page.url}: JSON that cannot be read: {str(error)[:_MAX_SAID_CHARS]}") from error
-    if isinstance(answer, dict) and isinstance(answer.get("items"), list) and "@id" in answer:
-        return answer
-    raise ListingChangedError(f"{page.url}: {_refusal(answer, page, source)}")
+def _result(page: Page, source: Source) -> dict[str, Any]:
+    result = decoded_json(page, source, "a response of Plone's API")
+    if isinstance(result, dict) and isinstance(result.get("items"), list) and "@id" in result:
+        return result
+    raise ListingChangedError(f"{page.url}: {_refusal(result, page, source)}")
 
 
-def _refusal(answer: Any, page: Page, source: Source) -> str:
-    said = [_string(answer, key) for key in ("type", "message")] if isinstance(answer, dict) else []
-    if any(said):
-        return f"Plone answers with an error: {': '.join(filter(None, said))[:_MAX_SAID_CHARS]}"
+def _refusal(result: Any, page: Page, source: Source) -> str:
+    error = ": ".join(filter(None, (string_of(result, key) for key in ("type", "message"))))
+    if error:
+        return f"Plone reports an error: {error[:_MAX_ERROR_CHARS]}"
     return f"JSON without a list of items: {found_instead(page, source.kind)}"
 
 
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
     url = _public_url(item, page)
-    title = plain_text(_string(item, "title")) or None
-    summary = plain_text(_string(item, "description")) or None
+    title = plain_text(string_of(item, "title")) or None
+    summary = plain_text(string_of(item, "description")) or None
     return ListedEntry(
-        entry_id=_string(item, "UID") or fallback_id(url, title, summary),
+        entry_id=string_of(item, "UID") or fallback_id(url, title, summary),
         url=url or "",
         title=title,
         summary=summary,
@@ -158,11 +148,8 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
 
 
 def _content_of(item: dict[str, Any], base: str) -> str | None:
-    """Return the article's HTML: blocks, else the rich text of sites without them."""
-    text = item.get("text")
-    markup = blocks_html(item.get("blocks"), item.get("blocks_layout"))
-    if not markup and isinstance(text, dict):
-        markup = _string(text, "data")
+    """Return the article's HTML from its blocks, else from its rich text."""
+    markup = blocks_html(item.get("blocks"), item.get("blocks_layout")) or string_of(item.get("text"), "data")
     return sanitize(markup.replace(f"/{_API}/", "/"), base) or None if markup else None
 
 
@@ -173,17 +160,10 @@ def _subjects(item: dict[str, Any]) -> list[str]:
 
 def _image_of(item: dict[str, Any], base: str) -> str | None:
     pictures = [item.get(name) for name in ("preview_image", "image", "preview_image_link")]
-    links = (
-        _string(picture, "download") or _string(picture, "@id") for picture in pictures if isinstance(picture, dict)
-    )
-    return next(filter(None, (web_url(link.replace(f"/{_API}/", "/"), base) for link in links if link)), None)
+    links = (string_of(picture, "download") or string_of(picture, "@id") for picture in pictures)
+    return first_web_url((link.replace(f"/{_API}/", "/") for link in links), base)
 
 
 def _time(item: dict[str, Any], key: str, source: Source) -> datetime | None:
-    at = parse_date(_string(item, key), source.timezone)
+    at = parse_date(string_of(item, key), source.timezone)
     return at if at is not None and at.year >= _FIRST_YEAR else None
-
-
-def _string(owner: Any, key: str) -> str:
-    value = owner.get(key)
-    return value.strip() if isinstance(value, str) else ""

@@ -1,10 +1,8 @@
-"""The markups in which Plone sites list news. Data only: how a template is read is in `html_listing.py`.
+"""Templates of Plone's news listings, for `html/listing.py`. The order matters: later rows match more than news.
 
-No listing page was at hand when this was written. The rows of gov.br follow programs that others published and that
-read www.gov.br/{anac,aneel,anatel,anvisa,cade,compras,defesa,inep,iphan,mre,receitafederal,turismo}; the other rows
-follow the templates that Plone publishes (plone.app.contenttypes, `listing.pt` and `listing_summary.pt`).
-
-In this order: a row further down finds more, and not only news.
+Written without saved pages. The rows of gov.br follow published scrapers of
+www.gov.br/{anac,aneel,anatel,anvisa,cade,compras,defesa,inep,iphan,mre,receitafederal,turismo}; the others follow
+Plone's own templates (plone.app.contenttypes, `listing.pt` and `listing_summary.pt`).
 """
 
 from typing import Final
@@ -15,7 +13,7 @@ _BYLINES = ("time", ".documentPublished, .documentModified", ".documentByLine", 
 
 TEMPLATES: Final[tuple[Template, ...]] = (
     Template(
-        # collective.nitf's tiles: date, hour and kind of content each stand beside an icon
+        # collective.nitf's tiles: date, hour and content type each follow an icon
         name="tileItem",
         items="article.tileItem, div.tileItem, li.tileItem",
         title=".tileHeadline a, a.summary.url",
@@ -25,7 +23,7 @@ TEMPLATES: Final[tuple[Template, ...]] = (
         image="img.tileImage, .tileImage img",
     ),
     Template(
-        # "listagem-noticias-com-foto", the commonest of gov.br
+        # "listagem-noticias-com-foto", the most common one on gov.br
         name="ul.noticias > li",
         items="ul.noticias > li",
         title=".titulo a, h2 a, h3 a",

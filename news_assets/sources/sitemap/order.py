@@ -1,8 +1,8 @@
-"""The children of a sitemap index in, the addresses in the order in which they are worth asking out. Pure.
+"""Orders the children of a sitemap index by how likely they are to list new articles, or those of a given day.
 
-An index states of a child its address and sometimes a `lastmod`; names say more: `news-sitemap.xml` holds the last two
-days, `sitemap-2026-11.xml` and `2026/11/21_1.xml` a month and a day, `author-sitemap.xml` no article at all. A name
-that states a period comes before `lastmod`, which many sites set to the time at which everything was written anew.
+Names tell more than `lastmod`: `news-sitemap.xml` has the last two days, `sitemap-2026-11.xml` and `2026/11/21_1.xml` a
+month and a day, `author-sitemap.xml` no articles. A period in the name takes precedence over `lastmod`, which many
+sites set to the time at which they rewrote all files.
 """
 
 import re
@@ -23,23 +23,23 @@ _PERIOD = re.compile(
     r"|(?:yyyy|year)=(\d{4})(?:&(?:mm|month)=(\d\d?))?(?:&(?:dd|day)=(\d\d?))?",
     re.IGNORECASE,
 )
-_SLACK = timedelta(days=1)  # a day here is two days elsewhere
+_SLACK = timedelta(days=1)  # a day overlaps two days in another time zone
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One sitemap that an index names."""
+    """One sitemap in an index."""
 
     url: str
     lastmod: datetime | None = None
 
 
 def in_order(children: Iterable[Child], day: date | None = None) -> tuple[str, ...]:
-    """Return each address once: news first, lists of no articles last, between them what is dated latest.
+    """Return each address once: news sitemaps first, those without articles last, the others latest first.
 
-    With a day: only what can hold something published on it, the closest first. A child that was last changed before
-    the day cannot, and neither can one whose name states another period.
+    With a day: only the children that can have articles of it, closest first. Those last changed before the day, or
+    named after another period, are left out.
     """
     unique = list({child.url: child for child in children}.values())
     if day is not None:
@@ -81,7 +81,7 @@ def _rank_of(url: str) -> int:
 
 
 def _period_of(url: str) -> tuple[date, date] | None:
-    """Return the first and last day that an address names; None where it names none, or none that exists."""
+    """Return the first and last day of the period in an address; None if it names none or an invalid one."""
     match = next(reversed(list(_PERIOD.finditer(_name_of(url)))), None)
     if match is None:
         return None

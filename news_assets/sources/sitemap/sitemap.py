@@ -1,11 +1,10 @@
-"""Sitemaps: one document in, a Listing out; an index, or a robots.txt, names the documents that continue it.
+"""Sitemaps as listings; the children of an index or a robots.txt are `next_urls`.
 
-Follows the published protocol (sitemaps.org), Google's documentation of the news and image extensions, and RFC 9309 for
-robots.txt; no site's own markup is read here. A `lastmod` is a time of change and never one of publication. How many
-children are asked is decided by the pipeline, their order by `sitemap_order.py`; the XML is read by `sitemap_xml.py`.
+Follows the protocol (sitemaps.org), Google's documentation of the news and image extensions, and RFC 9309 for
+robots.txt. A `lastmod` is a time of change, never of publication.
 
-A past day is asked for by a fragment (`sitemap.xml#day=2026-11-03`), which no server is sent (RFC 3986, section 3.5):
-the same documents then name only the children, and give only the entries, that can be of that day.
+A past day is selected by a fragment (`sitemap.xml#day=2026-11-03`), which is not sent to the server (RFC 3986, section
+3.5): only the children and entries that can belong to that day are returned.
 """
 
 import re
@@ -16,7 +15,7 @@ from datetime import UTC, date, datetime
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import language_tag, unique
+from news_assets.sources.entries import unique
 from news_assets.sources.feeds import feed
 from news_assets.sources.feeds.charsets import decoded
 from news_assets.sources.platforms import found_instead
@@ -24,13 +23,13 @@ from news_assets.sources.sitemap.order import Child, in_order
 from news_assets.sources.sitemap.xml import MAX_ITEMS, Fields, read_sitemap
 from news_assets.text.dates import day_of, parse_date
 from news_assets.text.html import plain_text
+from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
 MAX_BYTES = 52_428_800  # decompressed, as the protocol allows
-MAX_ENTRIES = 10_000  # of one document, the newest: a poll stores them in one transaction
+MAX_ENTRIES = 10_000  # the newest of one document; a poll stores them in one transaction
 _GZIP_MAGIC = b"\x1f\x8b"
-_MAX_MEMBERS = 100  # of a gzip file; each is copied once
-_FEED_ROOT = re.compile(r"<(?:[\w.-]+:)?(?:rss|feed|RDF)[\s>]")
+_MAX_MEMBERS = 100  # of one gzip file
 _MAX_URL_CHARS = 2048  # as the protocol allows
 _HEAD_CHARS = 4096
 _ROBOTS_LINE = re.compile(r"^[ \t]*(user-agent|disallow|allow|sitemap)[ \t]*:[ \t]*([^\r\n#]*)", re.IGNORECASE | re.M)
@@ -40,20 +39,20 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def day_url(source: Source, day: date) -> str:
-    """Return where a listing of a past day begins: the same address with the day as its fragment."""
+    """Return the source's address with the day as its fragment."""
     return f"{source.url.partition('#')[0]}#day={day.isoformat()}"
 
 
 def parse(page: Page, source: Source) -> Listing:
     """Return the entries of a sitemap, newest first, or the children of an index or a robots.txt as `next_urls`.
 
-    Reads `urlset` and `sitemapindex`, news and image extensions, one address a line, RSS and Atom, each also as gzip.
-    `published_at` and `title` are there in news sitemaps only; `updated_at` is the `lastmod`, read in `source.timezone`
-    where it names no zone. Of more than 10,000 entries the newest are given, with a problem that counts the others.
+    Reads `urlset` and `sitemapindex` with the news and image extensions, plain text with one address a line, RSS and
+    Atom, each also as gzip. Only news sitemaps state `published_at` and `title`; `updated_at` is the `lastmod`, read in
+    `source.timezone` if it has no zone. Of more than 10,000 entries the newest are returned, with a problem.
 
     Raises:
-        ListingChangedError: A page, a log-in form, other XML, JSON or text in place of a sitemap.
-        SourceError: Nothing, or nothing that can be read.
+        ListingChangedError: An HTML page, a log-in form, other XML, JSON or text.
+        SourceError: The document is empty or unreadable.
     """
     unpacked, is_whole = _unpacked(page)
     text, problem = decoded(unpacked.body, page.encoding, page.content_type)
@@ -68,20 +67,20 @@ def parse(page: Page, source: Source) -> Listing:
 
 def _reader_of(text: str, page: Page) -> Callable[[str, Page, Source], Listing]:
     if text.startswith("<"):
-        return _feed_listing if _FEED_ROOT.search(text, 0, _HEAD_CHARS) else _xml_listing
+        return _feed_listing if feed.ROOT.search(text, 0, _HEAD_CHARS) else _xml_listing
     if _ROBOTS_LINE.search(text) and "<" not in text[:_HEAD_CHARS]:
         return _robots_listing
     if text.lower().startswith(("http://", "https://")):
         return _text_listing
-    raise ListingChangedError(f"{page.url}: no sitemap: {found_instead(page)}")
+    raise ListingChangedError(f"{page.url}: not a sitemap: {found_instead(page)}")
 
 
 def _unpacked(page: Page) -> tuple[Page, bool]:
-    """Return the page without its gzip, and whether that was whole. A bomb ends at the protocol's own limit."""
+    """Return the page decompressed, up to the protocol's size limit, and whether its gzip was whole."""
     if not page.body.startswith(_GZIP_MAGIC):
         return page, True
     body, rest, is_whole = bytearray(), page.body, True
-    for _ in range(_MAX_MEMBERS):  # one after the other they are one document
+    for _ in range(_MAX_MEMBERS):  # concatenated members are one document
         if not rest.startswith(_GZIP_MAGIC):
             break
         inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -93,7 +92,7 @@ def _unpacked(page: Page) -> tuple[Page, bool]:
             raise SourceError(f"{page.url}: more than {MAX_BYTES:,} bytes decompressed")
         rest, is_whole = inflater.unused_data, inflater.eof
     if body.startswith(_GZIP_MAGIC):
-        raise ListingChangedError(f"{page.url}: compressed twice, in place of a sitemap")
+        raise ListingChangedError(f"{page.url}: not a sitemap: compressed twice")
     return replace(page, body=bytes(body), content_type=""), is_whole
 
 
@@ -107,7 +106,7 @@ def _feed_listing(_: str, page: Page, source: Source) -> Listing:
 def _xml_listing(text: str, page: Page, source: Source) -> Listing:
     sitemap = read_sitemap(text, page.url)
     if sitemap.root not in ("urlset", "sitemapindex"):
-        raise ListingChangedError(f"{page.url}: no sitemap: {found_instead(page)}")
+        raise ListingChangedError(f"{page.url}: not a sitemap: {found_instead(page)}")
     if sitemap.root == "sitemapindex":
         found = Listing(entries=(), next_urls=_children(sitemap.items, page, source))
     else:
@@ -119,7 +118,7 @@ def _robots_listing(text: str, page: Page, source: Source) -> Listing:
     lines = _ROBOTS_LINE.finditer(text, 0, _ROBOTS_CHARS)
     children = _children([{"loc": match[2].strip()} for match in lines if match[1].lower() == "sitemap"], page, source)
     if not children:
-        raise ListingChangedError(f"{page.url}: a robots.txt that names no sitemap")
+        raise ListingChangedError(f"{page.url}: robots.txt names no sitemap")
     return Listing(entries=(), next_urls=children)
 
 
@@ -131,8 +130,8 @@ def _text_listing(text: str, page: Page, source: Source) -> Listing:
 
 
 def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str, ...]:
-    """Return the addresses of an index, each with the day that is asked for; the index itself is not among them."""
-    day = _asked_day(page)
+    """Return the addresses of an index, each with the requested day, without the index itself."""
+    day = _requested_day(page)
     urls = ((web_url(item["loc"], page.final_url), item) for item in items if "loc" in item)
     children = [Child(url, _time(item.get("lastmod"), source)) for url, item in urls if url]
     own = {page.url.partition("#")[0], page.final_url}
@@ -140,7 +139,7 @@ def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str,
     return tuple(f"{url}{fragment}" for url in in_order(children, day) if url not in own)
 
 
-def _asked_day(page: Page) -> date | None:
+def _requested_day(page: Page) -> date | None:
     match = _DAY.search(page.url)
     try:
         return date.fromisoformat(match[1]) if match else None
@@ -153,7 +152,7 @@ def _asked_day(page: Page) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class _Dated:
-    """What a sitemap states of one address, with its times read once."""
+    """One item of a sitemap with its times parsed."""
 
     item: Fields
     published_at: datetime | None
@@ -166,7 +165,7 @@ class _Dated:
 
 def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     newest = sorted(_possible(items, page, source), key=lambda dated: dated.sort_time, reverse=True)
-    taken = newest[:MAX_ENTRIES] if _asked_day(page) is None else newest[-MAX_ENTRIES:]  # the closest to the day
+    taken = newest[:MAX_ENTRIES] if _requested_day(page) is None else newest[-MAX_ENTRIES:]  # closest to the day
     listed = [_entry(dated, page) for dated in taken]
     entries: dict[str, ListedEntry] = {}
     for entry in filter(None, listed):
@@ -174,7 +173,7 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     left, skipped = len(newest) - len(taken), listed.count(None)
     problems = (
         f"{skipped:,} addresses cannot be used: skipped" if skipped else None,
-        f"{len(taken):,} of {len(newest):,} entries are taken: {left:,} left" if left else None,
+        f"{len(taken):,} of {len(newest):,} entries are used: {left:,} skipped" if left else None,
         None if items else "no entries",
     )
     return Listing(
@@ -186,8 +185,8 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
 
 
 def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Dated]:
-    """Return the items with their times; where a day is asked for, those that can be of it."""
-    day = _asked_day(page)
+    """Return the items with their times; if a day is requested, only those that can belong to it."""
+    day = _requested_day(page)
     dated = [
         _Dated(item, _time(item.get("news:publication_date"), source), _time(item.get("lastmod"), source))
         for item in items
@@ -196,14 +195,14 @@ def _possible(items: Iterable[Fields], page: Page, source: Source) -> list[_Date
 
 
 def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
-    """Whether an address can be of a day: published on it, or where that is not stated, changed on it or later."""
+    """Return whether an item can belong to a day: published on it or, if that is unknown, changed on it or later."""
     if dated.published_at is not None:
         return day_of(dated.published_at, timezone) == day
     return dated.updated_at is None or day_of(dated.updated_at, timezone) >= day
 
 
 def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
-    """Return the entry; None where its address is none of the web, or longer than the protocol allows."""
+    """Return the entry; None if its address is not http(s) or is longer than the protocol allows."""
     item = dated.item
     link, image = item.get("loc", ""), item.get("image:loc")
     url = web_url(link, page.final_url) if 0 < len(link) <= _MAX_URL_CHARS else None
@@ -225,6 +224,6 @@ def _time(text: str | None, source: Source) -> datetime | None:
 
 
 def _agreed(values: Iterable[str | None]) -> str | None:
-    """Return the one value that all state who state one."""
+    """Return the value if all items that state one agree."""
     stated = {value for value in values if value}
     return stated.pop() if len(stated) == 1 else None

@@ -1,9 +1,9 @@
-"""A sitemap's XML in, its root and the stated fields of each `url` or `sitemap` out, in time linear in its length.
+"""Parses a sitemap's XML with expat in linear time: the root's name, and the fields of each `url` or `sitemap`.
 
-expat reads it once, opens no address and resolves no entity. Behind a mistake of form it goes on with the next item, so
-that a mistake costs its own item only. lxml's recovery was measured and left out: it drops what stands behind a bare
-`&`, which makes another address of one, and needs the square of the length for `<a <a <a` (1.2 million: 10 s). What the
-fields mean belongs to `sitemap.py`. (`xml_document.py` is made for feeds: it stops at 100,000 elements.)
+Nothing external is loaded and no entity is resolved. After an error of form parsing resumes at the next item, so that
+only the broken item is lost. lxml's recovery is not used: it drops the text after a bare `&`, which changes the
+address, and takes quadratic time for `<a <a <a` (10 s for 1.2 million). `feeds/xml.py` is not used either: it stops at
+100,000 elements.
 """
 
 import re
@@ -13,11 +13,11 @@ from xml.parsers import expat
 
 from news_assets.errors import SourceError
 
-Fields = dict[str, str]  # "loc", "lastmod", "news:title", "image:loc", ... -> the first text that is not empty
+Fields = dict[str, str]  # "loc", "lastmod", "news:title", "image:loc", ... -> the first non-empty text
 
-MAX_ITEMS = 50_000  # of one document, as the protocol allows
-_MAX_MISTAKES = 100
-_MAX_FIELD_CHARS = 10_000  # no address and no headline is as long
+MAX_ITEMS = 50_000  # in one document, as the protocol allows
+_MAX_ERRORS = 100
+_MAX_FIELD_CHARS = 10_000  # longer than any address or headline
 _TAIL_CHARS = 8192
 _ITEM_NAMES: Final = ("url", "sitemap")
 _ITEM_START = re.compile(rb"<(?:[\w.-]+:)?(?:url|sitemap)\s*>", re.IGNORECASE)
@@ -32,7 +32,7 @@ _NAMESPACE = re.compile(r"/schemas/sitemap(?:-(news|image|video))?/")
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """What a sitemap states, in its order. `root` is the local name of its root element in lower case."""
+    """The items of a sitemap in order. `root` is the local name of its root element in lower case."""
 
     root: str
     items: tuple[Fields, ...]
@@ -41,20 +41,20 @@ class Sitemap:
 
 
 def read_sitemap(text: str, url: str) -> Sitemap:
-    """Return what is there: of a document that ends in the middle, every item before its end.
+    """Return the items of a sitemap; of a truncated document, every item before its end.
 
     Raises:
-        SourceError: Entities of its own, which no sitemap has.
+        SourceError: The document declares entities, which no sitemap needs.
     """
     if "<!ENTITY" in text:
-        raise SourceError(f"{url}: XML that declares entities, as no sitemap does")
+        raise SourceError(f"{url}: XML that declares entities, which no sitemap needs")
     is_whole = _ROOT_END.search(text[-_TAIL_CHARS:]) is not None
     reader = _Reader()
-    mistakes = _read(_BARE_AMPERSAND.sub(_escaped, text).encode("utf-8", "replace"), reader)
+    errors = _read(_BARE_AMPERSAND.sub(_escaped, text).encode("utf-8", "replace"), reader)
     count = len(reader.items)
     problems = (
         f"truncated document: {count:,} addresses read" if not is_whole else None,
-        f"not well-formed: {mistakes[0]}: {count:,} addresses read" if mistakes and is_whole else None,
+        f"not well-formed: {errors[0]}: {count:,} addresses read" if errors and is_whole else None,
         f"more than {MAX_ITEMS:,} addresses: the others are not read" if count > MAX_ITEMS else None,
     )
     return Sitemap(reader.root, tuple(reader.items[:MAX_ITEMS]), tuple(filter(None, problems)), is_whole)
@@ -65,28 +65,28 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _read(body: bytes, reader: "_Reader") -> list[str]:
-    """Let the reader see the whole body; return the mistakes of form, behind each of which it went on."""
-    mistakes: list[str] = []
+    """Feed the body to the reader, resuming at the next item after each error of form; return the errors."""
+    errors: list[str] = []
     start, opening = 0, b""
-    while len(mistakes) < _MAX_MISTAKES:
+    while len(errors) < _MAX_ERRORS:
         parser = reader.parser()
         try:
             parser.Parse(opening, False)
             parser.Parse(body[start:], True)
             break
         except expat.ExpatError as error:
-            mistakes.append(str(error))
-            behind = start + max(parser.ErrorByteIndex - len(opening), 1)
-        following = _ITEM_START.search(body, behind)
+            errors.append(str(error))
+            error_end = start + max(parser.ErrorByteIndex - len(opening), 1)
+        following = _ITEM_START.search(body, error_end)
         if following is None or not reader.root:
             break
         start, opening = following.start(), b"<%s>" % reader.root.encode()
-    return mistakes
+    return errors
 
 
 @dataclass(slots=True)
 class _Reader:
-    """What was read so far. Handlers of expat; names are read as written, since many forget to declare a prefix."""
+    """Collects items as expat's handlers. Names are not namespace-aware: many sitemaps use undeclared prefixes."""
 
     root: str = ""
     items: list[Fields] = field(default_factory=list)
@@ -130,7 +130,7 @@ class _Reader:
                 self.prefixes[name[6:]] = match[1] or ""
 
     def _local(self, name: str) -> str:
-        """Return `loc`, or `news:title` for an extension's element, whatever its prefix is."""
+        """Return the name with its extension's usual prefix: `loc`, `news:title`."""
         if name not in self.names:
             prefix, _, local = name.rpartition(":")
             known = self.prefixes.get(prefix, prefix)

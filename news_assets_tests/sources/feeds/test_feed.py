@@ -74,12 +74,12 @@ FULL_ENTRY = ListedEntry(
 )
 
 
-def test_an_rss_feed_is_read_whole() -> None:
+def test_an_rss_feed_is_read() -> None:
     expected = Listing(entries=(FULL_ENTRY,), title="Notícias", language="pt-BR", ttl_s=1800)
     assert feed.parse(page(FULL_RSS), SOURCE) == expected
 
 
-def test_an_atom_feed_is_read_whole() -> None:
+def test_an_atom_feed_is_read() -> None:
     atom = """<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en-us" xml:base="https://example.org/blog/">
     <title>B</title><entry><id>tag:example.org,2026:1</id><title type="html">A &amp;amp; B</title>
     <link rel="self" href="self.xml"/><link rel="alternate" href="one"/><summary>s</summary>
@@ -105,7 +105,7 @@ def test_an_atom_feed_is_read_whole() -> None:
     )
 
 
-def test_a_json_feed_is_read_whole() -> None:
+def test_a_json_feed_is_read() -> None:
     body = """{"version": "https://jsonfeed.org/version/1.1", "title": "J", "language": "en", "items": [{
       "id": 12345678901234567890, "url": "/one", "title": "A &amp; B", "summary": "s",
       "content_html": "<p>t<script>x</script></p>",
@@ -114,7 +114,7 @@ def test_a_json_feed_is_read_whole() -> None:
     assert feed.parse(page(body, "application/feed+json"), SOURCE) == Listing(
         title="J",
         language="en",
-        problems=("1 items are no objects: skipped",),
+        problems=("1 items are not objects: skipped",),
         entries=(
             ListedEntry(
                 entry_id="12345678901234567890",
@@ -132,7 +132,7 @@ def test_a_json_feed_is_read_whole() -> None:
     )
 
 
-def test_a_plone_rdf_feed_takes_its_date_for_the_publication() -> None:
+def test_the_date_of_a_plone_rdf_feed_is_that_of_publication() -> None:
     rdf = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
     xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>T</title></channel>
     <item rdf:about="https://example.org/1"><title>a</title><link>https://example.org/1</link>
@@ -140,7 +140,7 @@ def test_a_plone_rdf_feed_takes_its_date_for_the_publication() -> None:
     assert [entry.published_at for entry in entries(rdf)] == [datetime(2026, 9, 8, 17, 30, tzinfo=UTC)]
 
 
-def test_entries_come_newest_first_where_all_have_a_time_and_else_in_the_documents_order() -> None:
+def test_entries_come_newest_first_if_all_have_a_time() -> None:
     old = "<item><link>https://e.org/old</link><pubDate>Mon, 07 Sep 2026 10:00:00 GMT</pubDate></item>"
     new = "<item><link>https://e.org/new</link><pubDate>Tue, 08 Sep 2026 10:00:00 GMT</pubDate></item>"
     none = "<item><link>https://e.org/none</link></item>"
@@ -148,17 +148,17 @@ def test_entries_come_newest_first_where_all_have_a_time_and_else_in_the_documen
     assert [entry.url for entry in entries(rss(none + new))] == ["https://e.org/none", "https://e.org/new"]
 
 
-def test_an_entry_without_id_has_its_canonical_url_for_one() -> None:
+def test_the_canonical_url_is_the_fallback_id() -> None:
     listed = entries(rss("<item><link>https://e.org/1?utm_source=rss</link></item>"))
     assert [(entry.entry_id, entry.url) for entry in listed] == [("https://e.org/1", "https://e.org/1?utm_source=rss")]
 
 
-def test_addresses_that_share_one_id_are_all_kept() -> None:
+def test_entries_that_share_an_id_are_all_kept() -> None:
     items = "".join(f"<item><link>https://e.org/{n}</link><guid isPermaLink='false'>same</guid></item>" for n in (1, 2))
     assert [entry.entry_id for entry in entries(rss(items))] == ["https://e.org/1", "https://e.org/2"]
 
 
-def test_feedburners_counting_link_gives_way_to_the_original() -> None:
+def test_the_original_link_precedes_feedburners() -> None:
     body = rss(
         "<item><link>https://feedproxy.example/~r/1</link><f:origLink>https://e.org/1</f:origLink></item>"
     ).replace("<rss", '<rss xmlns:f="http://rssnamespace.org/feedburner/ext/1.0"')
@@ -166,14 +166,14 @@ def test_feedburners_counting_link_gives_way_to_the_original() -> None:
 
 
 @pytest.mark.parametrize("link", ["", "<link>javascript:alert(1)</link>", "<link>ftp://e.org/1</link>"])
-def test_an_entry_that_leads_nowhere_is_left_out_with_a_reason_and_its_neighbour_stays(link: str) -> None:
+def test_an_entry_without_a_web_address_is_skipped_with_a_problem(link: str) -> None:
     body = rss(f"<item><title>a</title>{link}</item><item><title>b</title><link>https://e.org/b</link></item>")
     listing = feed.parse(page(body), SOURCE)
     assert [entry.title for entry in listing.entries] == ["b"]
     assert listing.problems == ("entry 1 has no link: skipped", "no dates")
 
 
-def test_reading_without_policy_keeps_an_entry_that_leads_nowhere() -> None:
+def test_read_keeps_an_entry_without_a_web_address() -> None:
     listing = feed.read(page(rss("<item><title>a</title></item>")), SOURCE)
     assert [(entry.title, entry.url) for entry in listing.entries] == [("a", "")]
 
@@ -182,7 +182,7 @@ def test_a_password_in_a_link_is_not_kept() -> None:
     assert [entry.url for entry in entries(rss("<item><link>https://u:p@e.org/1</link></item>"))] == ["https://e.org/1"]
 
 
-def test_a_feed_without_entries_says_so() -> None:
+def test_a_feed_without_entries_has_a_problem() -> None:
     assert feed.parse(page(rss("")), SOURCE) == Listing(entries=(), title="T", problems=("no entries",))
 
 
@@ -213,7 +213,7 @@ SY = 'xmlns:x="http://purl.org/rss/1.0/modules/syndication/"'
         ("<ttl>15</ttl><x:updatePeriod>yearly</x:updatePeriod>", 900),
     ],
 )  # fmt: skip
-def test_the_pause_a_feed_asks_for_is_read_and_nonsense_is_none(hint: str, ttl_s: float | None) -> None:
+def test_the_update_interval_is_read(hint: str, ttl_s: float | None) -> None:
     assert feed.parse(page(rss("", hint).replace("<rss", f"<rss {SY}")), SOURCE).ttl_s == ttl_s
 
 
@@ -234,7 +234,7 @@ def test_a_truncated_feed_yields_its_whole_entries() -> None:
         lambda body: body.replace("<item>", "<item><title>&#xD800;</title>"),
     ],
 )
-def test_a_feed_that_is_not_well_formed_is_read_all_the_same(damage: object) -> None:
+def test_a_feed_that_is_not_well_formed_is_read(damage: object) -> None:
     assert callable(damage)
     body = damage(rss("<item><link>https://e.org/1</link></item>"))
     assert [entry.url for entry in entries(body)] == ["https://e.org/1"]
@@ -267,7 +267,7 @@ TITLE = "Eleição – “São Paulo”"
         ("utf-8", "x-no-such", "application/xml", ("encoding declared x-no-such, read as utf-8",)),
     ],
 )
-def test_a_lie_about_the_charset_makes_no_mojibake(
+def test_a_wrong_charset_gives_no_mojibake(
     body_encoding: str, declared: str, content_type: str, problem: tuple[str, ...]
 ) -> None:
     body = rss(f"<item><title>{TITLE}</title><link>https://e.org/1</link></item>")
@@ -282,36 +282,36 @@ def test_a_lie_about_the_charset_makes_no_mojibake(
     [
         (
             "<!-- x --><!DOCTYPE html><title>Home</title>",
-            'no feed: an HTML page of no known kind, titled "Home"',
+            'not a feed: an HTML page of no known kind, titled "Home"',
         ),
-        ("<html><form><input type=password></form></html>", "no feed: looks like a log-in page"),
-        ('<html><link href="/wp-content/a.css"></html>', "no feed: looks like WordPress: use kind wordpress"),
-        ("%PDF-1.7 <</Type/Catalog>>", "no feed: looks like a PDF"),
-        ("just words", "no feed: plain text of no known kind"),
-        ("<urlset><url/></urlset>", "no feed: looks like a sitemap: use kind sitemap"),
-        ("<note/>", "no feed: XML with the root <note> of no known kind"),
-        ('{"error": "no"}', "JSON that is no feed: it has no list of items"),
-        ("[]", "JSON that is no feed: it has no list of items"),
+        ("<html><form><input type=password></form></html>", "not a feed: looks like a log-in page"),
+        ('<html><link href="/wp-content/a.css"></html>', "not a feed: looks like WordPress: use kind wordpress"),
+        ("%PDF-1.7 <</Type/Catalog>>", "not a feed: looks like a PDF"),
+        ("just words", "not a feed: plain text of no known kind"),
+        ("<urlset><url/></urlset>", "not a feed: looks like a sitemap: use kind sitemap"),
+        ("<note/>", "not a feed: XML with the root <note> of no known kind"),
+        ('{"error": "no"}', "JSON but not a feed: no list of items"),
+        ("[]", "JSON but not a feed: no list of items"),
         (
             '{"code": "rest_no_route"}',
-            "JSON that is no feed: it has no list of items; looks like WordPress: use kind wordpress",
+            "JSON but not a feed: no list of items; looks like WordPress: use kind wordpress",
         ),
-        ("[" * 100_000, "JSON that is nested too deeply"),
+        ("[" * 100_000, "JSON nested too deeply"),
     ],
 )
-def test_what_is_no_feed_is_a_changed_listing_and_says_what_it_is(body: str, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(body: str, reason: str) -> None:
     with pytest.raises(ListingChangedError) as caught:
         feed.parse(page(body), SOURCE)
     assert str(caught.value) == f"{SOURCE.url}: {reason}"
 
 
 @pytest.mark.parametrize("body", ["", " \n", "\ufeff", '{"items": [', "{"])
-def test_what_is_empty_or_cut_to_nothing_is_an_error(body: str) -> None:
+def test_an_empty_or_truncated_document_is_an_error(body: str) -> None:
     with pytest.raises(SourceError):
         feed.parse(page(body), SOURCE)
 
 
-def test_no_file_is_read_and_no_entity_grows() -> None:
+def test_entities_are_not_expanded() -> None:
     doctype = """<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "aaaaaaaaaa">
       <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"""
     body = rss("<item><title>x &f; &c;</title><link>https://e.org/1</link></item>").replace("<rss", doctype + "<rss")
@@ -339,7 +339,7 @@ def test_an_attack_on_the_parser_takes_bounded_time(attack: str) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, len(FULL_RSS)))
-def test_any_bytes_are_a_listing_or_one_of_our_errors(noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(noise: bytes, at: int) -> None:
     body = FULL_RSS.encode()
     for document in (noise, body[:at] + noise + body[at:], body[:at]):
         try:
@@ -350,8 +350,8 @@ def test_any_bytes_are_a_listing_or_one_of_our_errors(noise: bytes, at: int) -> 
 
 def test_an_unknown_kind_of_source_names_the_known_ones() -> None:
     with pytest.raises(SourceError, match=r"unknown kind of source 'ftp'; known: .*feed"):
-        kinds.parse(page(FULL_RSS), replace(SOURCE, kind="ftp"))
+        kinds.adapter_of(replace(SOURCE, kind="ftp"))
 
 
-def test_the_table_of_kinds_leads_to_the_adapter() -> None:
-    assert kinds.parse(page(FULL_RSS), SOURCE).entries == (FULL_ENTRY,)
+def test_a_kind_has_its_adapter() -> None:
+    assert kinds.adapter_of(SOURCE).parse is feed.parse

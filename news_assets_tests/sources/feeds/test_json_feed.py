@@ -42,7 +42,7 @@ def parse(document: Any) -> Listing:
     return json_feed.parse(page, SOURCE)
 
 
-def test_a_feed_is_listed_newest_first_with_the_page_that_continues_it() -> None:
+def test_a_feed_is_listed_newest_first_with_its_next_page() -> None:
     assert parse(FEED) == Listing(
         title="Vila",
         language="pt-BR",
@@ -67,41 +67,41 @@ def test_a_feed_is_listed_newest_first_with_the_page_that_continues_it() -> None
 
 
 @pytest.mark.parametrize("link", [SOURCE.url, "feed.json#x", "javascript:x", "", None, []])
-def test_a_next_page_that_leads_nowhere_new_is_none(link: Any) -> None:
+def test_a_next_url_to_the_feed_itself_is_ignored(link: Any) -> None:
     assert parse({**FEED, "next_url": link}).next_urls == ()
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"<rss version='2.0'><channel/></rss>", "no JSON Feed: looks like an RSS feed: use kind feed"),
-        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", "no JSON Feed: looks like an Atom feed: use kind feed"),
+        (b"<rss version='2.0'><channel/></rss>", "not a JSON Feed: looks like an RSS feed: use kind feed"),
+        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", "not a JSON Feed: looks like an Atom feed: use kind feed"),
         (
             b"<html><title>Vila</title><body>x</body></html>",
-            'no JSON Feed: an HTML page of no known kind, titled "Vila"',
+            'not a JSON Feed: an HTML page of no known kind, titled "Vila"',
         ),
-        (b"words", "no JSON Feed: plain text of no known kind"),
-        (b"{}", "JSON that is no feed: it has no list of items"),
-        (b"[]", "JSON that is no feed: it has no list of items"),
-        (b'"x"', "JSON that is no feed: it has no list of items"),
-        (b"[" * 100_000, "JSON that is nested too deeply"),
+        (b"words", "not a JSON Feed: plain text of no known kind"),
+        (b"{}", "JSON but not a feed: no list of items"),
+        (b"[]", "JSON but not a feed: no list of items"),
+        (b'"x"', "JSON but not a feed: no list of items"),
+        (b"[" * 100_000, "JSON nested too deeply"),
     ],
 )
-def test_what_is_no_json_feed_is_a_changed_listing_and_says_what_it_is(body: bytes, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(body: bytes, reason: str) -> None:
     with pytest.raises(ListingChangedError) as caught:
         parse(body)
     assert str(caught.value) == f"{SOURCE.url}: {reason}"
 
 
 @pytest.mark.parametrize("body", [b"", b" \n", b'{"items": [', b"\xef\xbb\xbf{"])
-def test_what_is_empty_or_cut_is_an_error(body: bytes) -> None:
+def test_an_empty_or_truncated_document_is_an_error(body: bytes) -> None:
     with pytest.raises(SourceError) as caught:
         parse(body)
     assert not isinstance(caught.value, ListingChangedError)
 
 
 @given(st.binary(max_size=200), st.integers(0, 500))
-def test_any_bytes_are_a_listing_or_one_of_our_errors(noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(noise: bytes, at: int) -> None:
     body = json.dumps(FEED).encode()
     for document in (noise, body[:at] + noise + body[at:], body[:at]):
         try:

@@ -2,7 +2,7 @@
 
 import time
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -70,7 +70,7 @@ CHANGED = datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
 WITH_BYLINE = (entry("a", "Primeira", summary="Um resumo", published_at=AT_1430, updated_at=CHANGED),)
 
 
-def test_a_listing_of_tiles_is_read_whole() -> None:
+def test_a_listing_of_tiles_is_read() -> None:
     body = f"""<div id="content-core">{tile("b", "Antes", "26/02/2026", "9h")}{tile("a", "Lei &amp; ordem")}</div>
       <ul class="paginacao listingBar"><li><a href="{URL}?b_start:int=60">3</a></li>
       <li><a class="proximo" href="{URL}?b_start:int=30">Próximo »</a></li></ul>"""
@@ -88,7 +88,7 @@ def test_a_listing_of_tiles_is_read_whole() -> None:
     )  # fmt: skip
 
 
-def test_a_listing_with_photos_is_read_whole() -> None:
+def test_a_listing_with_photos_is_read() -> None:
     assert listing(PHOTO_LIST).entries == (
         ListedEntry(
             entry_id="https://www.gov.br/mec/pt-br/noticias/baterias",
@@ -139,32 +139,32 @@ def test_a_listing_with_photos_is_read_whole() -> None:
         ),
     ],
 )  # fmt: skip
-def test_each_markup_is_a_row_of_the_table(body: str, expected: tuple[ListedEntry, ...]) -> None:
+def test_each_markup_is_read_by_its_template(body: str, expected: tuple[ListedEntry, ...]) -> None:
     assert listing(body).entries == expected
 
 
-def test_times_without_an_hour_are_midnight_of_the_sources_zone_and_none_is_said() -> None:
+def test_a_date_without_time_is_midnight_in_the_source_zone() -> None:
     dated = tile("a", "Primeira", hour="")
     undated = tile("b", "Segunda", day="", hour="")
     read = listing(dated + undated)
     assert [item.published_at for item in read.entries] == [datetime(2026, 2, 27, 3, tzinfo=UTC), None]
-    assert read.problems == ("1 of 2 entries have no date that can be read",)
+    assert read.problems == ("1 of 2 entries have no readable date",)
 
 
-def test_an_item_that_leads_nowhere_is_left_out_with_a_reason_and_its_neighbour_stays() -> None:
+def test_an_item_without_a_link_is_skipped_with_a_problem() -> None:
     teaser = '<article class="tileItem"><h2 class="tileHeadline"><a href="javascript:abre()">Chamada</a></h2></article>'
     read = listing(teaser + tile("a", "Primeira"))
     assert [item.url for item in read.entries] == [f"{SITE}/a"]
     assert read.problems == ("entry 1 has no link: skipped",)
 
 
-def test_an_article_that_is_shown_twice_is_one_entry() -> None:
+def test_a_repeated_article_is_one_entry() -> None:
     assert [item.url for item in listing(tile("a", "Um") + tile("a?utm_source=x", "Um de novo")).entries] == [
         f"{SITE}/a"
     ]
 
 
-def test_a_headline_without_words_takes_the_title_of_its_link() -> None:
+def test_the_link_title_is_the_fallback_headline() -> None:
     body = '<li class="tileItem"><p class="tileHeadline"><a title="Foto do dia" href="/mec/a"><img></a></p></li>'
     assert [item.title for item in listing(body).entries] == ["Foto do dia"]
 
@@ -191,43 +191,37 @@ def test_a_page_in_latin_1_keeps_its_accents() -> None:
         (URL, "", ()),
     ],
 )  # fmt: skip
-def test_the_next_page_is_the_linked_one_else_counted_where_a_pager_announces_it(
-    url: str, pager: str, expected: tuple[str, ...]
-) -> None:
+def test_the_next_page_is_linked_or_counted(url: str, pager: str, expected: tuple[str, ...]) -> None:
     assert listing(tile("a", "Um") + tile("b", "Dois") + pager, url).next_urls == expected
 
 
-def test_a_page_behind_the_last_one_is_empty_and_no_error() -> None:
+def test_a_page_after_the_last_one_is_empty() -> None:
     behind = listing("<p class='discreet'>Não existem itens nesta pasta no momento.</p>", f"{URL}?b_start:int=900")
     assert behind == Listing(entries=(), problems=("no entries",))
 
 
-def test_a_past_day_begins_at_the_first_page() -> None:
-    assert plone_listing.day_url(SOURCE, date(2026, 2, 27)) == URL
-
-
-# --- what is no listing ----------------------------------------------------------------------------------------------
+# --- other documents ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("body", "reason"), INSTEAD)
 @pytest.mark.parametrize("url", [URL, f"{URL}?b_start:int=30"])
-def test_what_is_no_listing_says_what_it_is(body: str | bytes, reason: str, url: str) -> None:
+def test_any_other_document_is_refused_and_named(body: str | bytes, reason: str, url: str) -> None:
     with pytest.raises(ListingChangedError) as raised:
         plone_listing.parse(page_of(body, url), SOURCE)
     assert reason in str(raised.value)
 
 
-def test_a_changed_template_names_the_platform_and_every_template_that_was_tried() -> None:
+def test_a_changed_template_names_the_platform_and_the_templates_tried() -> None:
     with pytest.raises(ListingChangedError) as raised:
         listing(tile("a", "Um").replace("tileItem", "cartao").replace("tileHeadline", "manchete"))
     assert str(raised.value) == (
-        f'{URL}: no listing of news: looks like Plone, in a form that is not known, titled "Notícias"; '
+        f'{URL}: no news listing found: looks like Plone, in an unknown form, titled "Notícias"; '
         f"templates tried: {', '.join(template.name for template in TEMPLATES)}"
     )
 
 
 @pytest.mark.parametrize("body", ["", " \r\n\t"])
-def test_nothing_is_an_error(body: str) -> None:
+def test_an_empty_document_is_an_error(body: str) -> None:
     with pytest.raises(SourceError, match="an empty document"):
         plone_listing.parse(page_of(body, URL), SOURCE)
 
@@ -255,7 +249,7 @@ SAMPLE = html(tile("a", "Um") + PHOTO_LIST + DIV_ITEMS + '<a href="?b_start:int=
 
 @settings(max_examples=60)
 @given(st.binary(max_size=30), st.integers(0, len(SAMPLE)), st.integers(0, 200))
-def test_any_damage_gives_a_listing_or_one_of_our_errors(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
     page = page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], URL)
     with suppress(NewsAssetsError):
         read = plone_listing.parse(page, SOURCE)

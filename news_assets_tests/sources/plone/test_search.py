@@ -1,4 +1,4 @@
-"""Answers of plone.restapi's `@search`, in the form its documentation records them."""
+"""Responses of plone.restapi's `@search` in the documented format."""
 
 import json
 import time
@@ -19,10 +19,10 @@ from news_assets_tests.sources.page_builders import html, page_of, source_of
 SITE = "https://www.gov.br/anpd/pt-br/assuntos/noticias"
 API = "https://www.gov.br/anpd/++api++/pt-br/assuntos/noticias"
 SOURCE = source_of("plone_search", SITE)
-ASKED = plone_search.first_url(SOURCE)
+FIRST_URL = plone_search.first_url(SOURCE)
 
 
-def read(answer: Any, url: str = ASKED) -> Listing:
+def read(answer: Any, url: str = FIRST_URL) -> Listing:
     return plone_search.parse(page_of(answer if isinstance(answer, str) else json.dumps(answer), url), SOURCE)
 
 
@@ -75,7 +75,7 @@ FULL = item(
 )
 
 
-def test_an_answer_is_read_whole() -> None:
+def test_a_response_is_read() -> None:
     later = item("depois", effective="2026-02-28T00:00:00Z")
     assert read(answer_of(FULL, later, next="http://backend:8080/anpd/@search?b_start=25&b_size=25")) == Listing(
         entries=(
@@ -102,13 +102,13 @@ def test_an_answer_is_read_whole() -> None:
     )
 
 
-def test_an_answer_without_items_is_empty_and_no_error() -> None:
+def test_a_response_without_items_is_empty() -> None:
     assert read(answer_of()) == Listing(entries=(), problems=("no entries",))
 
 
-def test_the_last_page_has_no_next_one_and_none_leads_to_itself() -> None:
+def test_the_last_page_has_no_next_url() -> None:
     assert read(answer_of(item("a"), prev=f"{API}/@search?b_start=0")).next_urls == ()
-    assert read(answer_of(item("a"), next=ASKED)).next_urls == ()
+    assert read(answer_of(item("a"), next=FIRST_URL)).next_urls == ()
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,7 @@ def test_the_last_page_has_no_next_one_and_none_leads_to_itself() -> None:
         ({"effective": 7}, None),
     ],
 )
-def test_an_item_that_was_never_made_effective_is_dated_by_its_creation(
-    said: dict[str, Any], published: datetime | None
-) -> None:
+def test_the_creation_date_is_the_fallback(said: dict[str, Any], published: datetime | None) -> None:
     assert read(answer_of(item("a", **said))).entries[0].published_at == published
 
 
@@ -163,11 +161,11 @@ def test_an_item_that_was_never_made_effective_is_dated_by_its_creation(
         ({"blocks": {"1": {"@type": ["slate"]}, "2": 7, "3": slate(), "4": {"@type": "text", "text": "x"}}}, None),
     ],
 )  # fmt: skip
-def test_the_text_of_an_article_is_its_blocks_or_its_rich_text(said: dict[str, Any], content: str | None) -> None:
+def test_the_text_is_that_of_blocks_or_rich_text(said: dict[str, Any], content: str | None) -> None:
     assert content_of(**said) == content
 
 
-def test_blocks_that_nest_without_end_take_bounded_time() -> None:
+def test_deeply_nested_blocks_take_bounded_time() -> None:
     node: dict[str, Any] = {"text": "fundo"}
     block: dict[str, Any] = {"@type": "slate", "value": []}
     for _ in range(300):
@@ -178,10 +176,10 @@ def test_blocks_that_nest_without_end_take_bounded_time() -> None:
     assert time.process_time() - started < 5
 
 
-def test_items_that_are_no_objects_and_items_without_an_address_are_told_and_their_neighbours_stay() -> None:
+def test_unusable_items_are_skipped_with_a_problem() -> None:
     answer = read(answer_of(7, {"title": "sem endereço"}, item("a")))
     assert [entry.title for entry in answer.entries] == ["A"]
-    assert answer.problems == ("1 items are no objects: skipped", "entry 1 has no link: skipped", "no dates")
+    assert answer.problems == ("1 items are not objects: skipped", "entry 1 has no link: skipped", "no dates")
 
 
 # --- addresses -------------------------------------------------------------------------------------------------------
@@ -207,15 +205,15 @@ DEFAULTS = [
         ("https://example.org/novas/@@listing_view", "/++api++/novas/@search"),
     ],
 )
-def test_the_search_is_asked_below_the_news_page(address: str, path: str) -> None:
-    asked = urlsplit(plone_search.first_url(source_of("plone_search", address)))
-    assert (asked.path, parse_qsl(asked.query)) == (path, DEFAULTS)
+def test_the_search_is_below_the_news_page(address: str, path: str) -> None:
+    requested = urlsplit(plone_search.first_url(source_of("plone_search", address)))
+    assert (requested.path, parse_qsl(requested.query)) == (path, DEFAULTS)
 
 
-def test_an_address_that_names_the_search_keeps_its_own_parameters() -> None:
+def test_an_address_of_the_search_keeps_its_parameters() -> None:
     own = f"{API}/@search?portal_type:list=News%20Item&portal_type:list=Nota&b_size=10"
-    asked = urlsplit(plone_search.first_url(source_of("plone_search", own)))
-    assert parse_qsl(asked.query) == [
+    requested = urlsplit(plone_search.first_url(source_of("plone_search", own)))
+    assert parse_qsl(requested.query) == [
         ("portal_type:list", "News Item"),
         ("portal_type:list", "Nota"),
         ("b_size", "10"),
@@ -223,10 +221,10 @@ def test_an_address_that_names_the_search_keeps_its_own_parameters() -> None:
     ]
 
 
-def test_a_past_day_is_asked_for_in_the_sources_zone() -> None:
-    asked = urlsplit(plone_search.day_url(SOURCE, date(2026, 2, 27)))
-    assert asked.path == "/anpd/++api++/pt-br/assuntos/noticias/@search"
-    assert parse_qsl(asked.query) == [
+def test_a_past_day_is_bounded_in_the_source_zone() -> None:
+    requested = urlsplit(plone_search.day_url(SOURCE, date(2026, 2, 27)))
+    assert requested.path == "/anpd/++api++/pt-br/assuntos/noticias/@search"
+    assert parse_qsl(requested.query) == [
         *DEFAULTS,
         ("effective.query:list", "2026-02-27T00:00:00-03:00"),
         ("effective.query:list", "2026-02-27T23:59:59-03:00"),
@@ -234,7 +232,7 @@ def test_a_past_day_is_asked_for_in_the_sources_zone() -> None:
     ]
 
 
-# --- what is no answer -----------------------------------------------------------------------------------------------
+# --- other documents -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -243,21 +241,21 @@ def test_a_past_day_is_asked_for_in_the_sources_zone() -> None:
         (html("x", attributes='class="portaltype-folder"'), "looks like Plone: use kind plone_listing"),
         (html("<form><input type=password></form>"), "looks like a log-in page"),
         ("<rss/>", "looks like an RSS feed: use kind feed"),
-        ('{"type": "Unauthorized", "message": "Pare"}', "Plone answers with an error: Unauthorized: Pare"),
-        ('{"@id": "https://example.org/a", "@type": "Document"}', "looks like Plone 6, in a form that is not known"),
+        ('{"type": "Unauthorized", "message": "Pare"}', "Plone reports an error: Unauthorized: Pare"),
+        ('{"@id": "https://example.org/a", "@type": "Document"}', "looks like Plone 6, in an unknown form"),
         ('{"version": "https://jsonfeed.org/version/1", "items": []}', "looks like a JSON feed: use kind json_feed"),
         ('{"erro": 1}', "JSON without a list of items: JSON of no known kind"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_no_answer_says_what_it_is(body: str, reason: str) -> None:
+def test_any_other_document_is_refused_and_named(body: str, reason: str) -> None:
     with pytest.raises(ListingChangedError) as raised:
         read(body)
     assert reason in str(raised.value)
 
 
 @pytest.mark.parametrize(("body", "reason"), [("", "an empty document"), ('{"items": [', "JSON that cannot be read")])
-def test_what_is_empty_or_cut_is_an_error(body: str, reason: str) -> None:
+def test_an_empty_or_truncated_document_is_an_error(body: str, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         read(body)
 
@@ -271,7 +269,7 @@ JSON = st.recursive(
 
 @settings(max_examples=80)
 @given(st.sampled_from(sorted(FULL)), JSON)
-def test_any_value_in_any_place_gives_a_listing(key: str, value: Any) -> None:
+def test_any_value_in_any_field_gives_a_listing(key: str, value: Any) -> None:
     answer = answer_of({**FULL, key: value}, value, item("a"))
     answer["batching"] = value
     listing = read(answer)
@@ -285,6 +283,6 @@ SAMPLE = json.dumps(answer_of(FULL, item("a"), next=f"{API}/@search?b_start=25")
 
 @settings(max_examples=80)
 @given(st.binary(max_size=20), st.integers(0, len(SAMPLE)), st.integers(0, 60))
-def test_any_damage_gives_a_listing_or_one_of_our_errors(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_gives_a_listing_or_a_source_error(noise: bytes, at: int, lost: int) -> None:
     with suppress(NewsAssetsError):
-        plone_search.parse(page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], ASKED), SOURCE)
+        plone_search.parse(page_of(SAMPLE[:at] + noise + SAMPLE[at + lost :], FIRST_URL), SOURCE)

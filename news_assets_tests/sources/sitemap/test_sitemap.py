@@ -1,4 +1,4 @@
-"""Small sitemaps of our own; whatever a server may send in their place is one of our errors with a reason."""
+"""Small sitemaps, and errors for any other document."""
 
 import gzip
 import time
@@ -100,7 +100,7 @@ def urlset(count: int, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> st
     return f"{HEAD}<urlset {BASE}>{''.join(items)}</urlset>"
 
 
-def test_a_plain_sitemap_states_changes_and_neither_titles_nor_publication() -> None:
+def test_a_plain_sitemap_has_times_of_change_only() -> None:
     assert listing(PLAIN) == Listing(
         entries=(
             ListedEntry(
@@ -141,7 +141,7 @@ NEWS_LISTING = Listing(
 )
 
 
-def test_a_news_sitemap_is_read_whole() -> None:
+def test_a_news_sitemap_is_read() -> None:
     assert listing(NEWS) == NEWS_LISTING
 
 
@@ -161,11 +161,11 @@ def test_a_news_sitemap_is_read_whole() -> None:
     ],
     ids=["prefix", "undeclared", "namespace", "prefixed", "mark", "gzip", "gzip members", "utf-16"],
 )  # fmt: skip
-def test_the_same_sitemap_in_another_guise_is_the_same(body: bytes | str) -> None:
+def test_encoding_compression_and_prefixes_do_not_matter(body: bytes | str) -> None:
     assert listing(body).entries == NEWS_LISTING.entries
 
 
-def test_an_index_names_news_first_then_the_latest_and_lists_of_no_articles_last() -> None:
+def test_an_index_is_ordered_by_news_then_date() -> None:
     names = ("sitemap-news", "sitemap-2026-11", "sitemap-2026-10", "b", "old", "author-sitemap")
     assert listing(INDEX) == Listing(entries=(), next_urls=tuple(f"https://example.org/{name}.xml" for name in names))
 
@@ -191,12 +191,12 @@ def test_children_without_a_time_stay_in_their_order() -> None:
         ("sitemap.xml?page=2", "page-sitemap.xml"),
     ],
 )
-def test_a_name_says_which_child_is_asked_first(later: str, earlier: str) -> None:
+def test_the_name_of_a_child_decides_its_order(later: str, earlier: str) -> None:
     children = [Child(f"https://example.org/{name}") for name in (earlier, later)]
     assert in_order(children) == (f"https://example.org/{later}", f"https://example.org/{earlier}")
 
 
-def test_a_past_day_leads_to_the_children_and_entries_that_can_be_of_it() -> None:
+def test_a_past_day_selects_children_and_entries() -> None:
     url = sitemap.day_url(SOURCE, date(2026, 10, 20))
     assert url == "https://example.org/sitemap.xml#day=2026-10-20"
     names = ("sitemap-2026-10", "old", "sitemap-news", "author-sitemap")
@@ -223,38 +223,38 @@ def test_a_feed_is_a_sitemap_too() -> None:
     assert [entry.title for entry in listing(rss).entries] == ["A"]
 
 
-def test_the_newest_entries_are_taken_and_the_others_counted() -> None:
+def test_the_newest_entries_are_used_and_the_others_counted() -> None:
     found = listing(urlset(10_050))
-    assert found.problems == ("10,000 of 10,050 entries are taken: 50 left",)
+    assert found.problems == ("10,000 of 10,050 entries are used: 50 skipped",)
     assert (found.entries[0].url, found.entries[-1].url) == ("https://example.org/10049", "https://example.org/50")
     assert found.is_whole
 
 
-def test_of_a_past_day_the_closest_entries_are_taken() -> None:
+def test_the_entries_closest_to_a_past_day_are_used() -> None:
     found = listing(urlset(10_050), f"{SOURCE.url}#day=2026-01-01")
     assert found.entries[-1].url == "https://example.org/3"
 
 
 @pytest.mark.parametrize("end", ["<url><loc>https://example.org/ot", "<url><loc>https://example.org/ot</loc>", "<ur"])
-def test_a_truncated_sitemap_gives_what_is_whole_of_it(end: str) -> None:
+def test_a_truncated_sitemap_gives_its_whole_entries(end: str) -> None:
     body = f"<urlset {BASE}><url><loc>https://example.org/1</loc></url>{end}"
     problems = ("truncated document: 1 addresses read",)
     assert listing(body) == Listing(entries=(plain_entry(1),), is_whole=False, problems=problems)
 
 
-def test_a_truncated_gzip_is_asked_for_again() -> None:
+def test_a_truncated_gzip_is_not_whole() -> None:
     found = listing(compressed(PLAIN.encode())[:-60])
     assert (found.is_whole, found.problems[0]) == (False, "truncated gzip")
 
 
-def test_a_bare_ampersand_stays_in_the_address() -> None:
+def test_a_bare_ampersand_is_kept_in_the_address() -> None:
     body = "<urlset><url><loc>https://example.org/?b=1&c=2&amp;d=3</loc></url></urlset>"
     assert [entry.url for entry in listing(body).entries] == ["https://example.org/?b=1&c=2&d=3"]
     in_cdata = "<urlset><url><loc><![CDATA[https://example.org/?b=1&c=2]]></loc></url></urlset>"
     assert [entry.url for entry in listing(in_cdata).entries] == ["https://example.org/?b=1&c=2"]
 
 
-def test_a_mistake_costs_its_own_item_only() -> None:
+def test_an_error_of_form_loses_one_item_only() -> None:
     body = (
         "<urlset><url><loc>https://example.org/1</loc></url><url><loc>a<b</loc></url><url><loc>/2</loc></url></urlset>"
     )
@@ -263,7 +263,7 @@ def test_a_mistake_costs_its_own_item_only() -> None:
     assert found.problems == ("not well-formed: not well-formed (invalid token): line 1, column 64: 2 addresses read",)
 
 
-def test_an_address_of_another_scheme_or_without_end_is_skipped_with_a_problem() -> None:
+def test_an_unusable_address_is_skipped_with_a_problem() -> None:
     locs = ("javascript:alert(1)", "ftp://example.org/1", "/" + "a" * 3000, "/1")
     body = "<urlset>" + "".join(f"<url><loc>{loc}</loc></url>" for loc in locs) + "<url/></urlset>"
     assert listing(body) == Listing(entries=(plain_entry(1),), problems=("4 addresses cannot be used: skipped",))
@@ -281,13 +281,13 @@ def test_a_sitemap_without_addresses_is_an_empty_listing(body: str) -> None:
         ("<html><body><form><input type=password></form></body></html>", "a log-in page"),
         ("<kml><Document/></kml>", "XML with the root <kml>"),
         ('{"version": "https://jsonfeed.org/version/1", "items": []}', "a JSON feed: use kind json_feed"),
-        ("User-agent: *\nDisallow:", "a robots.txt that names no sitemap"),
+        ("User-agent: *\nDisallow:", "robots.txt names no sitemap"),
         ("just words", "plain text"),
         ("%PDF-1.7", "a PDF"),
         (compressed(compressed(PLAIN.encode())), "compressed twice"),
     ],
 )
-def test_what_is_no_sitemap_is_a_changed_listing_and_says_what_it_is(body: bytes | str, reason: str) -> None:
+def test_any_other_document_is_a_changed_listing_and_named(body: bytes | str, reason: str) -> None:
     with pytest.raises(ListingChangedError) as caught:
         listing(body)
     assert str(caught.value).startswith(f"{SOURCE.url}: ")
@@ -305,7 +305,7 @@ def test_what_is_no_sitemap_is_a_changed_listing_and_says_what_it_is(body: bytes
         ('<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>', "XML that declares entities"),
     ],
 )
-def test_what_is_empty_broken_or_an_attack_is_an_error(body: bytes | str, reason: str) -> None:
+def test_an_empty_broken_or_hostile_document_is_an_error(body: bytes | str, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         listing(body)
 
@@ -330,7 +330,7 @@ def test_an_attack_on_the_parser_takes_bounded_time(attack: bytes | str) -> None
 
 
 @given(st.sampled_from(sorted(SAMPLES)), st.binary(max_size=200), st.integers(0, 2000))
-def test_any_bytes_are_a_listing_or_one_of_our_errors(name: str, noise: bytes, at: int) -> None:
+def test_any_bytes_give_a_listing_or_a_source_error(name: str, noise: bytes, at: int) -> None:
     body = SAMPLES[name].encode()
     for document in (noise, body[:at] + noise + body[at:], body[:at], compressed(body)[:at] + noise):
         try:

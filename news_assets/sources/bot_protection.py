@@ -1,14 +1,14 @@
-"""Guards that answer in a site's place: a page's bytes in lower case in, the guard's name or None out.
+"""Bot-protection services, recognised by patterns in the pages they serve instead of the site's own.
 
-One table for the pages that come with status 200 and for refusals (403, 429, 503), where looser words are enough: in an
-article they may well be quoted. Whether a page shows anything besides is judged where it is read.
+A refusal (403, 429, 503) may be matched by looser patterns than a page with status 200, because an article may quote
+them. Callers pass the bytes in lower case and check whether a page shows anything else (`platforms.py`).
 """
 
 import re
 from typing import Final
 
-# The guard's name, and what its page has in its markup. In the order of the names; a captcha may be any guard's.
-_MARKS: Final = (
+# Name of the service and what its page has in its markup, sorted by name; a captcha, which any may show, is last.
+_PAGES: Final = (
     ("Akamai", rb"errors\.edgesuite\.net|/_sec/cp_challenge/"),
     ("Anubis", rb"/\.within\.website/x/cmd/anubis"),
     ("AWS WAF", rb"awswafintegration|token\.awswaf\.com|gokuprops"),
@@ -24,20 +24,20 @@ _MARKS: Final = (
     ("Sucuri", rb"sucuri website firewall|sucuri_cloudproxy_js"),
     ("a captcha", rb"g-recaptcha|h-captcha|hcaptcha\.com/|verify you are human|n[\xc3\xa3a]+o sou um rob"),
 )
-_MARKS_OF_REFUSALS: Final = (
+_REFUSALS: Final = (
     ("Cloudflare", rb"/cdn-cgi/challenge-platform|attention required! \| cloudflare|just a moment\.\.\."),
     ("DDoS-Guard", rb"ddos-guard"),
     ("a captcha", rb"hcaptcha\.com"),
 )
-_PATTERNS = tuple((name, re.compile(marks)) for name, marks in _MARKS)
-_PATTERNS_OF_REFUSALS = (*_PATTERNS, *((name, re.compile(marks)) for name, marks in _MARKS_OF_REFUSALS))
+_PAGE_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _PAGES)
+_REFUSAL_PATTERNS = (*_PAGE_PATTERNS, *((name, re.compile(pattern)) for name, pattern in _REFUSALS))
 
 
-def guard_of(page: bytes) -> str | None:
-    """Return the guard that a page with these bytes shows the marks of."""
-    return next((name for name, pattern in _PATTERNS if pattern.search(page)), None)
+def protection_of_page(page: bytes) -> str | None:
+    """Return the service whose challenge a page with status 200 shows; None if there is none."""
+    return next((name for name, pattern in _PAGE_PATTERNS if pattern.search(page)), None)
 
 
-def guard_of_refusal(body: bytes) -> str | None:
-    """Return the guard that refused, as far as the body of the refusal tells."""
-    return next((name for name, pattern in _PATTERNS_OF_REFUSALS if pattern.search(body)), None)
+def protection_of_refusal(body: bytes) -> str | None:
+    """Return the service that refused a request; None if the body does not tell."""
+    return next((name for name, pattern in _REFUSAL_PATTERNS if pattern.search(body)), None)

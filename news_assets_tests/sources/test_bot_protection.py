@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.sources.guards import guard_of, guard_of_refusal
+from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 
 
 @pytest.mark.parametrize(
@@ -17,5 +17,7 @@ from news_assets.sources.guards import guard_of, guard_of_refusal
         (b"<h1>forbidden</h1>", None, None),
     ],
 )
-def test_a_refusal_needs_fewer_marks_than_a_page(body: bytes, of_page: str | None, of_refusal: str | None) -> None:
-    assert (guard_of(body), guard_of_refusal(body)) == (of_page, of_refusal)
+def test_a_refusal_is_matched_by_looser_patterns_than_a_page(
+    body: bytes, of_page: str | None, of_refusal: str | None
+) -> None:
+    assert (protection_of_page(body), protection_of_refusal(body)) == (of_page, of_refusal)
