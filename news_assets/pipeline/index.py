@@ -4,7 +4,6 @@ Rows of the three stages enter; `SearchDocument`s, and the receipts of what the 
 stored and found is the index's matter; receipts are stored by the caller.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,15 +12,7 @@ from news_assets.errors import IndexingError
 from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchDocument, SearchIndex
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
-
-_IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
-_LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
-_LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?")
-_RULE = re.compile(r"^[ \t]*(?:```.*|~~~.*|[-*_](?:[ \t]*[-*_]){2,}|\|?[ \t:|-]*-{3,}[ \t:|-]*)[ \t]*$")
-_TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
-_LINE_STARTS = frozenset("`~-*_|:#>+")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+from news_assets.text.plain import strip_markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,7 @@ def _document(
         day=article.day,
         url=article.canonical_url or article.url,
         title=article.title or "",
-        text=without_markdown(article.text or ""),
+        text=strip_markdown(article.text or ""),
         summary=(enriched and enriched.summary) or article.subtitle,
         section=article.section or article.category,
         tags=article.tags,
@@ -91,25 +82,6 @@ def _document(
         document_hash=document_hash(article, enriched, embedding, agency_name),
         trace_id=article.trace_id,
     )
-
-
-def without_markdown(text: str) -> str:
-    """Return the text as it is read: without marks of headings, lists, quotes, tables, links and emphasis."""
-    if "](" in text:
-        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    text = "\n".join(map(_plain_line, text.split("\n")))
-    if any(mark in text for mark in "*_`~"):  # most texts have none; to look for a pair takes 2/3 of all this
-        text = _EMPHASIS.sub(r"\2", text)
-    return _BLANK_LINES.sub("\n\n", text).strip()
-
-
-def _plain_line(line: str) -> str:
-    """Return a line without the marks at its beginning; most have none, as their first sign tells."""
-    bare = line.lstrip(" \t")
-    if bare[:1] not in _LINE_STARTS:
-        return bare
-    line = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), _RULE.sub("", line))
-    return _LINE_MARK.sub("", line)
 
 
 def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:

@@ -32,14 +32,14 @@ from news_assets_tests.support.stored import hashes
 _SLOW = """
 import sys, time
 from news_assets.cli import main
-from news_assets.pipeline import rebuild
+from news_assets.pipeline import reindex
 
-def slowly(*given, send=rebuild._send):
+def slowly(*given, send=reindex._send):
     send(*given)
     print("sent", flush=True)
     time.sleep(60)
 
-rebuild._send, rebuild.SENT_TOGETHER = slowly, 1
+reindex._send, reindex.SENT_TOGETHER = slowly, 1
 sys.argv = ["news-assets", "rebuild", "search"]
 main()
 """

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents, without_markdown
+from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents
 from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
@@ -250,18 +250,3 @@ def test_an_index_that_was_lost_is_filled_again_whatever_the_receipts_say(index:
     document = built()
     assert changes_of([document], index, receipt(document)).receipts == (receipt(document),)
     assert index.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("markdown", "text"),
-    [
-        ("# Um\n\n- dois\n* três\n\n> quatro", "Um\n\ndois\ntrês\n\nquatro"),
-        ("**um** e *dois* e `três` e ~~quatro~~", "um e dois e três e quatro"),
-        ("[um](https://example.org/a_(b)) ![dois](x.png)", "um dois"),
-        ("| a | b |\n|---|---|\n| c | d |", "a   b \n\nc   d"),
-        ("um\n\n---\n\ndois", "um\n\ndois"),
-        ("snake_case_name 2*3*4 #tag 1. - x", "snake_case_name 2*3*4 #tag 1. - x"),
-    ],
-)
-def test_a_text_is_indexed_as_it_is_read(markdown: str, text: str) -> None:
-    assert without_markdown(markdown) == text
