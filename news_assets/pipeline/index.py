@@ -1,23 +1,20 @@
-"""What of an article goes into the search index, and what the index has to be told.
-
-Rows of the three stages enter; `SearchDocument`s, and the receipts of what the index took, leave. How documents are
-stored and found is the index's matter; receipts are stored by the caller.
-"""
+"""Builds search documents from the rows of three stages, and updates the index and its receipts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import IndexingError
+from news_assets.pipeline.stage_state.failures import drop_failures, note_outcomes
 from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.ports import SearchDocument, SearchIndex
+from news_assets.ports import Rows, SearchDocument, SearchIndex
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 from news_assets.text.plain import strip_markdown
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChanges:
-    """What changed: receipts to store, ids whose document and receipt are gone."""
+    """Receipts to store, and the ids of deleted documents, whose receipts are to be deleted."""
 
     receipts: tuple[IndexedDocument, ...]
     deleted: tuple[str, ...]
@@ -31,7 +28,7 @@ def build_documents(
 ) -> list[SearchDocument]:
     """Return a document for each article that has a text.
 
-    One that is not enriched or embedded, or whose enrichment or embedding failed, is found by its words alone.
+    An article whose enrichment or embedding is missing or failed is indexed without it.
     """
     return [
         _document(article, _ok(enriched, article), _ok_vector(embeddings, article), agency_names)
@@ -85,23 +82,23 @@ def _document(
 
 
 def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
-    """Refuse an index whose vectors are of another length or model than these; let a new one remember the model.
+    """Check that the index has vectors of the same model and dimensions; store the model's name in a new index.
 
     Raises:
-        IndexingError: Names both, and the command that mends it; or the index could not be asked.
+        IndexingError: They differ, or the index could not be read.
     """
-    made = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
-    if not made:
+    models = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
+    if not models:
         return
     dim, model = index.vector_dim(), index.vector_model()
-    for other_model, other_dim in sorted(made):
+    for other_model, other_dim in sorted(models):
         if dim not in (None, other_dim) or model not in (None, other_model):
             raise IndexingError(
-                f"the vectors of article_embeddings are of {other_model} ({other_dim} numbers), those of the search "
-                f"index of {model or 'another model'} ({dim or 'no'} numbers): run `news-assets rebuild search`"
+                f"the vectors of article_embeddings are of {other_model} ({other_dim} dimensions), those of the search "
+                f"index of {model or 'another model'} ({dim or 'no'} dimensions): run `news-assets rebuild search`"
             )
-    if model is None and len(made) == 1:
-        index.name_model(made.pop()[0])
+    if model is None and len(models) == 1:
+        index.name_model(models.pop()[0])
 
 
 def index_documents(
@@ -111,20 +108,20 @@ def index_documents(
     index: SearchIndex,
     now: datetime,
 ) -> IndexChanges:
-    """Send what the index does not have, delete what the lake does not have, and return what to store.
+    """Send new and changed documents, delete the others of these partitions, and return what to store.
 
-    What the index holds decides, and not what the receipts say: an index that lost documents gets them again. A
-    document that was refused is sent again each time.
+    Documents are compared with the index, not with the receipts, so that an index that lost documents gets them again.
+    A refused document is sent again each time.
 
     Args:
-        documents: What these partitions should be in the index.
+        documents: All documents of these partitions.
         receipts: Their stored receipts by article id.
-        indexed: What the index holds of these partitions: document hash by article id.
+        indexed: The document hashes that the index has of these partitions, by article id.
         index: The index.
-        now: The time that the receipts carry.
+        now: The time of the receipts.
 
     Raises:
-        IndexingError: The index could not be read or written; nothing is to be stored then.
+        IndexingError: The index could not be read or written; receipts must not be stored.
     """
     changed = [document for document in documents if indexed.get(document.article_id) != document.document_hash]
     refused = index.upsert(changed) if changed else {}
@@ -132,12 +129,12 @@ def index_documents(
     if deleted:
         index.delete(deleted)
     sent = {document.article_id for document in changed}
-    made = (
+    changed_receipts = (
         _receipt(document, refused.get(document.article_id), now)
         for document in documents
         if document.article_id in sent or not _has_receipt(document, receipts)
     )
-    return IndexChanges(tuple(made), tuple(deleted))
+    return IndexChanges(tuple(changed_receipts), tuple(deleted))
 
 
 def _has_receipt(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
@@ -158,3 +155,14 @@ def _receipt(document: SearchDocument, reason: str | None, now: datetime) -> Ind
         reason=reason,
         trace_id=document.trace_id,
     )
+
+
+def store_changes(rows: Rows, changes: IndexChanges, now: datetime) -> int:
+    """Store receipts with their failures, delete those of deleted documents; return the number of stored receipts."""
+    if changes.deleted:
+        rows.delete(IndexedDocument, article_id=changes.deleted)
+        drop_failures(rows, IndexedDocument, changes.deleted)
+    if changes.receipts:
+        rows.upsert(changes.receipts)
+        note_outcomes(rows, changes.receipts, now)
+    return len(changes.receipts)
