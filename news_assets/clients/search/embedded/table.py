@@ -65,6 +65,8 @@ class DocumentTable:
         cursor = self.connection.execute("SELECT facts FROM documents WHERE n >= ? ORDER BY n", (self.size,))
         while rows := cursor.fetchmany(_BATCH_ROWS):
             self._add(np.frombuffer(b"".join(facts for (facts,) in rows), FACTS))
+        (last,) = self.connection.execute("SELECT coalesce(max(last_n), 0) FROM parts").fetchone()
+        self._grow(max(self.size, last + 1))  # postings of a part keep the numbers of deleted documents
 
     def _remove(self, ns: Int64s) -> None:
         ns = np.unique(ns[self.is_alive[ns]])

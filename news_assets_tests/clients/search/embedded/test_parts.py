@@ -49,6 +49,19 @@ def test_parts_are_not_merged_beyond_the_maximum_span(tmp_path: Path, monkeypatc
         assert index.search(SearchQuery(text="vacina", mode="keyword")).found == 60
 
 
+def test_a_new_reader_ignores_postings_of_the_newest_document_after_its_deletion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "FOLD_AT", 5)
+    path = tmp_path / "search.sqlite"
+    with SqliteSearchIndex.open(path) as index:
+        for n in range(5):
+            index.upsert([document(n, "vacina")])
+        index.delete(["mec-4"])
+    with SqliteSearchIndex.open(path) as index:
+        assert index.search(SearchQuery(text="vacina", mode="keyword")).found == 4
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=STEPS,
