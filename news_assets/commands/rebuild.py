@@ -1,4 +1,4 @@
-"""The command `rebuild search`: build the index anew from the lake beside the one in use, then swap it in.
+"""The command `rebuild search`: build a new index from the lake beside the one in use, then swap it in.
 
 Searches use the old index until the new one has exactly the documents that the lake expects. Articles that change
 meanwhile are sent before and after the swap.
@@ -56,7 +56,7 @@ def _model(lake: Lake) -> tuple[str | None, int | None]:
 
 
 def _desks(lake: Lake, settings: Settings) -> list[DeskDocuments]:
-    """Return the desks of the settings, and those that only the lake has, without names of agencies."""
+    """Return the desks of the settings, and those that only the lake has, whose agencies have no names."""
     names = {
         desk.key: {agency.key: agency.name for agency in desk.agencies} for desk in load_desks(settings.desks, KINDS)
     }

@@ -48,7 +48,7 @@ def _summary(answer: SearchAnswer) -> dict[str, object]:
 def show(answer: SearchAnswer, text: str) -> None:
     """Print hits and facets as a table."""
     console = Console()
-    title = f"“{escape(text)}”: {answer.found} found, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
+    title = f"“{escape(text)}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
     table.add_column("", justify="right")
     table.add_column("article")

@@ -150,11 +150,11 @@ def _send(
     refused = index.upsert(documents)
     hashes = {document.article_id: document.document_hash for document in documents}
     desk.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
-    gone = [one for one in ids if one not in hashes or one in refused]
-    for one in gone:
+    dropped = [one for one in ids if one not in hashes or one in refused]
+    for one in dropped:
         desk.hashes.pop(one, None)
     desk.hashes |= {one: hash_ for one, hash_ in hashes.items() if one not in refused}
-    return gone
+    return dropped
 
 
 def read_documents(

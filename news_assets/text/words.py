@@ -41,7 +41,7 @@ _STEMMER_OF = {
 }
 
 # Accented endings of folded words, so that a word has the same stem with and without accents: Snowball knows these
-# endings only with accents. Plurals in -ões, -ães and -ãos become -ão: Snowball keeps them apart. Longest first.
+# endings only with accents. Plurals in -ões, -ães and -ãos become -ão, which Snowball stems differently. Longest first.
 _ENDINGS = {
     "portuguese": (
         ("aveis", "ável"),
@@ -186,10 +186,10 @@ _local = threading.local()  # a Snowball stemmer is not thread-safe
 
 
 def _stemmer(name: str) -> Stemmer.Stemmer:
-    kept: dict[str, Stemmer.Stemmer] = _local.__dict__
-    if name not in kept:
-        kept[name] = Stemmer.Stemmer(name, 0)
-    return kept[name]
+    stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__
+    if name not in stemmers:
+        stemmers[name] = Stemmer.Stemmer(name, 0)
+    return stemmers[name]
 
 
 def stopwords(language: str | None) -> frozenset[str]:

@@ -57,9 +57,7 @@ class Duplicates:
     """Both arrays are indexed by document number and may be longer than the number of documents."""
 
     leader: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))  # the first document of the group
-    original: Int64s = field(
-        default_factory=lambda: np.zeros(1024, np.int64)
-    )  # by leader: the document that is no duplicate
+    original: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))  # by leader
     _first: _FirstDocuments = field(default_factory=_FirstDocuments)
 
     def add(self, new: npt.NDArray[np.void], is_alive: Bools) -> None:
@@ -90,7 +88,5 @@ class Duplicates:
 
     def _set_originals(self, ns: Int64s, is_alive: Bools) -> None:
         leaders = self.leader[ns]
-        wanted = np.flatnonzero(~is_alive[self.original[leaders]])[
-            ::-1
-        ]  # reversed, so that the first of several is written last
-        self.original[leaders[wanted]] = ns[wanted]
+        missing = np.flatnonzero(~is_alive[self.original[leaders]])[::-1]  # the first of several is written last
+        self.original[leaders[missing]] = ns[missing]

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.clients.search.embedded.schema import APPLICATION_ID, BUSY_TIMEOUT_S, connect, read_state, translated
+from news_assets.clients.search.embedded.schema import (
+    BUSY_TIMEOUT_S,
+    check_owner,
+    connect,
+    is_empty,
+    read_state,
+    translated,
+)
 from news_assets.clients.search.embedded.writing import DocumentWriter, stored_model
 from news_assets.clients.search.parity import parity_problems
 from news_assets.errors import IndexingError
@@ -49,16 +56,16 @@ class SqliteRebuild:
         Raises:
             IndexingError: The folder cannot be written.
         """
-        beside = path.with_name(f"{path.name}.rebuild")
-        is_resumed = beside.exists()
+        new_path = path.with_name(f"{path.name}.rebuild")
+        is_resumed = new_path.exists()
         try:
-            index, writer = _open(beside, dim, model)
+            index, writer = _open(new_path, dim, model)
         except IndexingError:
             if not is_resumed:
                 raise
             is_resumed = False  # of another version, model or dimensions, or damaged
-            _remove(beside)
-            index, writer = _open(beside, dim, model)
+            _remove(new_path)
+            index, writer = _open(new_path, dim, model)
         return cls(path, index, writer, dim, is_resumed=is_resumed)
 
     def close(self) -> None:
@@ -121,7 +128,7 @@ def _copy_over(source: Path, target: Path) -> None:
         closing(sqlite3.connect(source, isolation_level=None)) as new,
         closing(sqlite3.connect(target, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as used,
     ):
-        _check_owner(used, target)
+        check_owner(used, target)
         _take_page_size(new, used)
         new.execute("INSERT OR REPLACE INTO state VALUES ('generation', ?)", (secrets.randbits(62),))
         used.execute("PRAGMA journal_mode = WAL")
@@ -132,21 +139,13 @@ def _copy_over(source: Path, target: Path) -> None:
 
 def _take_page_size(new: sqlite3.Connection, used: sqlite3.Connection) -> None:
     """Give both files the same page size, which SQLite cannot change in a file with a write-ahead log."""
-    (made,), (wanted,) = (one.execute("PRAGMA page_size").fetchone() for one in (new, used))
-    if used.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
-        used.execute(f"PRAGMA page_size = {made}")  # a new file
-    elif made != wanted:
+    (new_bytes,), (used_bytes,) = (one.execute("PRAGMA page_size").fetchone() for one in (new, used))
+    if is_empty(used):
+        used.execute(f"PRAGMA page_size = {new_bytes}")  # a new file
+    elif new_bytes != used_bytes:
         new.execute("PRAGMA journal_mode = DELETE")
-        new.execute(f"PRAGMA page_size = {wanted}")
+        new.execute(f"PRAGMA page_size = {used_bytes}")
         new.execute("VACUUM")
-
-
-def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise IndexingError if the file belongs to another program; earlier versions are replaced."""
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    is_empty = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
-    if owner != APPLICATION_ID and not is_empty:
-        raise IndexingError(f"{path}: not a search index of news_assets; move the file away or choose another path")
 
 
 def _give_up_after(path: Path, deadline: float) -> Callable[[int, int, int], None]:

@@ -90,17 +90,17 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    _check_owner(connection, path)
+    _check_version(connection, path)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # has no effect on an existing file
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # a power failure may lose the last commits
     connection.execute("PRAGMA cache_size = -32768")
     connection.execute("PRAGMA mmap_size = 1073741824")
-    if _is_empty(connection):
+    if is_empty(connection):
         with writing(connection):
-            if _is_empty(connection):  # two processes may open a new file at once
+            if is_empty(connection):  # two processes may open a new file at once
                 _create(connection)
-    _check_owner(connection, path)
+    _check_version(connection, path)
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -110,17 +110,25 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether a database has no tables."""
     return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
 
 
-def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
-    if _is_empty(connection):
+def check_owner(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise IndexingError if the file has tables of another program."""
+    if is_empty(connection):
         return
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if owner != APPLICATION_ID:
         raise IndexingError(f"{path}: not a search index of news_assets; move the file away or choose another path")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    if is_empty(connection):  # first, because another process may create the tables at any time
+        return
+    check_owner(connection, path)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != SCHEMA_VERSION:
         raise IndexingError(
             f"{path}: the search index has version {version}, this program reads {SCHEMA_VERSION}; "

@@ -42,9 +42,7 @@ class DocumentTable:
     duplicates: Duplicates = field(default_factory=Duplicates)
     values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])  # by code: kind and value
     _codes: dict[tuple[str, str], int] = field(default_factory=dict)
-    _capacity: dict[str, npt.NDArray[Any]] = field(
-        default_factory=lambda: _columns(1024)
-    )  # `columns` are views of these
+    _capacity: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1024))  # `columns` are views
     _capacity_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
     _length_sum: int = 0
     _last_deletion: int = 0

@@ -36,9 +36,7 @@ def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
         return None
     if dim is not None and len(document.vector) != dim:
         return f"the vector has {len(document.vector)} dimensions, the index has {dim}"
-    if (
-        0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE
-    ):  # true of nearly all, at a sixth of the cost of the checks below
+    if 0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE:  # nearly all, at a sixth of the cost
         return None
     highest = max(max(document.vector, default=0.0), -min(document.vector, default=0.0))
     is_finite = math.isfinite(sum(document.vector))  # NaN and infinity propagate
