@@ -1,4 +1,4 @@
-"""Searching the index from Python, without Dagster and without the command line.
+"""Search the index from Python, without Dagster or the command line.
 
     >>> from news_assets import search
     >>> with search.open_index() as index:
@@ -9,12 +9,11 @@
     >>> answer.found, answer.facets["agency"]
     (1, {'prefeitura': 1})
 
-The index is the one that the settings name (NEWS_HOME, NEWS_SEARCH), and so is the model for queries. Words, filters
-and a mode enter; a `SearchAnswer` with `SearchHit`s leaves. Accents, inflection and a typing mistake in a word make no
-difference. Nothing heavy is imported before the search that needs it. Writing into the index does not belong here.
+The settings of the environment name the index (NEWS_HOME, NEWS_SEARCH) and the model for queries. Accents, inflection
+and one typo per word make no difference. Heavy libraries are imported by the first search that needs them.
 
-Raises, all of them `news_assets.errors.NewsAssetsError`: `SettingsError` where a setting cannot be used,
-`IndexingError` where the index cannot be read, `EmbedError` where the model cannot be used.
+Every error is a `news_assets.errors.NewsAssetsError`: `SettingsError` for an invalid setting, `IndexingError` if the
+index cannot be read, `EmbedError` if the model cannot be used.
 """
 
 from collections.abc import Callable
@@ -33,10 +32,10 @@ __all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "open_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What hits have to fulfil; None leaves it open.
+    """Filters that every hit passes; None is no filter.
 
-    `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47 code, of which `pt` takes
-    `pt-BR`; the days of publication are inclusive.
+    `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47 code, and `pt` takes `pt-BR`;
+    the days of publication are inclusive.
     """
 
     desk: str | None = None
@@ -48,7 +47,7 @@ class Filters:
 
 
 class Index:
-    """A search index with the model for its queries, which is loaded by the first search that needs it."""
+    """A search index and the embedding model for queries, which the first search that needs it loads."""
 
     def __init__(self, index: SearchIndex, open_embedder: Callable[[], Embedder], close: Callable[[], None]) -> None:
         self._index = index
@@ -65,41 +64,43 @@ class Index:
         limit: int = 10,
         offset: int = 0,
     ) -> SearchAnswer:
-        """Return the best hits, how many there are in all, and counts by agency, theme, language and month.
+        """Return the best hits, the number of all, and counts by agency, theme, language and month.
 
         Args:
             text: Words, "quoted phrases" and -exclusions; empty lists the newest.
-            filters: What hits have to fulfil.
+            filters: Filters that every hit passes.
             mode: By words, by meaning (the vector of the text), or both.
-            limit: How many hits.
-            offset: How many hits to pass over.
+            limit: Number of hits.
+            offset: Number of hits to skip.
 
         Raises:
-            IndexingError: The index could not be read, or was made with another model.
+            IndexingError: The index could not be read, or has vectors of another model.
             EmbedError: The model cannot be used.
         """
         vector = None if mode == "keyword" or not text.strip() else self._vector(text)
-        given = asdict(filters or Filters())
-        return self._index.search(SearchQuery(text=text, mode=mode, vector=vector, limit=limit, offset=offset, **given))
+        filtered = asdict(filters or Filters())
+        return self._index.search(
+            SearchQuery(text=text, mode=mode, vector=vector, limit=limit, offset=offset, **filtered)
+        )
 
     def _vector(self, text: str) -> tuple[float, ...]:
         if self._embedder is None:
-            self._embedder = self._fitting_embedder()
+            self._embedder = self._open_matching_embedder()
         return self._embedder.embed_query(text).vector
 
-    def _fitting_embedder(self) -> Embedder:
-        """Return the model for queries; near it are only vectors that it made itself."""
+    def _open_matching_embedder(self) -> Embedder:
+        """Return the model for queries. Raises IndexingError if the vectors of the index are of another model."""
         embedder, stored = self._open_embedder(), self._index.vector_model()
         if stored not in (None, embedder.model):
             raise IndexingError(
                 f"the model for queries is {embedder.model}, that of the index's vectors {stored}: search by words, "
-                "set NEWS_EMBEDDING_MODEL back, or embed everything with the other model, then run "
+                f"set NEWS_EMBEDDING_MODEL to {stored}, or embed everything with {embedder.model}, then run "
                 "`news-assets rebuild search`"
             )
         return embedder
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         self._close()
 
     def __enter__(self) -> Self:
@@ -110,21 +111,21 @@ class Index:
 
 
 def open_index(settings: "Settings | None" = None) -> Index:
-    """Return the index that these settings name, or those of the environment.
+    """Return the index that these settings name, by default those of the environment.
 
     Raises:
-        SettingsError: A setting cannot be used.
+        SettingsError: A setting is invalid.
         IndexingError: The index cannot be opened.
     """
-    from news_assets.clients.search import backends as search_backends
+    from news_assets.clients.search import backends
     from news_assets.settings import Settings
 
-    used = settings or Settings.read()
-    opened = search_backends.open_index(*used.search_place)
+    settings = settings or Settings.read()
+    opened = backends.open_index(*settings.search_place)
 
     def open_embedder() -> Embedder:
         from news_assets.clients.embedding.embedder import OnnxEmbedder
 
-        return OnnxEmbedder.open(used.embedding_model, used.models_dir, used.threads)
+        return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
 
     return Index(opened, open_embedder, opened.close)

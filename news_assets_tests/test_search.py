@@ -1,4 +1,4 @@
-"""Searching as a library: the documented example, each mode, and what it costs to import."""
+"""Search as a library: the documented example, filters, modes, and imports."""
 
 import doctest
 import subprocess
@@ -60,7 +60,7 @@ def test_the_example_of_the_module_runs(place: Backend) -> None:
     assert doctest.testmod(search) == doctest.TestResults(failed=0, attempted=4)
 
 
-def test_the_example_of_the_readme_is_that_of_the_module() -> None:
+def test_the_readme_has_the_example_of_the_module() -> None:
     example = doctest.DocTestParser().get_examples(search.__doc__ or "")
     lines = [line for one in example for line in one.source.splitlines()]
     readme = README.read_text(encoding="utf-8")
@@ -78,14 +78,14 @@ def test_the_example_of_the_readme_is_that_of_the_module() -> None:
         (search.Filters(to_day=date(2026, 1, 5), desk="sample"), ["p-1"]),
     ],
 )
-def test_hits_fulfil_every_filter(place: Backend, filters: search.Filters, expected: list[str]) -> None:
+def test_hits_pass_every_filter(place: Backend, filters: search.Filters, expected: list[str]) -> None:
     with search.open_index() as index:
         answer = index.search("vacinacao escola", filters, mode="keyword")
     assert sorted(hit.article_id for hit in answer.hits) == expected
 
 
 class Embedder:
-    """Points every query at the prefeitura's documents."""
+    """Returns the vector of the prefeitura's documents for every query."""
 
     model, dim, opened = "made", 2, 0
 
@@ -114,7 +114,7 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: P
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
 
 
-def test_vectors_of_another_model_are_not_compared_with_the_querys(place: Backend) -> None:
+def test_vectors_of_another_model_are_an_error(place: Backend) -> None:
     with place.open() as opened:
         opened.name_model("another")
         index = search.Index(opened, Embedder, opened.close)
@@ -123,14 +123,14 @@ def test_vectors_of_another_model_are_not_compared_with_the_querys(place: Backen
         assert index.search("agricultura", mode="keyword").found == 1
 
 
-def test_an_index_that_cannot_be_opened_is_one_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_cannot_be_opened_is_an_indexing_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place:
         (place.home / "search.sqlite").write_bytes(b"no database " * 1000)
         with pytest.raises(IndexingError, match="rebuild search"):
             search.open_index()
 
 
-def test_importing_it_imports_neither_dagster_nor_anything_heavy() -> None:
+def test_the_import_is_light() -> None:
     heavy = ("dagster", "duckdb", "numpy", "onnxruntime", "polars", "pydantic", "torch", "typesense")
     code = f"import sys; from news_assets import search; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

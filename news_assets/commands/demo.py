@@ -57,7 +57,7 @@ def run() -> None:
         _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
     console.rule(f"One search: news-assets search '{_QUERY}'")
-    search.show(search.ask(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUERY)
+    search.show(search.query_index(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUERY)
     console.print(
         f"\nDone in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000\n"
     )

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from news_assets.clients.search.backends import late_index
+from news_assets.clients.search.backends import lazy_index
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
@@ -27,7 +27,7 @@ def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
     check_names(desk_key, None)
     settings = Settings.read()
     desks = [desk for desk in load_desks(settings.desks, KINDS) if desk_key in (None, desk.key)]
-    with open_lake() as lake, late_index(*settings.search_place) as index:
+    with open_lake() as lake, lazy_index(*settings.search_place) as index:
         for desk in desks:
             found = desk_gaps(lake, index, desk, datetime.now(UTC), days, grace=timedelta())
             if as_json:

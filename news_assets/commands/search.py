@@ -1,4 +1,4 @@
-"""The command `search`: one question to the index, answered as a table or as JSON."""
+"""The command `search`: query the index and print the hits as a table or JSON."""
 
 import html
 import re
@@ -26,17 +26,17 @@ class Mode(StrEnum):
 
 
 def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -> None:
-    """Print the answer."""
+    """Search and print the answer."""
     check_names(filters.desk, filters.agency)
-    answer = ask(text, filters, mode, limit)
+    answer = query_index(text, filters, mode, limit)
     if as_json:
         write_line({"hits": [asdict(hit) for hit in answer.hits], **_summary(answer)})
     else:
         show(answer, text)
 
 
-def ask(text: str, filters: Filters, mode: Mode, limit: int) -> SearchAnswer:
-    """Return the answer of the index that the settings name."""
+def query_index(text: str, filters: Filters, mode: Mode, limit: int) -> SearchAnswer:
+    """Search the index that the settings name."""
     with open_index() as index:
         return index.search(text, filters, mode=mode.value, limit=limit)
 
@@ -46,7 +46,7 @@ def _summary(answer: SearchAnswer) -> dict[str, object]:
 
 
 def show(answer: SearchAnswer, text: str) -> None:
-    """Print the answer as a table with its facets."""
+    """Print hits and facets as a table."""
     console = Console()
     title = f"“{escape(text)}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
@@ -54,7 +54,7 @@ def show(answer: SearchAnswer, text: str) -> None:
     table.add_column("article")
     for number, hit in enumerate(answer.hits, start=1):
         about = " · ".join(filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code)))
-        lines = (f"[bold]{escape(hit.title)}[/bold]", f"[dim]{about}[/dim]", _marked(hit.snippet), escape(hit.url))
+        lines = (f"[bold]{escape(hit.title)}[/bold]", f"[dim]{about}[/dim]", _highlighted(hit.snippet), escape(hit.url))
         table.add_row(str(number), "\n".join(lines), end_section=True)
     console.print(table)
     for name, counts in answer.facets.items():
@@ -62,7 +62,7 @@ def show(answer: SearchAnswer, text: str) -> None:
         console.print(f"[dim]{name}:[/dim] " + ", ".join(f"{escape(value)} {count}" for value, count in top))
 
 
-def _marked(snippet: str) -> str:
+def _highlighted(snippet: str) -> str:
     """Return a snippet's HTML as terminal markup."""
     parts = re.split(r"<mark>(.*?)</mark>", snippet)
     shown = [escape(html.unescape(part)) for part in parts]

@@ -1,6 +1,6 @@
-"""The command `search-key`: a key to give away, which may search one desk or all, until it expires.
+"""The command `search-key`: create a key that can search one desk or all until it expires.
 
-It is printed once; the key that it is made with (NEWS_TYPESENSE_API_KEY) never is.
+The key is printed once. The key of the server (NEWS_TYPESENSE_API_KEY) is never printed.
 """
 
 from contextlib import closing
@@ -8,21 +8,21 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from rich.console import Console
 
-from news_assets.clients.search.backends import unopened_typesense
+from news_assets.clients.search.backends import connect_typesense
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 
-USUAL_DAYS = 30
+DEFAULT_DAYS = 30
 MAX_DAYS = 3650
 
 
 def make_key(desk: str | None, days: int | None, expires: date | None, description: str, *, as_json: bool) -> None:
-    """Make the key on the server and print it. Raises NewsAssetsError where it would be of no use."""
+    """Create the key on the server and print it. Raises NewsAssetsError on an unknown desk or a past expiry."""
     settings = Settings.read()
     expires_at = _expiry(datetime.now(UTC), days, expires)
-    with closing(unopened_typesense(*settings.search_place)) as index:
+    with closing(connect_typesense(*settings.search_place)) as index:
         check_names(desk, None)
         key = index.search_key(desk, expires_at, description)
     if as_json:
@@ -32,11 +32,11 @@ def make_key(desk: str | None, days: int | None, expires: date | None, descripti
 
 
 def _expiry(now: datetime, days: int | None, expires: date | None) -> datetime:
-    """Return when it ends: after so many days, or after this day."""
+    """Return the end of the `expires` day in UTC, else `days` from now."""
     if days is not None and expires is not None:
         raise NewsAssetsError("give --days or --expires, not both")
     if expires is None:
-        return now + timedelta(days=days or USUAL_DAYS)
+        return now + timedelta(days=days or DEFAULT_DAYS)
     if expires < now.date():
-        raise NewsAssetsError(f"--expires {expires} is over")
+        raise NewsAssetsError(f"--expires {expires} is in the past")
     return datetime.combine(expires + timedelta(days=1), time(), UTC)

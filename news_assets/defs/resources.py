@@ -17,7 +17,7 @@ from pydantic import Field
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.factory import build_enricher
-from news_assets.clients.search.backends import SQLITE, LateIndex, OpenIndex, open_index
+from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.ports import Enricher
@@ -133,16 +133,16 @@ def _kept_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
     return OnnxEmbedder.open(model, Path(models_dir), threads)
 
 
-class SearchResource(dg.ConfigurableResource[LateIndex]):
+class SearchResource(dg.ConfigurableResource[LazyIndex]):
     """The search index. The server's API key is no part of it, as the UI shows what is: it is read when it is used."""
 
     search: str = Field(description="sqlite, or the address of a Typesense server")
     path: str = Field(description="file of the embedded index")
 
     @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[LateIndex]:
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[LazyIndex]:
         """Yield the index, which is opened when it is first asked."""
-        with LateIndex(self.search.partition(":")[0], self._open) as index:
+        with LazyIndex(self.search.partition(":")[0], self._open) as index:
             yield index
 
     def _open(self) -> OpenIndex:

@@ -1,10 +1,5 @@
-"""What of an article goes into the search index, and what the index has to be told.
+"""Builds search documents from the rows of three stages, and updates the index and its receipts."""
 
-Rows of the three stages enter; `SearchDocument`s, and the receipts of what the index took, leave. How documents are
-stored and found is the index's matter; receipts are stored by the caller.
-"""
-
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,20 +10,12 @@ from news_assets.pipeline.stage_state.failures import drop_failures, record_outc
 from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import Lake, Rows, SearchDocument, SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, Desk, EnrichedArticle, IndexedDocument, RawArticle
-
-_IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
-_LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
-_LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)?")
-_RULE = re.compile(r"^[ \t]*(?:```.*|~~~.*|[-*_](?:[ \t]*[-*_]){2,}|\|?[ \t:|-]*-{3,}[ \t:|-]*)[ \t]*$")
-_TABLE_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
-_LINE_STARTS = frozenset("`~-*_|:#>+")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+from news_assets.text.plain import strip_markdown
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChanges:
-    """What changed: receipts to store, ids whose document and receipt are gone."""
+    """Receipts to store, and the ids of deleted documents, whose receipts are to be deleted."""
 
     receipts: tuple[IndexedDocument, ...]
     deleted: tuple[str, ...]
@@ -42,7 +29,7 @@ def build_documents(
 ) -> list[SearchDocument]:
     """Return a document for each article that has a text.
 
-    One that is not enriched or embedded, or whose enrichment or embedding failed, is found by its words alone.
+    An article whose enrichment or embedding is missing or failed is indexed without it.
     """
     return [
         _document(article, _ok(enriched, article), _ok_vector(embeddings, article), agency_names)
@@ -76,7 +63,7 @@ def _document(
         day=article.day,
         url=article.canonical_url or article.url,
         title=article.title or "",
-        text=without_markdown(article.text or ""),
+        text=strip_markdown(article.text or ""),
         summary=(enriched and enriched.summary) or article.subtitle,
         section=article.section or article.category,
         tags=article.tags,
@@ -95,43 +82,24 @@ def _document(
     )
 
 
-def without_markdown(text: str) -> str:
-    """Return the text as it is read: without marks of headings, lists, quotes, tables, links and emphasis."""
-    if "](" in text:
-        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    text = "\n".join(map(_plain_line, text.split("\n")))
-    if any(mark in text for mark in "*_`~"):  # most texts have none; to look for a pair takes 2/3 of all this
-        text = _EMPHASIS.sub(r"\2", text)
-    return _BLANK_LINES.sub("\n\n", text).strip()
-
-
-def _plain_line(line: str) -> str:
-    """Return a line without the marks at its beginning; most have none, as their first sign tells."""
-    bare = line.lstrip(" \t")
-    if bare[:1] not in _LINE_STARTS:
-        return bare
-    line = _TABLE_ROW.sub(lambda row: row[1].replace("|", " "), _RULE.sub("", line))
-    return _LINE_MARK.sub("", line)
-
-
 def check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -> None:
-    """Refuse an index whose vectors are of another length or model than these; let a new one remember the model.
+    """Check that the index has vectors of the same model and dimensions; store the model's name in a new index.
 
     Raises:
-        IndexingError: Names both, and the command that mends it; or the index could not be asked.
+        IndexingError: They differ, or the index could not be read.
     """
-    made = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
-    if not made:
+    models = {(row.model, row.dim) for row in embeddings if row.outcome == "ok" and row.vector}
+    if not models:
         return
     dim, model = index.vector_dim(), index.vector_model()
-    for other_model, other_dim in sorted(made):
+    for other_model, other_dim in sorted(models):
         if dim not in (None, other_dim) or model not in (None, other_model):
             raise IndexingError(
-                f"the vectors of article_embeddings are of {other_model} ({other_dim} numbers), those of the search "
-                f"index of {model or 'another model'} ({dim or 'no'} numbers): run `news-assets rebuild search`"
+                f"the vectors of article_embeddings are of {other_model} ({other_dim} dimensions), those of the search "
+                f"index of {model or 'another model'} ({dim or 'no'} dimensions): run `news-assets rebuild search`"
             )
-    if model is None and len(made) == 1:
-        index.name_model(made.pop()[0])
+    if model is None and len(models) == 1:
+        index.name_model(models.pop()[0])
 
 
 def index_documents(
@@ -141,20 +109,20 @@ def index_documents(
     index: SearchIndex,
     now: datetime,
 ) -> IndexChanges:
-    """Send what the index does not have, delete what the lake does not have, and return what to store.
+    """Send new and changed documents, delete the others of these partitions, and return what to store.
 
-    What the index holds decides, and not what the receipts say: an index that lost documents gets them again. A
-    document that was refused is sent again each time.
+    Documents are compared with the index, not with the receipts, so that an index that lost documents gets them again.
+    A refused document is sent again each time.
 
     Args:
-        documents: What these partitions should be in the index.
+        documents: All documents of these partitions.
         receipts: Their stored receipts by article id.
-        indexed: What the index holds of these partitions: document hash by article id.
+        indexed: The document hashes that the index has of these partitions, by article id.
         index: The index.
-        now: The time that the receipts carry.
+        now: The time of the receipts.
 
     Raises:
-        IndexingError: The index could not be read or written; nothing is to be stored then.
+        IndexingError: The index could not be read or written; receipts must not be stored.
     """
     changed = [document for document in documents if indexed.get(document.article_id) != document.document_hash]
     refused = index.upsert(changed) if changed else {}
@@ -162,12 +130,12 @@ def index_documents(
     if deleted:
         index.delete(deleted)
     sent = {document.article_id for document in changed}
-    made = (
+    changed_receipts = (
         _receipt(document, refused.get(document.article_id), now)
         for document in documents
         if document.article_id in sent or not _has_receipt(document, receipts)
     )
-    return IndexChanges(tuple(made), tuple(deleted))
+    return IndexChanges(tuple(changed_receipts), tuple(deleted))
 
 
 def _has_receipt(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:
@@ -213,13 +181,15 @@ def index_batch(
     indexed = dict(search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
     changes = index_documents(documents, receipts, indexed, search, now)
 
-    def store(rows: Rows) -> int:
-        if changes.deleted:
-            rows.delete(IndexedDocument, article_id=changes.deleted)
-            drop_failures(rows, stage, changes.deleted)
-        if changes.receipts:
-            rows.upsert(changes.receipts)
-            record_outcomes(rows, stage, changes.receipts, now)
-        return len(changes.receipts)
+    return lake.transact(lambda rows: store_changes(rows, stage, changes, now))
 
-    return lake.transact(store)
+
+def store_changes(rows: Rows, stage: Stage, changes: IndexChanges, now: datetime) -> int:
+    """Store receipts with their failures, delete those of deleted documents; return the number of stored receipts."""
+    if changes.deleted:
+        rows.delete(IndexedDocument, article_id=changes.deleted)
+        drop_failures(rows, stage, changes.deleted)
+    if changes.receipts:
+        rows.upsert(changes.receipts)
+        record_outcomes(rows, stage, changes.receipts, now)
+    return len(changes.receipts)

@@ -1,14 +1,13 @@
-"""A search index built anew from the lake: what it lacks is sent, what it has too much is removed.
+"""Makes a search index equal to what the lake expects: sends missing and outdated documents, deletes extra ones.
 
-What the lake expects and what the index has enter, as ids and hashes; documents go to the index, and receipts leave.
-The same comparison fills an empty index, goes on with an interrupted one, catches up with what changed meanwhile, and
-mends one that lost something.
+The same comparison fills a new index, resumes an interrupted rebuild, applies later changes, and repairs an index that
+lost documents.
 
-    expected  ─┐
-               ├─ differ ─ read rows ─ build documents ─ send       a few thousand at a time, in the order of the files
-    stored    ─┘
+    expected hashes (lake) ─┐
+                            ├─ differences ─ read rows ─ build documents ─ send, in chunks ordered like the lake's files
+    stored hashes (index)  ─┘
 
-When the new index takes the old one's place is decided by the caller.
+The caller decides when a new index replaces the old one.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -18,100 +17,100 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from news_assets.pipeline.index import build_documents
-from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
+from news_assets.pipeline.index import IndexChanges, build_documents, store_changes
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import Lake, Reader, Rows, SearchDocument
+from news_assets.ports import Lake, Reader, SearchDocument
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
 if TYPE_CHECKING:
     import polars as pl
 
-SENT_TOGETHER = 5_000  # with texts and vectors some 120 MB, and two chunks are held at once
-_RECEIPTS_TOGETHER = 10_000
+CHUNK_DOCUMENTS = 5_000  # about 120 MB with texts and vectors; two chunks are in memory at once
+_RECEIPTS_PER_TRANSACTION = 10_000
 
 
-class Filled(Protocol):
-    """An index in use, or one that is being built."""
+class WritableIndex(Protocol):
+    """An index in use, or one that is being rebuilt."""
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for those that were refused."""
+        """Store documents; return {article_id: reason} for refused ones. Raises IndexingError."""
         ...
 
     def delete(self, article_ids: Sequence[str]) -> None:
-        """Remove documents."""
+        """Remove documents; unknown ids are ignored."""
         ...
 
     def stored(self, desk: str) -> "pl.DataFrame":
-        """Return article_id and document_hash of what a desk has in it."""
+        """Return article_id, agency, day and document_hash of a desk's documents."""
         ...
 
 
 @dataclass(slots=True)
-class DeskIndex:
-    """What one desk should have in the index.
+class DeskDocuments:
+    """The documents of one desk that the index should have, updated while they are sent.
 
-    `expected` has the columns of `index_drift.expected_documents`. `hashes` says what was made of it: an article that
-    changed since it was read is sent as it is now, and one that was refused is in `refused` with its hash and reason.
+    `expected` has the columns of `index_drift.expected_documents`. `hashes` has the document hash of each
+    article as it was sent, which differs from `expected` if the article changed meanwhile. `refused` has the hash and
+    reason of each refused document.
     """
 
-    desk: str
+    key: str
     agency_names: Mapping[str, str]
     expected: "pl.DataFrame" = field(init=False)
     hashes: dict[str, str] = field(default_factory=dict)
     refused: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def expect(self, expected: "pl.DataFrame") -> None:
-        """Look again: this is what the lake says now."""
+    def refresh(self, expected: "pl.DataFrame") -> None:
+        """Replace the expectation by the current state of the lake; refusals stay while their hash is expected."""
         self.expected = expected
         self.hashes = dict(expected.select("article_id", "document_hash").iter_rows())
-        self.refused = {one: said for one, said in self.refused.items() if self.hashes.get(one) == said[0]}
+        self.refused = {one: refusal for one, refusal in self.refused.items() if self.hashes.get(one) == refusal[0]}
         for one in self.refused:
             del self.hashes[one]
 
 
-def bring_up(lake: Reader, index: Filled, wanted: DeskIndex, note: Callable[[int], None]) -> int:
-    """Send what the index lacks of a desk and remove what it has too much; return how many there were of both.
+def sync_desk(lake: Reader, index: WritableIndex, desk: DeskDocuments, on_progress: Callable[[int], None]) -> int:
+    """Send missing and outdated documents of a desk and delete extra ones; return the number of both.
 
     Args:
-        lake: Where the rows are read.
-        index: What is filled.
-        wanted: What it should have; what was sent and what was refused is noted in it.
-        note: Told how many documents were settled, each time that some were.
+        lake: The lake to read rows from.
+        index: The index to change.
+        desk: The expected documents; hashes and refusals are updated.
+        on_progress: Called with the number of documents that were just found current, sent or refused.
 
     Raises:
-        IndexingError: The index could not be read or written; what was sent is found the next time.
+        IndexingError: The index could not be read or written. The next call continues from what was sent.
     """
     import polars as pl
 
-    stored = index.stored(wanted.desk).select("article_id", "document_hash")
-    lacking = wanted.expected.join(stored, on=["article_id", "document_hash"], how="anti")
-    lacking = lacking.filter(~pl.col("article_id").is_in(list(wanted.refused)))
-    extra = stored.join(wanted.expected, on="article_id", how="anti")["article_id"].to_list()
-    note(wanted.expected.height - lacking.height)
-    with closing(_read_ahead(lake, wanted.agency_names, _in_order(lacking))) as chunks:
+    stored = index.stored(desk.key).select("article_id", "document_hash")
+    changed = desk.expected.join(stored, on=["article_id", "document_hash"], how="anti")
+    changed = changed.filter(~pl.col("article_id").is_in(list(desk.refused)))
+    extra = stored.join(desk.expected, on="article_id", how="anti")["article_id"].to_list()
+    on_progress(desk.expected.height - changed.height)
+    with closing(_read_ahead(lake, desk.agency_names, _chunks(changed))) as chunks:
         for ids, documents in chunks:
-            extra += _send(index, wanted, ids, documents)
-            note(len(ids))
-    for start in range(0, len(extra), SENT_TOGETHER):
-        index.delete(extra[start : start + SENT_TOGETHER])
-    return lacking.height + len(extra)
+            extra += _send(index, desk, ids, documents)
+            on_progress(len(ids))
+    for start in range(0, len(extra), CHUNK_DOCUMENTS):
+        index.delete(extra[start : start + CHUNK_DOCUMENTS])
+    return changed.height + len(extra)
 
 
-def _in_order(lacking: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
-    """Yield what is lacking as the lake's files have it, by month and then by id: each row group is unpacked once.
+def _chunks(changed: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
+    """Yield chunks in the order of the lake's files, by month and id, so that each row group is decompressed once.
 
-    Small months come together; a large one never with another, as both would be unpacked for it.
+    Small months share a chunk. A large month does not, because the files of both would be decompressed for each chunk.
     """
     import polars as pl
 
-    by_month = lacking.with_columns(pl.col("day").dt.month_start().alias("month")).sort("month", "article_id")
+    by_month = changed.with_columns(pl.col("day").dt.month_start().alias("month")).sort("month", "article_id")
     together: list[pl.DataFrame] = []
     for month in by_month.partition_by("month", maintain_order=True):
-        if together and sum(one.height for one in together) + month.height > SENT_TOGETHER:
+        if together and sum(one.height for one in together) + month.height > CHUNK_DOCUMENTS:
             yield pl.concat(together)
             together = []
-        *whole, rest = month.iter_slices(SENT_TOGETHER)
+        *whole, rest = month.iter_slices(CHUNK_DOCUMENTS)
         yield from whole
         together.append(rest)
     if together:
@@ -121,7 +120,7 @@ def _in_order(lacking: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
 def _read_ahead(
     lake: Reader, agency_names: Mapping[str, str], chunks: Iterator["pl.DataFrame"]
 ) -> Generator[tuple[list[str], list[SearchDocument]], None, None]:
-    """Yield each chunk's ids and documents; the next one is read meanwhile, by another processor."""
+    """Yield each chunk's ids and documents, while another thread reads the next chunk."""
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as reader:
         upcoming: Future[tuple[list[str], list[SearchDocument]]] | None = None
         for chunk in chunks:
@@ -136,7 +135,7 @@ def _read_ahead(
 def _read_chunk(
     lake: Reader, agency_names: Mapping[str, str], chunk: "pl.DataFrame"
 ) -> tuple[list[str], list[SearchDocument]]:
-    """Read from their days alone; what is not as expected then is read from all, as rows may have stayed on another."""
+    """Read the days of a chunk, then all days for documents that differ: their rows may be on another day."""
     expected = dict(chunk.select("article_id", "document_hash").iter_rows())
     read = read_documents(lake, list(expected), agency_names, chunk["day"].unique().to_list())
     found = {one.article_id: one for one in read if one.document_hash == expected[one.article_id]}
@@ -145,22 +144,24 @@ def _read_chunk(
     return list(expected), list(found.values())
 
 
-def _send(index: Filled, wanted: DeskIndex, ids: Sequence[str], documents: Sequence[SearchDocument]) -> list[str]:
-    """Send the documents of these articles; return those that are no articles any more, or were refused."""
+def _send(
+    index: WritableIndex, desk: DeskDocuments, ids: Sequence[str], documents: Sequence[SearchDocument]
+) -> list[str]:
+    """Send the documents of these articles; return the ids that have no document any more, or were refused."""
     refused = index.upsert(documents)
     hashes = {document.article_id: document.document_hash for document in documents}
-    wanted.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
-    gone = [one for one in ids if one not in hashes or one in refused]
-    for one in gone:
-        wanted.hashes.pop(one, None)
-    wanted.hashes |= {one: hash_ for one, hash_ in hashes.items() if one not in refused}
-    return gone
+    desk.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
+    dropped = [one for one in ids if one not in hashes or one in refused]
+    for one in dropped:
+        desk.hashes.pop(one, None)
+    desk.hashes |= {one: hash_ for one, hash_ in hashes.items() if one not in refused}
+    return dropped
 
 
 def read_documents(
     lake: Reader, ids: Sequence[str], agency_names: Mapping[str, str], days: Sequence[date] | None = None
 ) -> list[SearchDocument]:
-    """Return the documents of these articles as the lake is now, or as these days alone have them."""
+    """Return the documents of these articles from the current lake, or from these days of it."""
     of_days: dict[str, Any] = {} if days is None else {"day": days}
     return build_documents(
         lake.read(RawArticle, article_id=ids, outcome=["ok"], **of_days),
@@ -173,40 +174,30 @@ def read_documents(
 # --- receipts --------------------------------------------------------------------------------------------------------
 
 
-def store_receipts(lake: Lake, wanted: DeskIndex, now: datetime) -> int:
-    """Let the receipts say what the index has now; return how many were not so."""
-    stored = lake.frame(IndexedDocument, None, ("article_id", "document_hash", "outcome"), desk=[wanted.desk])
-    said = {one: (state, outcome) for one, state, outcome in stored.iter_rows()}
-    made = [row for row in _receipts(wanted, now) if said.get(row.article_id) != (row.document_hash, row.outcome)]
-    known = set(wanted.expected["article_id"])
-    gone = [one for one in said if one not in known]
-
-    def store(rows: Rows, some: Sequence[IndexedDocument]) -> None:
-        rows.upsert(some)
-        record_outcomes(rows, stage_named("search_index"), some, now)
-
-    for start in range(0, len(made), _RECEIPTS_TOGETHER):
-        some = made[start : start + _RECEIPTS_TOGETHER]
-        lake.transact(lambda rows: store(rows, some))  # noqa: B023 - run at once
-    if gone:
-        lake.transact(lambda rows: _drop(rows, gone))
-    return len(made) + len(gone)
+def store_receipts(lake: Lake, desk: DeskDocuments, now: datetime) -> int:
+    """Make the receipts of a desk equal to what the index has; return how many were changed."""
+    stored = lake.frame(IndexedDocument, None, ("article_id", "document_hash", "outcome"), desk=[desk.key])
+    states = {one: (document_hash, outcome) for one, document_hash, outcome in stored.iter_rows()}
+    changed = [row for row in _receipts(desk, now) if states.get(row.article_id) != (row.document_hash, row.outcome)]
+    orphaned = list(states.keys() - set(desk.expected["article_id"]))
+    stage = stage_named("search_index")
+    for start in range(0, len(changed), _RECEIPTS_PER_TRANSACTION):
+        changes = IndexChanges(tuple(changed[start : start + _RECEIPTS_PER_TRANSACTION]), ())
+        lake.transact(lambda rows: store_changes(rows, stage, changes, now))  # noqa: B023 - run at once
+    if orphaned:
+        lake.transact(lambda rows: store_changes(rows, stage, IndexChanges((), tuple(orphaned)), now))
+    return len(changed) + len(orphaned)
 
 
-def _drop(rows: Rows, article_ids: Sequence[str]) -> None:
-    rows.delete(IndexedDocument, article_id=article_ids)
-    drop_failures(rows, stage_named("search_index"), article_ids)
-
-
-def _receipts(wanted: DeskIndex, now: datetime) -> Iterator[IndexedDocument]:
-    rows: Iterator[dict[str, Any]] = wanted.expected.iter_rows(named=True)
+def _receipts(desk: DeskDocuments, now: datetime) -> Iterator[IndexedDocument]:
+    rows: Iterator[dict[str, Any]] = desk.expected.iter_rows(named=True)
     for row in rows:
         article_id = row["article_id"]
-        document_hash, reason = wanted.refused.get(article_id, (wanted.hashes.get(article_id, ""), None))
+        document_hash, reason = desk.refused.get(article_id, (desk.hashes.get(article_id, ""), None))
         if document_hash:
             yield IndexedDocument(
                 article_id=article_id,
-                desk=wanted.desk,
+                desk=desk.key,
                 agency=row["agency"],
                 day=row["day"],
                 document_hash=document_hash,

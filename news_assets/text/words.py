@@ -1,7 +1,6 @@
-"""Words of a text, as search, summaries and near-duplicates compare them.
+"""Words of texts: splitting, folding of accents, stems and stop words.
 
-Text enters; lower-cased words, folded words, stems and stop words leave. Which language a text is in is said elsewhere
-(`text/language.py`), and so is how words are ranked (`clients/search/embedded/ranking.py`).
+Search, summaries, themes and near-duplicates compare texts by these functions.
 """
 
 import re
@@ -41,9 +40,8 @@ _STEMMER_OF = {
     "tr": "turkish",
 }
 
-# Endings are restored on the folded word, so that a word stems alike with and without its accents. The stemmers know
-# these endings only with accents; plurals in -ões, -ães, -ãos become -ão first, which Portuguese Snowball leaves apart.
-# Longest first: the first ending that fits is taken.
+# Accented endings of folded words, so that a word has the same stem with and without accents: Snowball knows these
+# endings only with accents. Plurals in -ões, -ães and -ãos become -ão, which Snowball stems differently. Longest first.
 _ENDINGS = {
     "portuguese": (
         ("aveis", "ável"),
@@ -63,22 +61,20 @@ _ENDINGS = {
     ),
     "spanish": (("cion", "ción"), ("sion", "sión")),
 }
-_MIN_ENDING_STEM_CHARS = 2  # "aos" and "caos" are not plurals of -ão
+_MIN_ENDING_STEM_CHARS = 2  # "aos" and "caos" are no plurals of -ão
 
 
 def _marks() -> str:
-    """Return a character class of the combining marks: in Indic and other scripts they stand inside a word."""
+    """Return the combining marks, which are part of words in Indic and other scripts, for a character class."""
     blocks = ((0x0300, 0x1E00), (0x20D0, 0x2100), (0xA800, 0xAC00), (0xFE20, 0xFE30))
     return "".join(
         chr(n) for first, last in blocks for n in range(first, last) if unicodedata.category(chr(n))[0] == "M"
     )
 
 
-_UNSPACED = (
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: written without spaces, each sign a word
-)
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: each character is a word
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_marks()}])*")
-# Beside letters that are spelled in one way only: dashes, quotes, bullets, ellipses and currencies, which are no words.
+# Anything but Latin letters with one spelling, and dashes, quotes, bullets, ellipses and currency signs.
 _BEYOND_LATIN = re.compile("[^\x00-\u02ff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]")
 _LATIN_WORD = re.compile(f"[{re.escape(''.join(filter(str.isalnum, map(chr, range(0x300)))))}]+")
 _LATIN_OR_GREEK_MARK = re.compile("(?<=[A-Za-z\u0370-\u03ff\u0300-\u036f])[\u0300-\u036f]")
@@ -88,7 +84,7 @@ _UNDECOMPOSED = str.maketrans(
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, lower-cased, NFC; digits are words, hyphens and apostrophes part them."""
+    """Return the words of a text in order, lower-cased, in NFC; digits count, hyphens and apostrophes separate."""
     lowered = text.lower()
     if not _BEYOND_LATIN.search(lowered):
         return _LATIN_WORD.findall(lowered)  # the same words in half the time
@@ -96,10 +92,10 @@ def words(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class TextsWords:
-    """The words of several texts: what `words` gives for each.
+class TextWords:
+    """The words of several texts, as `words` returns them.
 
-    `codes` are places in `distinct`, of all texts one after another; `counts` says how many are each text's.
+    `codes` are indexes into `distinct` for all texts in order; `counts` is the number of words of each text.
     """
 
     distinct: list[str]
@@ -107,13 +103,13 @@ class TextsWords:
     counts: "npt.NDArray[np.int64]"
 
 
-def words_of_texts(texts: Sequence[str]) -> TextsWords:
-    """Return the words of many texts at once, each different one as a string only once."""
+def words_of_texts(texts: Sequence[str]) -> TextWords:
+    """Return the words of many texts, each distinct word as a string once."""
     import polars as pl
 
     found = _word_lists(texts)
     every = found.filter(found.list.len() > 0).explode()
-    return TextsWords(*_coded(every), found.list.len().cast(pl.Int64).to_numpy())
+    return TextWords(*_coded(every), found.list.len().cast(pl.Int64).to_numpy())
 
 
 def _word_lists(texts: Sequence[str]) -> "pl.Series":
@@ -121,13 +117,13 @@ def _word_lists(texts: Sequence[str]) -> "pl.Series":
 
     try:
         lowered = pl.Series(texts, dtype=pl.String).str.to_lowercase()
-    except UnicodeEncodeError:  # half a pair of surrogates, which is no word
+    except UnicodeEncodeError:  # lone surrogates, which are no words
         texts = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         lowered = pl.Series(texts, dtype=pl.String).str.to_lowercase()
-    is_other = lowered.str.contains(_BEYOND_LATIN.pattern)
-    if not is_other.any():
+    has_other = lowered.str.contains(_BEYOND_LATIN.pattern)
+    if not has_other.any():
         return lowered.str.extract_all(_LATIN_WORD.pattern)
-    latin, other = (~is_other).arg_true(), is_other.arg_true()
+    latin, other = (~has_other).arg_true(), has_other.arg_true()
     found = lowered.gather(latin).str.extract_all(_LATIN_WORD.pattern)
     found = found.append(pl.Series([words(texts[at]) for at in other], dtype=pl.List(pl.String)))
     return found.gather(latin.append(other).arg_sort())
@@ -142,14 +138,14 @@ def _coded(every: "pl.Series") -> "tuple[list[str], npt.NDArray[np.uint32]]":
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:
-    """Return each word of an NFC text, lower-cased, with where it starts and ends in it."""
+    """Return each word of an NFC text, lower-cased, with its start and end."""
     return [(match[0].lower(), match.start(), match.end()) for match in _WORD.finditer(text)]
 
 
 def fold(text: str) -> str:
-    """Return the text without accents and compatibility forms (NFKD), as it is written otherwise.
+    """Return the text without accents and compatibility forms (NFKD).
 
-    Only Latin and Greek letters lose their marks: in other scripts a mark makes another letter.
+    Only Latin and Greek letters lose their marks; in other scripts a mark makes another letter.
     """
     if text.isascii():
         return text
@@ -157,17 +153,9 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-def stems(text: str, language: str | None) -> list[str]:
-    """Return one folded stem per word, aligned with `words(text)`: `eleição`, `eleições` and `eleicoes` are one.
-
-    A language without a stemmer, and None, give the folded words.
-    """
-    return [stem(word, language) for word in words(text)]
-
-
-@lru_cache(maxsize=300_000)  # a newsroom's vocabulary; ten times as fast as asking the stemmer again
+@lru_cache(maxsize=300_000)  # a newsroom's vocabulary; a tenth of the stemmer's time
 def stem(word: str, language: str | None) -> str:
-    """Return the folded stem of one lower-cased word."""
+    """Return the folded stem of a lower-cased word; the folded word for a language without a stemmer, and for None."""
     folded = fold(word)
     name = _STEMMER_OF.get((language or "").partition("-")[0].lower())
     if name is None:
@@ -177,9 +165,9 @@ def stem(word: str, language: str | None) -> str:
 
 @lru_cache(maxsize=300_000)
 def shared_stem(word: str, languages: tuple[str, ...]) -> str:
-    """Return what the stemmers of all these languages, one after the other, make of a lower-cased word.
+    """Return the stem of a lower-cased word by the stemmers of all these languages, one after the other.
 
-    One stem for documents and queries of any of them, where an index cannot look for a word in several forms.
+    For an index that cannot search a word in several forms: documents and queries of any of them have the same stem.
     """
     for language in languages:
         word = stem(word, language)
@@ -194,18 +182,18 @@ def _with_ending(folded: str, name: str) -> str:
     return folded
 
 
-_local = threading.local()  # a Snowball stemmer keeps its working text in itself
+_local = threading.local()  # a Snowball stemmer is not thread-safe
 
 
 def _stemmer(name: str) -> Stemmer.Stemmer:
-    kept: dict[str, Stemmer.Stemmer] = _local.__dict__
-    if name not in kept:
-        kept[name] = Stemmer.Stemmer(name, 0)
-    return kept[name]
+    stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__
+    if name not in stemmers:
+        stemmers[name] = Stemmer.Stemmer(name, 0)
+    return stemmers[name]
 
 
 def stopwords(language: str | None) -> frozenset[str]:
-    """Return the words of a language that say nothing by themselves, as written; none for an unknown language."""
+    """Return the stop words of a language, as written; none for an unknown language."""
     return _stopword_set((language or "").partition("-")[0].lower())
 
 

@@ -10,9 +10,9 @@ from datetime import date
 
 import numpy as np
 
-from news_assets.clients.search.typesense.connection import LINES_AT_ONCE
+from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT
 from news_assets.clients.search.typesense.documents import stems_of_texts, stored_forms
-from news_assets.clients.search.typesense.lines import unit_rows, whole_lines
+from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
 from news_assets.ports import SearchDocument
 
 LANGUAGES = ("pt", "en")
@@ -48,17 +48,17 @@ def main() -> None:
     documents = made_documents(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
     stories = {one.article_id: one.article_id for one in documents}
     parts: dict[str, Callable[[list[SearchDocument]], object]] = {
-        "unit vectors": lambda some: unit_rows([one.vector for one in some]),
+        "unit vectors": lambda some: sent_vectors([one.vector for one in some]),
         "stems of the texts": lambda some: stems_of_texts([one.text for one in some], LANGUAGES),
         "whole lines": lambda some: whole_lines(
-            stored_forms(some, LANGUAGES, stories), unit_rows([one.vector for one in some])
+            stored_forms(some, LANGUAGES, stories), sent_vectors([one.vector for one in some])
         ),
     }
     print(f"{'CPU of the client':<20}{'s per 10,000':>14}")
     for name, work in parts.items():
         started = time.process_time()
-        for start in range(0, len(documents), LINES_AT_ONCE):
-            work(documents[start : start + LINES_AT_ONCE])
+        for start in range(0, len(documents), LINES_PER_IMPORT):
+            work(documents[start : start + LINES_PER_IMPORT])
         print(f"{name:<20}{(time.process_time() - started) * 10_000 / len(documents):>14.2f}")
 
 

@@ -56,7 +56,9 @@ def test_another_model_takes_over_by_embedding_everything_and_a_rebuild(
         "article_embeddings with `replace_model: true`, then run `news-assets rebuild search`"
     )
     receipts = lake.read(IndexedDocument)
-    with pytest.raises(IndexingError, match=r"are of wide \(3 numbers\), those of .* \(2 numbers\): run `news-assets "):
+    with pytest.raises(
+        IndexingError, match=r"are of wide \(3 dimensions\), those of .* \(2 dimensions\): run `news-assets "
+    ):
         run(lake, index, WIDE, replace_model=True)
     assert [row.model for row in lake.read(ArticleEmbedding)] == ["wide"]
     assert (near(index, OLD), lake.read(IndexedDocument)) == (1, receipts)
@@ -69,7 +71,9 @@ def test_another_model_takes_over_by_embedding_everything_and_a_rebuild(
 
 def test_an_index_knows_the_model_of_vectors_of_one_length(lake: Lake, index: OpenIndex, call: Call) -> None:
     assert index.vector_model() == "old"
-    with pytest.raises(IndexingError, match=r"are of new \(2 numbers\), those of the search index of old \(2 numbers"):
+    with pytest.raises(
+        IndexingError, match=r"are of new \(2 dimensions\), those of the search index of old \(2 dimensions"
+    ):
         run(lake, index, NEW, replace_model=True)
     assert call("rebuild", "search")[0] == 0
     assert index.vector_model() == "new"

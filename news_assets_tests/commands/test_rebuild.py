@@ -1,4 +1,4 @@
-"""`rebuild search` over both backends: from the lake alone, interrupted, refused, and while others read and write."""
+"""`rebuild search` over both backends: from the lake alone, interrupted, refused, and during reads and writes."""
 
 import signal
 import sqlite3
@@ -14,10 +14,10 @@ from subprocess import PIPE
 
 import pytest
 
-from news_assets.clients.search.backends import OpenRebuild, rebuilding
+from news_assets.clients.search.backends import IndexRebuild, open_rebuild
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.pipeline.reindex import DeskIndex, bring_up, read_documents
+from news_assets.pipeline.reindex import DeskDocuments, read_documents, sync_desk
 from news_assets.ports import SearchIndex, SearchQuery
 from news_assets.records import IndexedDocument
 from news_assets.settings import Settings
@@ -27,18 +27,18 @@ from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
 
-# The command, one document at a time, which waits after the first.
+# The command with chunks of one document, which stops after the first chunk.
 _SLOW = """
 import sys, time
 from news_assets.cli import main
-from news_assets.pipeline import rebuild
+from news_assets.pipeline import reindex
 
-def slowly(*given, send=rebuild._send):
+def slowly(*given, send=reindex._send):
     send(*given)
     print("sent", flush=True)
     time.sleep(60)
 
-rebuild._send, rebuild.SENT_TOGETHER = slowly, 1
+reindex._send, reindex.CHUNK_DOCUMENTS = slowly, 1
 sys.argv = ["news-assets", "rebuild", "search"]
 main()
 """
@@ -66,8 +66,8 @@ def room(place: Backend, lake: Lake) -> Iterator[Newsroom]:
         yield made
 
 
-def begun() -> AbstractContextManager[OpenRebuild]:
-    return rebuilding(*Settings.read().search_place, 2, "1", NOW)
+def begin() -> AbstractContextManager[IndexRebuild]:
+    return open_rebuild(*Settings.read().search_place, 2, "1", NOW)
 
 
 def found(index: SearchIndex, text: str) -> list[str]:
@@ -78,7 +78,7 @@ def lost(room: Newsroom, index: SearchIndex) -> list[str]:
     return lost_documents(room.lake, index, DESK, room.now)["article_id"].to_list()
 
 
-def test_an_index_that_lost_everything_is_made_again_from_the_lake(room: Newsroom, place: Backend, call: Call) -> None:
+def test_an_empty_index_is_rebuilt_from_the_lake(room: Newsroom, place: Backend, call: Call) -> None:
     before = hashes(room.index, "d")
     room.index.delete(list(before))
     code, out, err = call("rebuild", "search")
@@ -89,18 +89,18 @@ def test_an_index_that_lost_everything_is_made_again_from_the_lake(room: Newsroo
     assert (hashes(room.index, "d"), found(room.index, "line2")) == (before, ["a-2"])
 
 
-def test_orphans_go_stale_documents_are_replaced_and_receipts_agree(room: Newsroom, call: Call) -> None:
+def test_orphaned_and_stale_documents_are_corrected_and_receipts_match(room: Newsroom, call: Call) -> None:
     (one,) = read_documents(room.lake, ["a-1"], {})
     room.index.upsert([replace(one, article_id="a-9"), replace(one, document_hash="stale")])
     room.lake.transact(lambda rows: rows.delete(IndexedDocument, article_id=["a-1"]))
     code, out, _ = call("rebuild", "search")
-    assert (code, out.partition("; ")[2]) == (0, "1 receipts were made\n")
+    assert (code, out.partition("; ")[2]) == (0, "1 receipts updated\n")
     receipts = {row.article_id: row.document_hash for row in room.lake.read(IndexedDocument)}
     assert hashes(room.index, "d") == receipts
     assert sorted(receipts) == ["a-1", "a-2", "b-3"]
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(room: Newsroom, place: Backend, call: Call) -> None:
+def test_a_dry_run_prints_the_differences_and_changes_nothing(room: Newsroom, place: Backend, call: Call) -> None:
     (one,) = read_documents(room.lake, ["a-1"], {})
     room.index.upsert([replace(one, article_id="a-9"), replace(one, document_hash="stale")])
     room.index.delete(["b-3"])
@@ -108,73 +108,73 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(room: Newsroom, plac
     code, out, _ = call("rebuild", "search", "--dry-run")
     first, second, *fields = out.splitlines()
     assert (code, first) == (0, f"{place.search}: 3 documents would be sent from the lake, vectors of 1, 2 dimensions")
-    assert second == "desk d: 3 documents; the index in use lacks 1, 1 are outdated, 1 extra"
-    assert fields == (["its fields are as this program writes them"] if place.server else [])
+    assert second == "desk d: 3 documents; the index lacks 1, 1 are outdated, 1 extra"
+    assert fields == (["the index has every field that this program writes"] if place.server else [])
     assert hashes(room.index, "d") == before
 
 
-def test_an_interrupted_rebuild_goes_on_where_it_was(room: Newsroom, place: Backend, call: Call) -> None:
+def test_an_interrupted_rebuild_is_resumed(room: Newsroom, place: Backend, call: Call) -> None:
     first, _, third = sorted(
         read_documents(room.lake, ["a-1", "a-2", "b-3"], {"a": "Câmara a", "b": "Câmara b"}), key=lambda d: d.article_id
     )
-    with begun() as rebuild:
+    with begin() as rebuild:
         rebuild.upsert([first, replace(third, article_id="b-9"), replace(third, document_hash="stale")])
     code, out, _ = call("rebuild", "search")
-    assert (code, out.splitlines()[0]) == (0, "an interrupted rebuild goes on")
+    assert (code, out.splitlines()[0]) == (0, "resuming an interrupted rebuild")
     assert (sorted(hashes(room.index, "d")), lost(room, room.index)) == (["a-1", "a-2", "b-3"], [])
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("signal_", "expected"),
     [
-        (signal.SIGINT, (130, "interrupted: the same command goes on from here; searches use the old index\n")),
+        (signal.SIGINT, (130, "interrupted: run the command again to resume; searches still use the old index\n")),
         (signal.SIGKILL, (-signal.SIGKILL, "")),
     ],
 )
-def test_a_rebuild_that_is_stopped_changes_nothing_and_the_next_goes_on(
-    room: Newsroom, place: Backend, call: Call, sent: signal.Signals, said: tuple[int, str]
+def test_a_stopped_rebuild_changes_nothing_and_is_resumed(
+    room: Newsroom, place: Backend, call: Call, signal_: signal.Signals, expected: tuple[int, str]
 ) -> None:
     before = hashes(room.index, "d")
     aliases = dict(place.server.store.aliases) if place.server else {}
     with subprocess.Popen([sys.executable, "-c", _SLOW], stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "sent\n"
-        process.send_signal(sent)
+        process.send_signal(signal_)
         _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == said
+    assert (process.returncode, err) == expected
     assert (dict(place.server.store.aliases) if place.server else {}) == aliases
     assert found(room.index, "line2") == ["a-2"]
     code, out, _ = call("rebuild", "search")
-    assert (code, out.splitlines()[0]) == (0, "an interrupted rebuild goes on")
+    assert (code, out.splitlines()[0]) == (0, "resuming an interrupted rebuild")
     assert (hashes(room.index, "d"), lost(room, room.index)) == (before, [])
     assert list(place.home.glob("search.sqlite.rebuild*")) == []
     assert place.server is None or len(place.server.store.collections) == 1
 
 
-def test_rows_that_stayed_on_another_day_are_found(room: Newsroom, call: Call) -> None:
+def test_rows_on_another_day_are_found(room: Newsroom, call: Call) -> None:
     def move(rows: object) -> None:
         rows.cursor.execute("UPDATE article_embeddings SET day = day - 90 WHERE article_id = 'a-1'")  # type: ignore[attr-defined]
 
     before = hashes(room.index, "d")
     room.lake.transact(move)
-    expected = DeskIndex("d", {"a": "Câmara a", "b": "Câmara b"})
-    expected.expect(expected_documents(room.lake, "d", expected.agency_names))
-    with begun() as rebuild:
-        assert bring_up(room.lake, rebuild, expected, lambda _: None) == 3
+    expected = DeskDocuments("d", {"a": "Câmara a", "b": "Câmara b"})
+    expected.refresh(expected_documents(room.lake, "d", expected.agency_names))
+    with begin() as rebuild:
+        assert sync_desk(room.lake, rebuild, expected, lambda _: None) == 3
         assert dict(rebuild.stored("d").select("article_id", "document_hash").iter_rows()) == before
     assert call("rebuild", "search")[0] == 0
 
 
-def test_a_rebuild_that_lacks_something_never_takes_the_place_of_the_index_in_use(room: Newsroom) -> None:
+def test_an_incomplete_rebuild_is_not_swapped_in(room: Newsroom) -> None:
     before = hashes(room.index, "d")
-    with begun() as rebuild:
+    with begin() as rebuild:
         rebuild.upsert(read_documents(room.lake, ["a-1"], {}))
         with pytest.raises(IndexingError, match="2 missing"):
             rebuild.swap({"d": before})
     assert hashes(room.index, "d") == before
 
 
-def test_a_refused_document_is_named_and_its_neighbours_are_there(room: Newsroom, call: Call) -> None:
+def test_a_refused_document_is_reported_and_the_others_are_indexed(room: Newsroom, call: Call) -> None:
     def spoil(rows: object) -> None:
         rows.cursor.execute("UPDATE article_embeddings SET vector = [0, 0] WHERE article_id = 'a-2'")  # type: ignore[attr-defined]
 
@@ -202,10 +202,10 @@ def test_a_second_rebuild_of_the_same_home_is_refused(room: Newsroom, place: Bac
 
     with FileLock(place.home / "rebuild.lock"):
         code, _, err = call("rebuild", "search")
-    assert (code, err.startswith("news-assets: another rebuild is going on in ")) == (1, True)
+    assert (code, err.startswith("news-assets: another rebuild is running in ")) == (1, True)
 
 
-def test_changing_the_setting_and_rebuilding_is_all_it_takes(
+def test_the_backend_is_changed_by_the_setting_and_a_rebuild(
     tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
     with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place, place.open() as index:
@@ -215,14 +215,14 @@ def test_changing_the_setting_and_rebuilding_is_all_it_takes(
         before = hashes(index, "d")
     with configured_backend("typesense", tmp_path, monkeypatch.setenv) as place:
         code, out, err = call("rebuild", "search")
-        assert (code, err, out.partition("; ")[2]) == (0, "", "0 receipts were made\n")
+        assert (code, err, out.partition("; ")[2]) == (0, "", "0 receipts updated\n")
         with place.open() as index:
             assert (hashes(index, "d"), lost(room, index)) == (before, [])
         code, out, _ = call("search", "line2", "--mode", "keyword", "--json")
         assert (code, out.count('"a-2"')) == (0, 1)
 
 
-def test_a_server_that_is_away_is_one_line_without_the_key(
+def test_an_unavailable_server_is_one_line_without_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
     with configured_backend("typesense", tmp_path, monkeypatch.setenv) as place:
@@ -241,7 +241,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
         yield place
 
 
-def test_who_has_the_file_open_reads_and_writes_on_through_rebuilds(file: Backend, lake: Lake, call: Call) -> None:
+def test_open_readers_and_writers_continue_through_rebuilds(file: Backend, lake: Lake, call: Call) -> None:
     with file.open() as reader, file.open() as writer:
         room = Newsroom(lake, writer)
         room.list(entry(1), entry(2))
@@ -267,14 +267,12 @@ def test_who_has_the_file_open_reads_and_writes_on_through_rebuilds(file: Backen
         assert (lost(room, reader), found(reader, "festvity")) == ([], ["b-4"])
 
 
-def test_what_is_written_between_the_last_look_and_the_swap_is_there_afterwards(
-    file: Backend, lake: Lake, call: Call
-) -> None:
+def test_documents_written_just_before_the_swap_are_sent_afterwards(file: Backend, lake: Lake, call: Call) -> None:
     with file.open() as index:
         room = Newsroom(lake, index)
         room.list(entry(1))
         room.run()
-        with begun() as rebuild:
+        with begin() as rebuild:
             rebuild.upsert(read_documents(lake, ["a-1"], {"a": "Câmara a"}))
             expected = hashes(index, "d")
             room.list(entry(2))
@@ -285,7 +283,7 @@ def test_what_is_written_between_the_last_look_and_the_swap_is_there_afterwards(
         assert (found(index, "bus"), lost(room, index)) == (["a-1", "a-2"], [])
 
 
-def test_a_leftover_that_cannot_be_used_is_begun_again(file: Backend, lake: Lake, call: Call) -> None:
+def test_an_unusable_file_of_an_interrupted_rebuild_is_replaced(file: Backend, lake: Lake, call: Call) -> None:
     with file.open() as index:
         room = Newsroom(lake, index)
         room.list(entry(1))
@@ -297,7 +295,7 @@ def test_a_leftover_that_cannot_be_used_is_begun_again(file: Backend, lake: Lake
     assert list(file.home.glob("search.sqlite.rebuild*")) == []
 
 
-def test_a_file_with_pages_of_another_size_is_replaced_while_it_is_open(file: Backend, lake: Lake, call: Call) -> None:
+def test_an_open_file_with_another_page_size_is_replaced(file: Backend, lake: Lake, call: Call) -> None:
     with closing(sqlite3.connect(file.home / "search.sqlite")) as older:
         older.execute("PRAGMA page_size = 4096")
         older.execute("VACUUM")
@@ -310,7 +308,7 @@ def test_a_file_with_pages_of_another_size_is_replaced_while_it_is_open(file: Ba
         assert found(index, "bus") == ["a-1"]
 
 
-def test_another_programs_file_is_left_alone(file: Backend, lake: Lake, call: Call) -> None:
+def test_a_file_of_another_program_is_unchanged(file: Backend, lake: Lake, call: Call) -> None:
     with closing(sqlite3.connect(file.home / "search.sqlite")) as other, other:
         other.execute("CREATE TABLE mine (x)")
     code, _, err = call("rebuild", "search")

@@ -1,4 +1,4 @@
-"""`search-key`: a key that searches one desk for a while, and an admin key that nobody sees."""
+"""`search-key`: a key that searches one desk until it expires; the admin key is never shown."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
         yield made
 
 
-def asked(place: Backend, key: str, **query: str) -> Any:
+def searched(place: Backend, key: str, **query: str) -> Any:
     assert place.server is not None
     url = f"{place.server.url}/collections/{DEFAULT_ALIAS}/documents/search"
     return httpx.get(url, params={"q": "*", "query_by": "title", **query}, headers={"X-TYPESENSE-API-KEY": key})
@@ -32,13 +32,13 @@ def asked(place: Backend, key: str, **query: str) -> Any:
 def test_the_key_searches_its_desk_and_shows_no_vectors(place: Backend, call: Call) -> None:
     code, key, err = call("search-key", "--desk", "d", "--days", "7")
     assert (code, err, key.count("\n"), ADMIN_KEY in key) == (0, "", 1, False)
-    assert asked(place, key.strip()).json()["found"] == 0
+    assert searched(place, key.strip()).json()["found"] == 0
     code, key, _ = call("search-key")
-    answer = asked(place, key.strip()).json()
+    answer = searched(place, key.strip()).json()
     assert (code, answer["found"], "vector" in answer["hits"][0]["document"]) == (0, 3, False)
 
 
-def test_as_json_it_says_until_when(place: Backend, call: Call) -> None:
+def test_json_output_has_the_expiry(place: Backend, call: Call) -> None:
     day = (datetime.now(UTC) + timedelta(days=3)).date()
     code, out, _ = call("search-key", "--desk", "d", "--expires", str(day), "--description", "a page", "--json")
     made = json.loads(out)
@@ -47,21 +47,23 @@ def test_as_json_it_says_until_when(place: Backend, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("options", "message"),
     [
         (("--desk", "nowhere"), "no desk `nowhere`; there are: d"),
-        (("--expires", "2020-01-01"), "--expires 2020-01-01 is over"),
+        (("--expires", "2020-01-01"), "--expires 2020-01-01 is in the past"),
         (("--expires", "2099-01-01", "--days", "3"), "give --days or --expires, not both"),
     ],
 )
-def test_a_key_of_no_use_is_refused_in_one_line(place: Backend, call: Call, words: tuple[str, ...], says: str) -> None:
-    assert call("search-key", *words) == (1, "", f"news-assets: {says}\n")
+def test_an_invalid_key_is_refused_in_one_line(
+    place: Backend, call: Call, options: tuple[str, ...], message: str
+) -> None:
+    assert call("search-key", *options) == (1, "", f"news-assets: {message}\n")
 
 
-def test_the_embedded_index_needs_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+def test_the_embedded_index_has_no_search_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
     with configured_backend("sqlite", tmp_path, monkeypatch.setenv):
         code, out, err = call("search-key")
-    assert (code, out, len(err.splitlines()), "needs no keys" in err) == (1, "", 1, True)
+    assert (code, out, len(err.splitlines()), "has no search keys" in err) == (1, "", 1, True)
 
 
 def test_no_error_shows_the_admin_key(place: Backend, call: Call) -> None:

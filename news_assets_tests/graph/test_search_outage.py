@@ -54,11 +54,11 @@ WRONG_KEY = "a-key-that-the-server-does-not-know"
 OUTAGES: dict[str, tuple[Callable[[TestServer], AbstractContextManager[None]], str]] = {
     "away": (lambda server: server.down(), "no connection"),
     "starting": (lambda server: fault(server, is_not_ready=True), "not ready"),
-    "slow": (slow, "no answer in time"),
+    "slow": (slow, "no response in time"),
     "failing": (lambda server: fault(server, fails_next=1_000), "the server failed"),
     "hanging up": (lambda server: fault(server, drops_connections=1_000), "the connection broke"),
     "read-only": (lambda server: fault(server, is_read_only=True), "read-only"),
-    "out of disk": (lambda server: fault(server, out_of="OUT_OF_DISK"), "no room to write"),
+    "out of disk": (lambda server: fault(server, out_of="OUT_OF_DISK"), "no space to write"),
     "locked": (wrong_key, "refuses the API key; check NEWS_TYPESENSE_API_KEY"),
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents, without_markdown
+from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents
 from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
@@ -94,7 +94,7 @@ def built(
     return document
 
 
-def test_a_document_says_what_the_three_stages_found() -> None:
+def test_a_document_combines_three_stages() -> None:
     document = built()
     assert document == SearchDocument(
         **KEYS,  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ def test_a_document_says_what_the_three_stages_found() -> None:
     )
 
 
-def test_an_article_whose_enrichment_and_embedding_failed_is_found_by_its_words() -> None:
+def test_an_article_with_failed_enrichment_and_embedding_is_indexed_without_them() -> None:
     document = built(
         replace(ARTICLE, published_at=NOW),
         replace(ENRICHED, outcome="failed", reason="no answer"),
@@ -134,11 +134,11 @@ def test_an_article_whose_enrichment_and_embedding_failed_is_found_by_its_words(
 
 
 @pytest.mark.parametrize("changes", [{"outcome": "failed"}, {"text": None}, {"text": ""}])
-def test_an_article_without_a_text_is_no_document(changes: dict[str, object]) -> None:
+def test_an_article_without_text_has_no_document(changes: dict[str, object]) -> None:
     assert build_documents([replace(ARTICLE, **changes)], {}, {}, {}) == []  # type: ignore[arg-type]
 
 
-def test_a_document_carries_the_hash_of_the_states_it_was_made_from() -> None:
+def test_the_document_hash_depends_on_all_three_rows() -> None:
     assert built().document_hash == document_hash(ARTICLE, ENRICHED, EMBEDDING, "Ministério")
     assert built(enriched=replace(ENRICHED, outcome="failed")).document_hash == document_hash(
         ARTICLE, None, EMBEDDING, "Ministério"
@@ -168,8 +168,8 @@ def index() -> SearchIndex:
     return FakeSearchIndex()
 
 
-class Noting:
-    """An index beside which stands what it was sent."""
+class Recording:
+    """An index that records what it is sent."""
 
     def __init__(self, index: SearchIndex) -> None:
         self.index = index
@@ -197,70 +197,53 @@ def changes_of(
     return index_documents(documents, {one.article_id: one for one in receipts}, indexed, index, now)
 
 
-def test_what_is_new_is_sent_and_gets_a_receipt_and_the_second_time_nothing_is_done(index: SearchIndex) -> None:
+def test_a_new_document_is_sent_once_and_gets_a_receipt(index: SearchIndex) -> None:
     document = built()
-    noting = Noting(index)
-    changes = changes_of([document], noting)
+    recording = Recording(index)
+    changes = changes_of([document], recording)
     assert changes == IndexChanges((receipt(document),), ())
     assert hashes(index, "govbr") == {"mec-1": document.document_hash}
-    assert changes_of([document], noting, *changes.receipts) == IndexChanges((), ())
-    assert (noting.sent, noting.deleted) == (["mec-1"], [])
+    assert changes_of([document], recording, *changes.receipts) == IndexChanges((), ())
+    assert (recording.sent, recording.deleted) == (["mec-1"], [])
 
 
-def test_what_is_no_longer_a_document_is_deleted(index: SearchIndex) -> None:
+def test_a_document_without_an_article_is_deleted(index: SearchIndex) -> None:
     (stored,) = changes_of([built()], index).receipts
     assert changes_of([], index, stored) == IndexChanges((), ("mec-1",))
     assert index.count() == 0
 
 
-def test_what_the_index_holds_beyond_the_lake_is_deleted_also_without_a_receipt(index: SearchIndex) -> None:
+def test_an_orphaned_document_is_deleted_also_without_a_receipt(index: SearchIndex) -> None:
     index.upsert([built(), replace(built(), article_id="mec-lost"), replace(built(), article_id="mj-1", agency="mj")])
     assert changes_of([built()], index, receipt(built())) == IndexChanges((), ("mec-lost",))
     assert set(hashes(index, "govbr")) == {"mec-1", "mj-1"}
 
 
-def test_a_document_that_the_index_holds_without_a_receipt_gets_one_and_is_not_sent(index: SearchIndex) -> None:
+def test_a_stored_document_without_a_receipt_gets_one_and_is_not_sent(index: SearchIndex) -> None:
     index.upsert([built()])
-    noting = Noting(index)
-    assert changes_of([built()], noting) == IndexChanges((receipt(built()),), ())
-    assert noting.sent == []
+    recording = Recording(index)
+    assert changes_of([built()], recording) == IndexChanges((receipt(built()),), ())
+    assert recording.sent == []
 
 
 @pytest.mark.parametrize("changes", [{"outcome": "failed", "reason": "busy"}, {"document_hash": "older"}])
-def test_a_receipt_that_says_less_than_the_index_holds_is_written_anew(
-    index: SearchIndex, changes: dict[str, str]
-) -> None:
+def test_a_receipt_that_differs_from_the_index_is_replaced(index: SearchIndex, changes: dict[str, str]) -> None:
     index.upsert([built()])
     assert changes_of([built()], index, receipt(built(), **changes)).receipts == (receipt(built()),)
 
 
-def test_a_refused_document_is_sent_each_time_and_each_time_a_receipt_with_its_reason(index: SearchIndex) -> None:
+def test_a_refused_document_is_sent_again_each_time(index: SearchIndex) -> None:
     index.upsert([replace(built(), article_id="mec-0", agency="other", vector=(1.0, 0.0, 0.0))])
-    document, noting = built(), Noting(index)
-    (failed,) = changes_of([document], noting).receipts
+    document, recording = built(), Recording(index)
+    (failed,) = changes_of([document], recording).receipts
     assert failed == receipt(document, outcome="failed", reason=failed.reason, has_vector=False)
     assert "2 dimensions" in str(failed.reason)
     later = NOW + timedelta(hours=1)
-    assert changes_of([document], noting, failed, now=later).receipts == (replace(failed, indexed_at=later),)
-    assert noting.sent == ["mec-1", "mec-1"]
+    assert changes_of([document], recording, failed, now=later).receipts == (replace(failed, indexed_at=later),)
+    assert recording.sent == ["mec-1", "mec-1"]
 
 
-def test_an_index_that_was_lost_is_filled_again_whatever_the_receipts_say(index: SearchIndex) -> None:
+def test_a_lost_index_is_filled_again_despite_its_receipts(index: SearchIndex) -> None:
     document = built()
     assert changes_of([document], index, receipt(document)).receipts == (receipt(document),)
     assert index.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("markdown", "text"),
-    [
-        ("# Um\n\n- dois\n* três\n\n> quatro", "Um\n\ndois\ntrês\n\nquatro"),
-        ("**um** e *dois* e `três` e ~~quatro~~", "um e dois e três e quatro"),
-        ("[um](https://example.org/a_(b)) ![dois](x.png)", "um dois"),
-        ("| a | b |\n|---|---|\n| c | d |", "a   b \n\nc   d"),
-        ("um\n\n---\n\ndois", "um\n\ndois"),
-        ("snake_case_name 2*3*4 #tag 1. - x", "snake_case_name 2*3*4 #tag 1. - x"),
-    ],
-)
-def test_a_text_is_indexed_as_it_is_read(markdown: str, text: str) -> None:
-    assert without_markdown(markdown) == text

@@ -10,12 +10,15 @@ from news_assets.text.words import (
     fold,
     shared_stem,
     stem,
-    stems,
     stopwords,
     word_spans,
     words,
     words_of_texts,
 )
+
+
+def stems(text: str, language: str | None) -> list[str]:
+    return [stem(word, language) for word in words(text)]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,7 @@ def test_words_are_lower_cased_letters_and_digits(text: str, expected: list[str]
         ("plain", "plain"),
     ],
 )
-def test_folding_takes_the_marks_of_latin_letters_only(text: str, expected: str) -> None:
+def test_only_latin_and_greek_letters_lose_their_marks(text: str, expected: str) -> None:
     assert fold(text) == expected
 
 
@@ -60,11 +63,11 @@ def test_folding_takes_the_marks_of_latin_letters_only(text: str, expected: str)
         ("en", "election elections"),
     ],
 )
-def test_forms_of_a_word_meet_with_and_without_accents(language: str, forms: str) -> None:
+def test_forms_of_a_word_have_one_stem_with_and_without_accents(language: str, forms: str) -> None:
     assert len(set(stems(forms, language))) == 1
 
 
-def test_other_words_stay_apart() -> None:
+def test_different_words_have_different_stems() -> None:
     assert len(set(stems("eleição educação eletricidade", "pt"))) == 3
     assert stems("aos caos ao", "pt") == ["aos", "caos", "ao"]
 
@@ -81,40 +84,40 @@ def test_stop_words_are_known_by_language_and_an_unknown_one_has_none() -> None:
 
 
 @given(st.text(), st.sampled_from(["pt", "en", "es", "fr", "tr", "ru", None]))
-def test_stems_are_one_for_each_word_and_the_same_for_folded_words(text: str, language: str | None) -> None:
+def test_a_word_and_its_folded_form_have_the_same_stem(text: str, language: str | None) -> None:
     found = stems(text, language)
     assert len(found) == len(words(text))
     assert all(stem(fold(word), language) == one for word, one in zip(words(text), found, strict=True))
 
 
 @given(st.text())
-def test_spans_are_the_words_where_they_stand(text: str) -> None:
+def test_spans_are_the_positions_of_the_words(text: str) -> None:
     text = unicodedata.normalize("NFC", text)
     assert all(text[start:end].lower() == word for word, start, end in word_spans(text))
 
 
 @given(st.text(st.characters(max_codepoint=0x3FF), max_size=40))
-def test_words_of_plain_latin_text_are_those_of_any_text(text: str) -> None:
-    beyond = "\u3042"  # lets the text be read as one of any script
+def test_the_latin_shortcut_gives_the_same_words(text: str) -> None:
+    beyond = "\u3042"  # disables the shortcut
     assert words(text) == words(f"{text} {beyond}")[:-1]
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text() | st.text("aBç ÃéEç-_'1“–…İßǅ\u0301кΣσ漢\ud800\n"), max_size=6))
-def test_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
+def test_words_of_many_texts_equal_those_of_each(texts: list[str]) -> None:
     found = words_of_texts(texts)
     flat = iter([found.distinct[code] for code in found.codes.tolist()])
     assert [list(islice(flat, count)) for count in found.counts.tolist()] == [words(text) for text in texts]
 
 
-def test_signs_that_plain_latin_text_may_hold_are_no_words_and_have_one_spelling() -> None:
-    signs = [chr(n) for n in range(0x300, 0x3000) if _BEYOND_LATIN.search(chr(n)) is None]
+def test_the_latin_shortcut_admits_no_other_word_characters() -> None:
+    characters = [chr(n) for n in range(0x300, 0x3000) if _BEYOND_LATIN.search(chr(n)) is None]
     assert [
-        one for one in signs if one.isalnum() or unicodedata.normalize("NFC", one) != one or one.lower() != one
+        one for one in characters if one.isalnum() or unicodedata.normalize("NFC", one) != one or one.lower() != one
     ] == []
 
 
-def test_a_shared_stem_is_the_same_in_every_language_of_the_index() -> None:
+def test_a_shared_stem_does_not_depend_on_the_language() -> None:
     languages = ("pt", "en")
     assert {shared_stem(word, languages) for word in ("vacina", "vacinas", "vacinação")} == {"vacin"}
     assert shared_stem("vaccines", languages) == shared_stem("vaccine", languages)

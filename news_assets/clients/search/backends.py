@@ -1,7 +1,6 @@
-"""The search backend that a setting names: opened, opened when it is first asked, or built anew.
+"""Opens the search backend that the settings name: now, lazily, or to rebuild it.
 
-`sqlite` or a Typesense address enters; an index or a rebuild leaves. What only one backend needs is imported where that
-one is opened.
+A backend and its libraries are imported when it is opened.
 """
 
 import threading
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from news_assets.errors import IndexingError
+from news_assets.pipeline.reindex import WritableIndex
 from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 
@@ -24,10 +24,10 @@ SQLITE = "sqlite"
 
 
 class OpenIndex(SearchIndex, Protocol):
-    """An index that can be closed."""
+    """A search index with its files or connections."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -35,30 +35,18 @@ class OpenIndex(SearchIndex, Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class OpenRebuild(Protocol):
-    """An index that is being built beside the one in use."""
+class IndexRebuild(WritableIndex, Protocol):
+    """An index that is filled beside the one in use. `is_resumed`: it has documents of an interrupted rebuild."""
 
     is_resumed: bool
 
-    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for those that were refused. Raises IndexingError."""
-        ...
-
-    def delete(self, article_ids: Sequence[str]) -> None:
-        """Remove documents; an unknown id is no error."""
-        ...
-
-    def stored(self, desk: str) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of what a desk has in it."""
-        ...
-
     def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Put it in the place of the one in use, if it has what is expected. Raises IndexingError."""
+        """Replace the index in use. Raises IndexingError if the documents are not those expected, by desk and hash."""
         ...
 
 
 def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
-    """Return the index, which is made where there is none.
+    """Return the index, which is created if missing.
 
     Args:
         search: `sqlite`, or the address of a Typesense server.
@@ -66,7 +54,7 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
         api_key: Key of the server.
 
     Raises:
-        IndexingError: It cannot be opened; says where it is and what to do.
+        IndexingError: The index cannot be opened.
     """
     if search == SQLITE:
         from news_assets.clients.search.embedded.index import SqliteSearchIndex
@@ -78,18 +66,18 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
 
 
 @contextmanager
-def rebuilding(
+def open_rebuild(
     search: str, path: Path, api_key: str, dim: int | None, model: str | None, now: datetime
-) -> Iterator[OpenRebuild]:
-    """Hold a new index to fill, or an interrupted one to go on with; the one in use need not be usable.
+) -> Iterator[IndexRebuild]:
+    """Yield a new index to fill, or that of an interrupted rebuild; the index in use may be unusable.
 
     Args:
         search: `sqlite`, or the address of a Typesense server.
         path: File of the embedded index.
         api_key: Key of the server.
-        dim: Length of the vectors; None without any.
-        model: What made them.
-        now: Names a new one.
+        dim: Dimensions of the vectors; None without vectors.
+        model: Name of the embedding model; None without vectors.
+        now: Suffix of a new collection's name.
     """
     if search == SQLITE:
         from news_assets.clients.search.embedded.rebuild import SqliteRebuild
@@ -97,50 +85,50 @@ def rebuilding(
         with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
             yield rebuild
     else:
-        with closing(unopened_typesense(search, path, api_key)) as index:
+        with closing(connect_typesense(search, path, api_key)) as index:
             yield index.begin_rebuild(dim, model, now)
 
 
-def unopened_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearchIndex":
-    """Return the server's index unasked: for what has no part in the embedded one.
+def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearchIndex":
+    """Return the index on the server without a request, for operations that the embedded index does not have.
 
     Raises:
-        IndexingError: The setting names no server.
+        IndexingError: The setting is `sqlite`.
     """
     if search == SQLITE:
-        raise IndexingError("the embedded index is a file and needs no keys; they are for NEWS_SEARCH=typesense://...")
+        raise IndexingError("the embedded index has no search keys; set NEWS_SEARCH=typesense://...")
     from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 
     return TypesenseSearchIndex.connect(search, api_key)
 
 
-def late_index(search: str, path: Path, api_key: str) -> "LateIndex":
-    """Return the index that is opened when it is first asked."""
-    return LateIndex(search.partition(":")[0], lambda: open_index(search, path, api_key))
+def lazy_index(search: str, path: Path, api_key: str) -> "LazyIndex":
+    """Return the index, which is opened on first use."""
+    return LazyIndex(search.partition(":")[0], lambda: open_index(search, path, api_key))
 
 
-class LateIndex:
-    """An index that is opened when it is first asked: a server that is away fails the question, not its asker's start.
+class LazyIndex:
+    """Implements `ports.SearchIndex`, and opens the index on first use. Safe to use from several threads.
 
-    Implements `ports.SearchIndex`; several threads may ask at once.
+    An unavailable server fails the operation that needs it, not the start of the program.
     """
 
-    def __init__(self, backend: str, open_now: Callable[[], OpenIndex]) -> None:
+    def __init__(self, backend: str, open_index: Callable[[], OpenIndex]) -> None:
         self.backend = backend
-        self._open_now = open_now
+        self._open_index = open_index
         self._opened: OpenIndex | None = None
         self._lock = threading.Lock()
 
     @property
     def opened(self) -> OpenIndex:
-        """The index itself. Raises IndexingError."""
+        """The opened index. Raises IndexingError."""
         with self._lock:
             if self._opened is None:
-                self._opened = self._open_now()
+                self._opened = self._open_index()
             return self._opened
 
     def close(self) -> None:
-        """Close it, if it was opened."""
+        """Close the index if it was opened."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
@@ -153,19 +141,19 @@ class LateIndex:
         self.close()
 
     def vector_dim(self) -> int | None:
-        """Return the length of the stored vectors; None where there are none yet."""
+        """Return the dimensions of the stored vectors; None if there are none."""
         return self.opened.vector_dim()
 
     def vector_model(self) -> str | None:
-        """Return the name of the model that makes the vectors; None where it was not said yet."""
+        """Return the name of the embedding model; None if none is stored."""
         return self.opened.vector_model()
 
     def name_model(self, model: str) -> None:
-        """Remember what makes the vectors; a name that is there already stays."""
+        """Store the name of the embedding model, unless one is stored."""
         self.opened.name_model(model)
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for those that were refused."""
+        """Store documents; return {article_id: reason} for refused ones."""
         return self.opened.upsert(documents)
 
     def delete(self, article_ids: Sequence[str]) -> None:
@@ -173,13 +161,13 @@ class LateIndex:
         self.opened.delete(article_ids)
 
     def search(self, query: SearchQuery) -> SearchAnswer:
-        """Return the answer."""
+        """Return hits, their number and facets."""
         return self.opened.search(query)
 
     def count(self) -> int:
-        """Return how many documents there are."""
+        """Return the number of documents."""
         return self.opened.count()
 
     def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return what a desk has in the index."""
+        """Return article_id, agency, day and document_hash of a desk's documents, or of some partitions or days."""
         return self.opened.stored(desk, keys, first_day)

@@ -1,8 +1,7 @@
-"""What a reader typed, read as words, phrases and exclusions.
+"""Parses the text of a query into words, phrases and exclusions; any string is valid.
 
-Any string enters; a `ParsedQuery` leaves, never an error. There are no operators but "quoted phrases" and a leading
-minus: AND, OR, NEAR, asterisks and brackets are words or nothing. What the words find is decided in
-`sqlite_search/ranking.py`.
+The only operators are "quoted phrases" and a leading minus. AND, OR and NEAR are words; asterisks and brackets are
+ignored.
 """
 
 import re
@@ -12,14 +11,15 @@ from functools import lru_cache
 from news_assets.text.words import fold, stopwords, words
 
 MAX_QUERY_CHARS = 4_000
-MAX_WORDS = 32  # a pasted article still finds itself by its first words
+MAX_WORDS = 32  # enough for a pasted article to find itself
+ENOUGH_MATCHES = 10  # if fewer documents have every word, those with some of the words match as well
 
 _TOKEN = re.compile(r'(?<!\S)(-)?(?:"([^"]*)"|([^\s"]+))|"([^"]*)"|([^\s"]+)')
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """Words that should be there, phrases that must, and words that must not; all lower-cased."""
+    """Words that should occur, phrases that must, and words that must not; all lower-cased."""
 
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...] = ()
@@ -27,7 +27,7 @@ class ParsedQuery:
 
 
 def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
-    """Return the query's words without the stop words of these languages, unless there are no others."""
+    """Return the query without the stop words of these languages, unless it has no other words."""
     found: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []
@@ -39,14 +39,14 @@ def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
         found += token
         if (quoted or inner_quoted) and len(token) > 1:
             phrases.append(tuple(map(fold, token)))
-    telling = _without_stopwords(found, languages)
-    return ParsedQuery(tuple(telling[:MAX_WORDS]), tuple(phrases[:MAX_WORDS]), tuple(excluded[:MAX_WORDS]))
+    content = _without_stopwords(found, languages)
+    return ParsedQuery(tuple(content[:MAX_WORDS]), tuple(phrases[:MAX_WORDS]), tuple(excluded[:MAX_WORDS]))
 
 
 def _without_stopwords(found: list[str], languages: tuple[str, ...]) -> list[str]:
     distinct = list(dict.fromkeys(found))
-    said_nothing = _folded_stopwords(languages)
-    return [word for word in distinct if fold(word) not in said_nothing] or distinct
+    ignored = _folded_stopwords(languages)
+    return [word for word in distinct if fold(word) not in ignored] or distinct
 
 
 @lru_cache
@@ -55,5 +55,5 @@ def _folded_stopwords(languages: tuple[str, ...]) -> frozenset[str]:
 
 
 def phrase_pattern(phrases: tuple[tuple[str, ...], ...]) -> list[re.Pattern[str]]:
-    """Return one pattern per phrase that finds it in folded, lower-cased text."""
+    """Return a pattern per phrase, for folded and lower-cased text."""
     return [re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]

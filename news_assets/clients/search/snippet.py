@@ -1,14 +1,10 @@
-"""The piece of a text that shows why it was found.
-
-Text and the terms that matched enter; escaped HTML with `<mark>` around matching words leaves.
-"""
+"""The snippet of a hit: the part of its text with most matching words, as escaped HTML with `<mark>` around them."""
 
 import html
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from news_assets.clients.search.embedded.terms import term_of
 from news_assets.text.words import fold, word_spans
 
 SNIPPET_CHARS = 240
@@ -16,41 +12,44 @@ _LEAD_CHARS = 60  # before the first match
 _STEM_CHARS = 4
 
 _LATIN_1 = bytes(range(256)).decode("latin-1")
-_BARE_LATIN_1 = "".join(fold(c)[:1] if c.isalpha() else c for c in _LATIN_1.lower()).encode("latin-1", "replace")
+_FOLDED_LATIN_1 = "".join(fold(c)[:1] if c.isalpha() else c for c in _LATIN_1.lower()).encode("latin-1", "replace")
 _REST_OF_WORD = re.compile(r"[^\W_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """Finds a query's words in texts of any language. `words` are those typed or corrected, `terms` what they match."""
+class Highlighter:
+    """Finds the words of a query in texts of any language.
+
+    `words` are as typed or corrected; `is_match` tells whether a lower-cased word of a language matches one of them.
+    """
 
     words: tuple[str, ...]
-    terms: frozenset[int]
+    is_match: Callable[[str, str | None], bool]
 
     def spans(self, text: str, language: str | None) -> list[tuple[int, int]]:
-        """Return where matching words stand in a text, in order."""
+        """Return the start and end of each matching word of a text, in order."""
         if not all(fold(word).isascii() for word in self.words):
-            return [(start, end) for word, start, end in word_spans(text) if term_of(word, language) in self.terms]
-        bare = _bare(text)
-        return sorted({span for word in self.words for span in self._spans_of(_start(word), bare, text, language)})
+            return [(start, end) for word, start, end in word_spans(text) if self.is_match(word, language)]
+        folded = _folded_bytes(text)
+        return sorted({span for word in self.words for span in self._spans_of(_start(word), folded, text, language)})
 
-    def _spans_of(self, start: bytes, bare: bytes, text: str, language: str | None) -> Iterable[tuple[int, int]]:
-        at = bare.find(start)
+    def _spans_of(self, start: bytes, folded: bytes, text: str, language: str | None) -> Iterable[tuple[int, int]]:
+        at = folded.find(start)
         while at >= 0:
             if at == 0 or not text[at - 1].isalnum():
-                end = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]  # it always matches
-                if term_of(text[at:end].lower(), language) in self.terms:
+                end = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere
+                if self.is_match(text[at:end].lower(), language):
                     yield at, end
-            at = bare.find(start, at + 1)
+            at = folded.find(start, at + 1)
 
 
-def _bare(text: str) -> bytes:
-    """Return the text in lower case and without accents, one byte for each character; `?` for one not in Latin-1.
+def _folded_bytes(text: str) -> bytes:
+    """Return the text in lower case without accents, one byte a character; `?` for a character outside Latin-1.
 
-    A stem mostly begins as its word does; looking for its beginning in these bytes, not with a pattern of letters
-    in any case and accent, takes half the time (0.3 against 0.7 ms for ten texts of 2 kB). The stem decides anyway.
+    Searching these bytes for the first letters of a word takes half the time of a pattern of letters in any case and
+    accent (0.3 against 0.7 ms for ten texts of 2 kB). `is_match` decides about each candidate.
     """
-    return text.replace("ı", "i").encode("latin-1", "replace").translate(_BARE_LATIN_1)
+    return text.replace("ı", "i").encode("latin-1", "replace").translate(_FOLDED_LATIN_1)
 
 
 def _start(word: str) -> bytes:
@@ -59,7 +58,7 @@ def _start(word: str) -> bytes:
 
 
 def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:
-    """Return about 240 characters of the text where most different spans stand, or its lead where there are none."""
+    """Return about 240 characters of the text around most different matches, or its start if there are none."""
     start, end = _window(text, list(spans))
     return (
         ("… " if start else "")
@@ -78,7 +77,7 @@ def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _densest(text: str, spans: list[tuple[int, int]]) -> int:
-    """Return the start of the span that has most different words within reach; the first of them if equal."""
+    """Return the start of the span with most different words in one snippet; the first of several."""
     best, most = 0, 0
     for first, (start, _) in enumerate(spans[:100]):
         within = {

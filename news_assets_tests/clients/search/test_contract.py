@@ -1,7 +1,7 @@
-"""What every search backend has to do. A backend joins by one line in `SEARCH_BACKENDS`.
+"""The contract of every search backend in `SEARCH_BACKENDS`.
 
-A real Typesense joins where NEWS_TEST_TYPESENSE_URL (`typesense://host:port`) and NEWS_TEST_TYPESENSE_API_KEY name one;
-each test uses an alias of its own there and drops what it made.
+A real Typesense server is tested if NEWS_TEST_TYPESENSE_URL (`typesense://host:port`) and NEWS_TEST_TYPESENSE_API_KEY
+name one; each test uses an alias of its own there and drops what it created.
 """
 
 import os
@@ -89,19 +89,19 @@ def found(index: SearchIndex, text: str, **filters: object) -> list[str]:
     return ids(index.search(SearchQuery(text=text, mode="keyword", **filters)))  # type: ignore[arg-type]
 
 
-def test_an_empty_index_answers_every_query_with_nothing(index: SearchIndex) -> None:
+def test_an_empty_index_returns_no_hits(index: SearchIndex) -> None:
     answer = index.search(SearchQuery(text="educação", vector=(1.0, 0.0)))
     nothing = {"agency": {}, "theme": {}, "language": {}, "month": {}}
     assert (answer.hits, answer.found, answer.facets) == ((), 0, nothing)
 
 
-def test_the_same_document_twice_is_one_document(index: SearchIndex) -> None:
+def test_a_document_stored_twice_is_one_document(index: SearchIndex) -> None:
     one = document(1, "Eleições")
     assert (index.upsert([one]), index.upsert([one]), index.upsert([one, one])) == ({}, {}, {})
     assert (index.count(), hashes(index, "govbr"), hashes(index, "other")) == (1, {"mec-1": "hash-1"}, {})
 
 
-def test_a_document_with_the_hash_of_the_stored_one_is_not_written_again(index: SearchIndex) -> None:
+def test_a_document_with_the_stored_hash_is_not_written_again(index: SearchIndex) -> None:
     index.upsert([document(1, "vacinas")])
     index.upsert([document(1, "estradas")])
     assert (found(index, "vacinas"), found(index, "estradas")) == (["mec-1"], [])
@@ -115,14 +115,14 @@ def test_a_changed_document_is_found_by_its_new_words_only(index: SearchIndex) -
     assert (found(index, "vacinas"), found(index, "estradas"), index.count()) == ([], ["mec-1"], 1)
 
 
-def test_a_deleted_document_is_gone_and_an_unknown_id_is_no_error(index: SearchIndex) -> None:
+def test_a_deleted_document_is_not_found_and_unknown_ids_are_ignored(index: SearchIndex) -> None:
     index.upsert([document(1, "vacinas"), document(2, "vacinas")])
     index.delete(["mec-1", "unknown"])
     index.delete(["mec-1"])
     assert (found(index, "vacinas"), index.count(), hashes(index, "govbr")) == (["mec-2"], 1, {"mec-2": "hash-2"})
 
 
-def test_what_a_desk_has_is_told_by_agency_and_day(index: SearchIndex) -> None:
+def test_stored_documents_are_selected_by_desk_agency_and_day(index: SearchIndex) -> None:
     index.upsert([document(1, "a"), document(2, "b"), document(30, "c"), document(4, "d", agency="mj")])
     index.upsert([document(5, "e", desk="other")])
     columns = ["article_id", "agency", "day", "document_hash"]
@@ -140,11 +140,11 @@ def test_what_a_desk_has_is_told_by_agency_and_day(index: SearchIndex) -> None:
 
     assert stored(("mec", date(2026, 1, 3)), ("mj", date(2026, 1, 2))) == ["mec-2", "mec-30"]
     assert stored(("mec", date(2026, 1, 2)), ("mj", date(2026, 1, 5))) == ["mec-1", "mec-4"]
-    assert stored() == stored(("nobody", date(2026, 1, 3))) == []
+    assert stored() == stored(("unknown", date(2026, 1, 3))) == []
 
 
 @pytest.mark.parametrize(
-    ("written", "asked"),
+    ("written", "typed"),
     [
         ("Eleições municipais", "eleicao"),
         ("Eleição municipal", "ELEIÇÕES"),
@@ -159,12 +159,12 @@ def test_what_a_desk_has_is_told_by_agency_and_day(index: SearchIndex) -> None:
         ("Campanha nacional", "canpanha"),
     ],
 )
-def test_accents_endings_and_one_typing_mistake_are_forgiven(index: SearchIndex, written: str, asked: str) -> None:
+def test_accents_endings_and_one_typo_are_ignored(index: SearchIndex, written: str, typed: str) -> None:
     index.upsert([document(1, written), document(2, "Outra notícia")])
-    assert found(index, asked) == ["mec-1"]
+    assert found(index, typed) == ["mec-1"]
 
 
-def test_short_words_and_two_mistakes_are_not_corrected(index: SearchIndex) -> None:
+def test_short_words_and_two_typos_are_not_corrected(index: SearchIndex) -> None:
     index.upsert([document(1, "Paz e campanha")])
     assert (found(index, "pax"), found(index, "canpamha")) == ([], [])
 
@@ -174,7 +174,7 @@ def test_each_document_is_stemmed_in_its_own_language(index: SearchIndex) -> Non
     assert (found(index, "vaccine arrives"), found(index, "vacina")) == (["mec-1"], ["mec-2"])
 
 
-def test_documents_with_every_word_come_first_and_others_follow_only_when_these_are_few(index: SearchIndex) -> None:
+def test_documents_with_some_words_follow_those_with_every_word_only_if_these_are_few(index: SearchIndex) -> None:
     index.upsert([document(1, "vacina"), document(2, "vacina para idosos"), document(3, "estradas")])
     assert found(index, "vacina idosos")[0] == "mec-2"
     assert set(found(index, "vacina idosos")) == {"mec-1", "mec-2"}
@@ -182,21 +182,21 @@ def test_documents_with_every_word_come_first_and_others_follow_only_when_these_
     assert "mec-1" not in found(index, "vacina idosos", limit=50)
 
 
-def test_small_words_alone_do_not_stand_for_words_that_no_text_has(index: SearchIndex) -> None:
+def test_stop_words_do_not_replace_unknown_words(index: SearchIndex) -> None:
     index.upsert([document(1, "A feira em Vila Serena"), document(2, "Vagas em creches")])
     assert found(index, "xilofones em quermesses") == []
     assert found(index, "vagas em quermesses") == ["mec-2"]
     assert found(index, "em") == ["mec-2", "mec-1"]
 
 
-def test_a_word_in_the_title_counts_more_and_the_newer_of_equals_comes_first(index: SearchIndex) -> None:
+def test_title_words_weigh_more_and_of_equal_hits_the_newest_is_first(index: SearchIndex) -> None:
     index.upsert(
         [document(1, "Nota", "vacina e nota"), document(2, "Vacina", "e nota"), document(3, "Vacina", "e nota")]
     )
     assert found(index, "vacina") == ["mec-3", "mec-2", "mec-1"]
 
 
-def test_quoted_words_must_stand_together_and_a_minus_excludes(index: SearchIndex) -> None:
+def test_quoted_words_must_be_adjacent_and_a_minus_excludes(index: SearchIndex) -> None:
     index.upsert([document(1, "Ensino superior"), document(2, "Superior ao ensino"), document(3, "Ensino médio")])
     assert found(index, '"ensino superior"') == ["mec-1"]
     assert set(found(index, "ensino -superior")) == {"mec-3"}
@@ -208,7 +208,7 @@ def test_an_empty_query_lists_the_newest(index: SearchIndex) -> None:
     assert (ids(answer), answer.found) == (["mec-3", "mec-2"], 3)
 
 
-def test_pages_follow_each_other_without_gap_or_repetition(index: SearchIndex) -> None:
+def test_pages_have_no_gaps_or_repetitions(index: SearchIndex) -> None:
     index.upsert([document(n, "vacina " * (n % 5 + 1)) for n in range(1, 26)])
     pages = [found(index, "vacina", limit=10, offset=offset) for offset in (0, 10, 20, 30)]
     assert [hit for page in pages for hit in page] == found(index, "vacina", limit=100)
@@ -238,7 +238,7 @@ FILTERED = [
         ({"from_day": date(2026, 1, 2), "to_day": date(2026, 1, 2)}, {"mec-1"}),
     ],
 )
-def test_filters_hold_in_every_mode(
+def test_filters_apply_in_every_mode(
     index: SearchIndex, mode: str, filters: dict[str, object], expected: set[str]
 ) -> None:
     index.upsert([replace(one, vector=(1.0, 0.0)) for one in FILTERED])
@@ -246,7 +246,7 @@ def test_filters_hold_in_every_mode(
     assert (set(ids(answer)), answer.found) == (expected, len(expected))
 
 
-def test_facets_count_every_match_and_not_only_the_page(index: SearchIndex) -> None:
+def test_facets_count_every_match_of_all_pages(index: SearchIndex) -> None:
     index.upsert(FILTERED)
     assert index.search(SearchQuery(text="vacina", mode="keyword", limit=1)).facets == {
         "agency": {"bbc": 1, "mec": 1, "ms": 1},
@@ -256,7 +256,7 @@ def test_facets_count_every_match_and_not_only_the_page(index: SearchIndex) -> N
     }
 
 
-def test_duplicates_are_one_hit_the_original_and_count_once(index: SearchIndex) -> None:
+def test_duplicates_are_one_hit_and_count_once(index: SearchIndex) -> None:
     index.upsert(
         [
             document(1, "vacina vacina vacina", duplicate_of="mec-2"),
@@ -271,7 +271,7 @@ def test_duplicates_are_one_hit_the_original_and_count_once(index: SearchIndex) 
     assert set(found(index, "vacina")) == {"mec-1", "mec-3"}
 
 
-def test_the_nearest_vectors_come_first_and_what_has_none_is_found_by_its_words(index: SearchIndex) -> None:
+def test_the_nearest_vectors_are_first_and_documents_without_one_are_found_by_words(index: SearchIndex) -> None:
     index.upsert(
         [
             document(1, "vacina", vector=(1.0, 0.0, 0.0)),
@@ -284,13 +284,13 @@ def test_the_nearest_vectors_come_first_and_what_has_none_is_found_by_its_words(
     assert set(ids(index.search(SearchQuery(text="vacina", vector=(0.8, 0.6, 0.0))))) == {"mec-1", "mec-2", "mec-3"}
 
 
-def test_a_vector_of_another_length_is_an_error_that_names_both(index: SearchIndex) -> None:
+def test_a_vector_of_other_dimensions_is_an_error_that_names_both(index: SearchIndex) -> None:
     index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
     with pytest.raises(IndexingError, match=r"2 dimensions.* 3"):
         index.search(SearchQuery(text="", mode="vector", vector=(1.0, 0.0)))
 
 
-def test_the_first_name_of_a_model_is_remembered(index: SearchIndex) -> None:
+def test_the_first_model_name_is_kept(index: SearchIndex) -> None:
     assert index.vector_model() is None
     for name in ("one", "another"):
         index.name_model(name)
@@ -299,7 +299,7 @@ def test_the_first_name_of_a_model_is_remembered(index: SearchIndex) -> None:
     assert index.search(SearchQuery(text="", mode="keyword")).facets["language"] == {"pt-BR": 1}
 
 
-def test_a_refused_document_has_a_reason_and_its_neighbours_are_stored(index: SearchIndex) -> None:
+def test_a_refused_document_has_a_reason_and_the_others_are_stored(index: SearchIndex) -> None:
     index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
     refused = index.upsert(
         [
@@ -316,10 +316,10 @@ def test_a_refused_document_has_a_reason_and_its_neighbours_are_stored(index: Se
     assert set(hashes(index, "govbr")) == {"mec-1", "mec-6"}
 
 
-def test_a_snippet_marks_what_matched_and_escapes_the_rest(index: SearchIndex) -> None:
+def test_a_snippet_highlights_matches_and_escapes_the_text(index: SearchIndex) -> None:
     index.upsert([document(1, "Nota", "O <b>TSE</b> & as eleições; a Educação <script>alert(1)</script>")])
-    for asked in ("eleicao educacao", "elieção eduacção"):
-        (hit,) = index.search(SearchQuery(text=asked, mode="keyword")).hits
+    for typed in ("eleicao educacao", "elieção eduacção"):
+        (hit,) = index.search(SearchQuery(text=typed, mode="keyword")).hits
         assert hit.snippet == (
             "O &lt;b&gt;TSE&lt;/b&gt; &amp; as <mark>eleições</mark>; a <mark>Educação</mark> "
             "&lt;script&gt;alert(1)&lt;/script&gt;"
@@ -362,7 +362,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_any_text_is_a_query(index: SearchIndex, text: str) -> None:
+def test_any_text_is_a_valid_query(index: SearchIndex, text: str) -> None:
     index.upsert([document(1, "vacina a abc", vector=(1.0, 0.0)), document(2, text, text * 2)])
     for mode in ("keyword", "hybrid"):
         index.search(SearchQuery(text=text, mode=mode, vector=(0.0, 1.0)))  # type: ignore[arg-type]
@@ -371,7 +371,7 @@ def test_any_text_is_a_query(index: SearchIndex, text: str) -> None:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
-def test_no_text_raises_and_no_snippet_lets_markup_through(index: SearchIndex, text: str) -> None:
+def test_snippets_of_any_text_have_no_markup(index: SearchIndex, text: str) -> None:
     index.upsert([document(1, text, f"<i>{text}</i>", document_hash="")])
     for hit in index.search(SearchQuery(text=text, mode="keyword")).hits:
         assert "<" not in hit.snippet.replace("<mark>", "").replace("</mark>", "")

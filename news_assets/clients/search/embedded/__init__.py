@@ -1,11 +1,10 @@
-"""The embedded search index: one SQLite file, arrays of numbers in each process that searches it.
+"""The embedded search index: one SQLite file, and arrays of numbers in each process that searches it.
 
-The modules:
+`index` is the `ports.SearchIndex`; the other modules are its parts:
 
-    index      what others use; `ports.SearchIndex`
-    writing    documents in: rows, and `terms` that `parts` pack into postings
-    matching   a query in, documents out: `postings` by word, `vectors` by meaning, filtered by `table`, put in order
-               by `ranking`, their texts read by `hits`
-    rebuild    a new file beside the one in use, and the swap
-    schema     the file's tables, and SQLite's errors as ours
+    documents -> terms -> writing -> fresh rows, which parts folds and merges into postings
+    query -> matching: postings by word and vectors (with bounds) by meaning, filtered by table, in the order of ranking
+    rebuild fills a new file beside the one in use and swaps it in
+
+`schema` has the file's tables and transactions, `duplicates` the groups that count as one hit.
 """

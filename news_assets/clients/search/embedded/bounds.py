@@ -1,10 +1,9 @@
-"""A cheap first look at many vectors: between which bounds each product with a query's vector lies.
+"""Lower and upper bounds of the products of many vectors with a query's vector, from vectors of 8 bits a value.
 
-Rows of float32 enter and are kept in eight bits a value; lower and upper bounds leave. Rows whose upper bound is below
-enough lower bounds need not be multiplied exactly; that is done in `vectors.py`.
+`vectors.py` multiplies exactly only the rows that may be among the nearest by their bounds.
 
-8,192 rows are one block, an ONNX graph of a single product: numpy has no fast product of integers. 100,000 rows of 384
-take 3 ms on one core, against 8 ms as float32, which has four times the bytes to read.
+A block of 8,192 rows is an ONNX graph of one integer product, for which numpy has no fast routine. 100,000 rows of 384
+dimensions take 3 ms on one core; as float32 they take 8 ms, because four times the bytes are read.
 """
 
 from dataclasses import dataclass
@@ -18,19 +17,19 @@ if TYPE_CHECKING:
 
 Float32s = npt.NDArray[np.float32]
 
-BLOCK_ROWS = 8_192  # taken over in 20 ms; as many rows not in a block yet are multiplied exactly in 0.7 ms
+BLOCK_ROWS = 8_192  # quantised in 20 ms; as many rows that are in no block yet are multiplied exactly in 0.7 ms
 
 _ROW_LEVELS = 127
-_QUERY_LEVELS = 63  # where the processor adds two products in 16 bits, 2 * 127 * (64 + 63) still fits
+_QUERY_LEVELS = 63  # some processors add two products in 16 bits, into which 2 * 127 * (64 + 63) fits
 _QUERY_ZERO = 64
-_FINE = np.float32(2 * _QUERY_LEVELS)  # a query's second digit: .4 ms more, a third as many rows left to multiply
-_ROUNDING = 1e-5  # more than the float32 sums of either way can be off, for vectors of length 1
-_OPSET, _IR_VERSION = 17, 8  # old enough for every onnxruntime that is allowed
+_FINE = np.float32(2 * _QUERY_LEVELS)  # the second digit costs .4 ms and leaves a third as many rows to multiply
+_ROUNDING = 1e-5  # above the rounding error of float32 sums, for vectors of length 1
+_OPSET, _IR_VERSION = 17, 8  # every onnxruntime version that is allowed reads these
 
 
 @dataclass(frozen=True, slots=True)
 class QuantisedQuery:
-    """A vector of length 1 as two digits times a step; `error` is the length of what that leaves out."""
+    """A vector of length 1 as two digits times a step; `error` is the length of the remainder."""
 
     digits: npt.NDArray[np.uint8]
     step: np.float32
@@ -39,7 +38,7 @@ class QuantisedQuery:
 
 @dataclass(frozen=True, slots=True)
 class QuantisedBlock:
-    """Rows as whole multiples of a step each; `errors` are the lengths of what that leaves out."""
+    """Rows as integer multiples of a step per row; `errors` are the lengths of the remainders."""
 
     session: "onnxruntime.InferenceSession"
     steps: Float32s
@@ -55,7 +54,7 @@ class QuantisedBlock:
 
 
 def quantised_query(unit: Float32s) -> QuantisedQuery:
-    """Return a vector of length 1 as blocks are asked for it."""
+    """Return a vector of length 1 as `QuantisedBlock.bounds` takes it."""
     step = np.abs(unit).max() / np.float32(_QUERY_LEVELS)
     coarse = np.rint(unit / step)
     fine = np.rint((unit / step - coarse) * _FINE)
@@ -67,7 +66,7 @@ def quantised_query(unit: Float32s) -> QuantisedQuery:
 
 
 def quantised_block(rows: Float32s) -> QuantisedBlock:
-    """Return a block of these rows, which are about of length 1."""
+    """Return a block of these rows, which have a length of about 1."""
     steps = np.abs(rows).max(axis=1, keepdims=True) / np.float32(_ROW_LEVELS)
     levels = np.rint(rows / steps)
     kept = levels * steps
@@ -85,7 +84,7 @@ def _lengths(rows: Float32s) -> Float32s:
 
 
 def _session(levels: npt.NDArray[np.int8]) -> "onnxruntime.InferenceSession":
-    """Return the product with these rows, which the runtime lays out for its processor once."""
+    """Return a session that multiplies by these rows; the runtime packs them for the processor once."""
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 
@@ -102,5 +101,5 @@ def _session(levels: npt.NDArray[np.int8]) -> "onnxruntime.InferenceSession":
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1  # waiting threads would keep a core busy
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # idle threads of the runtime spin
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -1,9 +1,8 @@
-"""Which documents have a term, as it is written: fresh rows, folded into parts, parts merged into larger ones.
+"""Postings as they are written: fresh documents are folded into parts, and parts are merged into larger parts.
 
-Packed terms of new documents are in `fresh`, one row each. At `FOLD_AT` of them they become a part: one row per term,
-in the order of terms, so that writing is appending. `MERGE_AT` parts become one: a term that is looked up costs one
-seek per part, and with 1,000,000 documents in parts of 2,000 that alone took 13 ms a word. How postings are read stands
-in `postings.py`.
+Table `fresh` has the packed terms of new documents, one row each. `FOLD_AT` of them are folded into a part with one row
+per term, in the order of terms, so that rows are appended. `MERGE_AT` parts are merged into one, because looking a term
+up costs one seek per part: with 1,000,000 documents in parts of 2,000, 13 ms a word. `postings.py` reads postings.
 """
 
 import sqlite3
@@ -15,10 +14,10 @@ import numpy.typing as npt
 
 from news_assets.clients.search.embedded.terms import PACKED_TERM
 
-FOLD_AT = 2_000  # documents; folding them takes 0.1 s, comparing a term with theirs .1 ms
-MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s, once in 32,000 documents
-MAX_PART_SPAN = 0xFFFF  # numbers in a part are stored as 16-bit distances from its first
-SMALL_PART_SPAN = MAX_PART_SPAN // 4  # what spans more is not merged again
+FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs .1 ms
+MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
+MAX_PART_SPAN = 0xFFFF  # document numbers are stored as 16-bit offsets from the part's first
+SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
 
 POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
 ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
@@ -35,7 +34,7 @@ class _Part(NamedTuple):
 
 
 def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bool:
-    """Make a part of the fresh documents once there are enough of them (`FOLD_AT`); return whether it did."""
+    """Fold the fresh documents into a part if there are at least `fold_at` (`FOLD_AT`); return whether it did."""
     (count,) = connection.execute("SELECT count(*) FROM fresh").fetchone()
     if count < (fold_at or FOLD_AT):
         return False
@@ -53,7 +52,7 @@ def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bo
 
 
 def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
-    """Return one entry for each term of each document; rows are (number, packed terms)."""
+    """Return one entry per term and document; rows are (document number, packed terms)."""
     together = np.frombuffer(b"".join(terms for _, terms in rows), PACKED_TERM)
     found = np.empty(len(together), ENTRY)
     found["term"], found["weight"] = together["term"], together["weight"]
@@ -90,7 +89,7 @@ def _delete_part(connection: sqlite3.Connection, part: int) -> None:
 
 
 def _purge_one_part(connection: sqlite3.Connection) -> None:
-    """Rewrite the part with the most deleted documents without them, if they are more than half of it."""
+    """Rewrite the part with the most deleted documents without them, if more than half of it is deleted."""
     row = connection.execute(
         "SELECT part, first_n, last_n, document_count, deleted_count FROM parts "
         "WHERE deleted_count * 2 > document_count ORDER BY deleted_count DESC LIMIT 1"
@@ -119,24 +118,24 @@ def _alive_entries(rows: Sequence[tuple[int, bytes]], first_n: int, alive: Seque
 
 
 def _merge_some_parts(connection: sqlite3.Connection) -> None:
-    """Make one part of the oldest neighbours that are small, if there are enough of them."""
+    """Merge the oldest run of small neighbouring parts, if there are enough of them."""
     run = _run_to_merge([_Part(*row) for row in connection.execute("SELECT * FROM parts ORDER BY first_n")])
     if not run:
         return
     rows = []
-    distances = []
+    offsets = []
     for one in run:
         found = connection.execute("SELECT term, postings FROM postings WHERE part = ?", (one.part,)).fetchall()
         rows += found
-        distances.append(np.full(len(found), one.first_n - run[0].first_n, np.uint16))
+        offsets.append(np.full(len(found), one.first_n - run[0].first_n, np.uint16))
         _delete_part(connection, one.part)
     sums = (sum(one.document_count for one in run), sum(one.deleted_count for one in run))
     made = _Part(0, run[0].first_n, run[-1].last_n, *sums)
-    _insert_part(connection, made, _merged(rows, np.concatenate(distances)))
+    _insert_part(connection, made, _merged(rows, np.concatenate(offsets)))
 
 
 def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the first neighbours worth merging: enough small ones, or all that fit where the next does not."""
+    """Return the first `MERGE_AT` small neighbours, or a shorter run of at least two that no further part fits into."""
     run: list[_Part] = []
     for one in parts:
         is_small = one.last_n - one.first_n <= SMALL_PART_SPAN
@@ -152,14 +151,14 @@ def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
     return []
 
 
-def _merged(rows: Sequence[tuple[int, bytes]], distances: npt.NDArray[np.uint16]) -> Iterator[tuple[int, bytes]]:
-    """Yield each term's postings in one; `distances` are those of the rows' parts from the first part."""
+def _merged(rows: Sequence[tuple[int, bytes]], offsets: npt.NDArray[np.uint16]) -> Iterator[tuple[int, bytes]]:
+    """Yield the joined postings of each term; `offsets` are from the first part to each row's part."""
     terms = np.array([term for term, _ in rows])
     order = np.argsort(terms, kind="stable")
     blobs = [rows[i][1] for i in order.tolist()]
     counts = np.array([len(blob) for blob in blobs]) // POSTING.itemsize
     postings = np.frombuffer(bytearray().join(blobs), POSTING)
-    postings["offset"] += np.repeat(distances[order], counts)
+    postings["offset"] += np.repeat(offsets[order], counts)
     data = postings.tobytes()
     starts = np.flatnonzero(np.diff(terms[order], prepend=-1))
     cuts = np.append((np.cumsum(counts) - counts)[starts] * POSTING.itemsize, len(data)).tolist()
@@ -168,7 +167,7 @@ def _merged(rows: Sequence[tuple[int, bytes]], distances: npt.NDArray[np.uint16]
 
 
 def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
-    """Forget documents that are still fresh; of those in parts, count that they are gone."""
+    """Remove fresh documents; count those in parts as deleted."""
     fresh = {n for n in ns if connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount}
     connection.executemany(
         "UPDATE parts SET deleted_count = deleted_count + 1 WHERE ? BETWEEN first_n AND last_n",

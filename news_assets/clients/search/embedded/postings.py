@@ -1,10 +1,7 @@
-"""Which documents have a term, as it is read: sorted numbers with weights, or a weight for every number.
+"""Postings as they are read: sorted document numbers with weights, or a column with a weight for every document.
 
-Terms enter; `Postings` leave. Which terms are asked for, and what a weight is worth, is decided elsewhere; how postings
-are written stands in `parts.py`.
-
-A reader keeps the fresh documents' terms in memory, fetches the parts' rows of a term when it is first asked for, and
-adds to what it keeps what came since.
+A reader keeps the terms of fresh documents in memory, reads a term's rows of all parts when it is first looked up, and
+extends the cached postings with newer documents. `parts.py` writes postings.
 """
 
 import sqlite3
@@ -18,30 +15,30 @@ from news_assets.clients.search.embedded.parts import ENTRY, POSTING, Entries, e
 from news_assets.clients.search.embedded.terms import Int64s
 
 CACHE_BYTES = 128 * 2**20
-DENSE_FROM = 8  # documents; a term that one in so many has takes less room, and is combined faster, as a column
+DENSE_FROM = 8  # a term of one in 8 documents is smaller and combined faster as a column
 
 Uint8s = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPostings:
-    """A term of few documents: their numbers, ascending, with the term's weight in each."""
+    """A term of few documents: their numbers in ascending order, with the term's weight in each."""
 
     ns: Int64s
     weights: Uint8s
 
     @property
     def count(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self.ns)
 
     @property
     def nbytes(self) -> int:
-        """How much memory this takes."""
+        """Memory in bytes."""
         return self.ns.nbytes + self.weights.nbytes
 
     def weights_at(self, ns: Int64s, size: int) -> Uint8s:
-        """Return the term's weight in each of these documents, ascending numbers below `size`; 0 where it is not."""
+        """Return the term's weight in each of these documents, 0 without it; numbers ascend and are below `size`."""
         if not len(self.ns):
             return np.zeros(len(ns), np.uint8)
         if len(ns) * 16 < len(self.ns):
@@ -57,28 +54,28 @@ class ListedPostings:
         return column
 
     def ns_within(self, mask: Bools) -> Int64s:
-        """Return which of the documents pass the mask."""
+        """Return the documents that pass the mask."""
         return self.ns.take(np.flatnonzero(mask.take(self.ns)))
 
     def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
-        """Return the postings with those of newer documents."""
+        """Return the postings extended by newer documents."""
         return ListedPostings(np.concatenate([self.ns, ns]), np.concatenate([self.weights, weights]))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPostings:
-    """A term of many documents: its weight by document number. The column may be longer or shorter than asked for."""
+    """A term of many documents: its weight by document number. The column may be longer or shorter than the index."""
 
     weights: Uint8s
     count: int
 
     @property
     def nbytes(self) -> int:
-        """How much memory this takes."""
+        """Memory in bytes."""
         return self.weights.nbytes
 
     def weights_at(self, ns: Int64s, size: int) -> Uint8s:
-        """Return the term's weight in each of these documents, ascending numbers below `size`; 0 where it is not."""
+        """Return the term's weight in each of these documents, 0 without it; numbers ascend and are below `size`."""
         return self.column(size).take(ns)
 
     def column(self, size: int) -> Uint8s:
@@ -86,11 +83,11 @@ class ColumnPostings:
         return self.weights[:size] if len(self.weights) >= size else _lengthened(self.weights, size)
 
     def ns_within(self, mask: Bools) -> Int64s:
-        """Return which of the documents pass the mask."""
+        """Return the documents that pass the mask."""
         return np.flatnonzero(mask & (self.column(len(mask)) > 0))
 
     def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
-        """Return the postings with those of newer documents, whose weights go into the same column where they fit."""
+        """Return the postings extended by newer documents, in the same column if they fit."""
         column = self.weights
         if ns[-1] >= len(column):
             column = _lengthened(column, int(ns[-1]) * 9 // 8 + 1)
@@ -106,13 +103,13 @@ def _lengthened(column: Uint8s, size: int) -> Uint8s:
 
 
 def postings_of(ns: Int64s, weights: Uint8s, size: int) -> Postings:
-    """Return postings in the form that suits how many they are among `size` documents."""
+    """Return postings in the smaller form for an index of `size` documents."""
     listed = ListedPostings(ns, weights)
     return ColumnPostings(listed.column(size), len(ns)) if len(ns) * DENSE_FROM > size else listed
 
 
-def either(forms: list[Postings], size: int) -> Postings:
-    """Return the documents that have any of several terms, each with the weight of the one it has most of."""
+def union(forms: list[Postings], size: int) -> Postings:
+    """Return the documents that have any of several terms, each with its highest weight."""
     if len(forms) == 1:
         return forms[0]
     weights = np.zeros(size, np.uint8)
@@ -129,8 +126,8 @@ def either(forms: list[Postings], size: int) -> Postings:
 
 
 @dataclass(slots=True)
-class _Kept:
-    """A term's postings, and how many of the fresh entries are in them."""
+class _Cached:
+    """A term's postings, and the number of fresh entries that were searched for it."""
 
     postings: Postings
     fresh_seen: int = 0
@@ -138,17 +135,17 @@ class _Kept:
 
 @dataclass(slots=True)
 class PostingsReader:
-    """Looks terms up. `refresh` catches up with what was written; between two refreshes answers stay the same."""
+    """Looks terms up. Results change only with `refresh`, which reads what was written since."""
 
     connection: sqlite3.Connection
     size: int = 1  # one more than the highest document number
     _parts: tuple[tuple[int, int], ...] = ()
     _last_n: int = 0
     _fresh: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
-    _fresh_terms: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # of the same, side by side
+    _fresh_terms: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # column `term` of `_fresh`, contiguous
     _fresh_count: int = 0
-    _kept: dict[int, _Kept] = field(default_factory=dict)  # the one asked for last stands last
-    _kept_bytes: int = 0
+    _cache: dict[int, _Cached] = field(default_factory=dict)  # least recently used first
+    _cache_bytes: int = 0
 
     def refresh(self, size: int) -> None:
         """Read new parts and fresh documents."""
@@ -156,8 +153,8 @@ class PostingsReader:
         parts = tuple(self.connection.execute("SELECT part, first_n FROM parts ORDER BY first_n"))
         if parts != self._parts:
             self._parts, self._last_n, self._fresh_count = parts, 0, 0
-            self._kept.clear()
-            self._kept_bytes = 0
+            self._cache.clear()
+            self._cache_bytes = 0
         rows = self.connection.execute("SELECT n, terms FROM fresh WHERE n > ? ORDER BY n", (self._last_n,)).fetchall()
         if rows:
             self._last_n = rows[-1][0]
@@ -174,22 +171,22 @@ class PostingsReader:
         self._fresh_count = count
 
     def term(self, term: int) -> Postings:
-        """Return the postings of one term; deleted documents may be among them."""
-        kept = self._kept.pop(term, None)
-        if kept is None:
-            kept = _Kept(self._read_parts(term))
+        """Return the postings of one term, which may contain deleted documents."""
+        cached = self._cache.pop(term, None)
+        if cached is None:
+            cached = _Cached(self._read_parts(term))
         else:
-            self._kept_bytes -= kept.postings.nbytes
-        self._catch_up(term, kept)
-        self._keep(term, kept)
-        return kept.postings
+            self._cache_bytes -= cached.postings.nbytes
+        self._add_new(term, cached)
+        self._store(term, cached)
+        return cached.postings
 
-    def _catch_up(self, term: int, kept: _Kept) -> None:
-        at = kept.fresh_seen + np.flatnonzero(self._fresh_terms[kept.fresh_seen : self._fresh_count] == term)
-        kept.fresh_seen = self._fresh_count
+    def _add_new(self, term: int, cached: _Cached) -> None:
+        at = cached.fresh_seen + np.flatnonzero(self._fresh_terms[cached.fresh_seen : self._fresh_count] == term)
+        cached.fresh_seen = self._fresh_count
         if len(at):
             new = self._fresh[at]
-            kept.postings = kept.postings.joined(new["n"].astype(np.int64), new["weight"])
+            cached.postings = cached.postings.joined(new["n"].astype(np.int64), new["weight"])
 
     def _read_parts(self, term: int) -> Postings:
         rows = self.connection.execute(
@@ -202,9 +199,9 @@ class PostingsReader:
         firsts = np.repeat(np.array([first for first, _ in rows], np.int64), counts)
         return postings_of(firsts + postings["offset"], np.ascontiguousarray(postings["weight"]), self.size)
 
-    def _keep(self, term: int, kept: _Kept) -> None:
-        self._kept[term] = kept
-        self._kept_bytes += kept.postings.nbytes
-        while self._kept_bytes > CACHE_BYTES and len(self._kept) > 1:
-            oldest = self._kept.pop(next(iter(self._kept)))
-            self._kept_bytes -= oldest.postings.nbytes
+    def _store(self, term: int, cached: _Cached) -> None:
+        self._cache[term] = cached
+        self._cache_bytes += cached.postings.nbytes
+        while self._cache_bytes > CACHE_BYTES and len(self._cache) > 1:
+            oldest = self._cache.pop(next(iter(self._cache)))
+            self._cache_bytes -= oldest.postings.nbytes

@@ -1,7 +1,7 @@
-"""Which documents match a query's words, and in what order: BM25F, every word first, some words only when too few.
+"""Keyword ranking by BM25F, and its fusion with the vector ranking by reciprocal rank.
 
-Terms enter, looked up in `PostingsReader`; document numbers with scores leave. Vectors are ranked in
-`vectors.py`; `fused` brings the two together.
+Documents with every word of the query match. If they are fewer than `ENOUGH_MATCHES`, documents with some of the words
+match as well.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.clients.search.embedded.duplicates import Bools
-from news_assets.clients.search.embedded.postings import ListedPostings, Postings, Uint8s, either
+from news_assets.clients.search.embedded.postings import ListedPostings, Postings, Uint8s, union
 from news_assets.clients.search.embedded.terms import Int64s
 
 K1 = 1.5
 B = 0.6
-ENOUGH_MATCHES = 10  # with fewer documents that have every word, those that have some are listed as well
-MIN_SHARE = 0.1  # of the words' weight (idf) that a document with only some of them must have; .3 lost recall@100
+MIN_SHARE = 0.1  # of the sum of the words' idf, which a document with some of them needs; .3 lowered recall@100
 RRF_K = 60  # Cormack, Clarke, Büttcher 2009: reciprocal rank fusion
 
 Float32s = npt.NDArray[np.float32]
@@ -27,34 +26,34 @@ Float64s = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Documents that match, ascending by number, and their scores."""
+    """Matching documents, ascending by number, and their scores."""
 
     ns: Int64s
     scores: Float64s
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """One word of the query: the documents that have it in any of its forms, and how rare it is."""
+class QueryWord:
+    """One word of a query: the documents that have one of its terms, and its inverse document frequency."""
 
     postings: Postings
     idf: float
 
 
-def group_of(terms: Sequence[int], look_up: Callable[[int], Postings], count: int, size: int) -> Group:
-    """Return the documents that have any of a word's terms, each with the term it has most of."""
+def query_word(terms: Sequence[int], look_up: Callable[[int], Postings], count: int, size: int) -> QueryWord:
+    """Return the word of these terms in an index of `count` documents with numbers below `size`."""
     forms = [postings for postings in map(look_up, terms) if postings.count]
-    postings = either(forms, size)
+    postings = union(forms, size)
     df = min(postings.count, count)
-    return Group(postings, float(np.log(1 + (count - df + 0.5) / (df + 0.5))))
+    return QueryWord(postings, float(np.log(1 + (count - df + 0.5) / (df + 0.5))))
 
 
 @dataclass(frozen=True, slots=True)
 class LengthFactor:
-    """BM25's K of every document: a weight counts half of what it can count at most when it reaches K."""
+    """BM25's K of every document: the weight at which a term scores half of its maximum."""
 
     lengths: npt.NDArray[np.uint16]
-    by_length: Float32s  # documents come and go, and all K with them: computed for the lengths there can be
+    by_length: Float32s  # of every possible length, because each write changes the average
 
     def at(self, ns: Int64s) -> Float32s:
         """Return K of these documents."""
@@ -62,68 +61,68 @@ class LengthFactor:
 
 
 def length_factor(lengths: npt.NDArray[np.uint16], average: float) -> LengthFactor:
-    """Return K for documents of these lengths in words, in an index whose documents have this many on average."""
+    """Return K for documents of these lengths in words, with this average length."""
     by_length = K1 * (1 - B + B * np.arange(0x10000) / max(average, 1.0))
     return LengthFactor(lengths, by_length.astype(np.float32))
 
 
-def with_every_word(groups: Sequence[Group], mask: Bools, factor: LengthFactor) -> Ranked:
+def with_every_word(words: Sequence[QueryWord], mask: Bools, factor: LengthFactor) -> Ranked:
     """Return the documents that pass the mask and have every word."""
-    by_rarity = sorted(groups, key=lambda group: group.postings.count)
-    ns = _few_that_pass(by_rarity, mask)
+    by_rarity = sorted(words, key=lambda word: word.postings.count)
+    ns = _candidates(by_rarity, mask)
     weights: list[Uint8s] = []
-    for group in by_rarity:
-        found = group.postings.weights_at(ns, len(mask))
+    for word in by_rarity:
+        found = word.postings.weights_at(ns, len(mask))
         has_it = np.flatnonzero(found)
-        if len(has_it) < len(ns):  # taking by number: by a mask it takes ten times as long
+        if len(has_it) < len(ns):  # a boolean mask would take ten times as long
             ns, found, weights = ns.take(has_it), found.take(has_it), [kept.take(has_it) for kept in weights]
         weights.append(found)
     k = factor.at(ns)
     scores = np.zeros(len(ns))
-    for group, found in zip(by_rarity, weights, strict=True):
-        scores += _bm25(group.idf, found, k)
+    for word, found in zip(by_rarity, weights, strict=True):
+        scores += _bm25(word.idf, found, k)
     return Ranked(ns, scores)
 
 
-def _few_that_pass(by_rarity: Sequence[Group], mask: Bools) -> Int64s:
-    """Return documents that pass the mask, all with every word among them: as few as are found at once."""
+def _candidates(by_rarity: Sequence[QueryWord], mask: Bools) -> Int64s:
+    """Return documents that pass the mask, among them all with every word: the smaller of two supersets."""
     rarest = by_rarity[0].postings
     if np.count_nonzero(mask) < rarest.count:
         return np.flatnonzero(mask)
     return rarest.ns_within(mask)
 
 
-def with_some_words(groups: Sequence[Group], mask: Bools, factor: LengthFactor) -> Ranked:
-    """Return the documents that pass the mask and have words that carry `MIN_SHARE` of the query's weight."""
-    least = MIN_SHARE * sum(group.idf for group in groups)
-    ns = _some_that_pass(_telling(groups, least), mask)
+def with_some_words(words: Sequence[QueryWord], mask: Bools, factor: LengthFactor) -> Ranked:
+    """Return the documents that pass the mask and whose words have `MIN_SHARE` of the query's idf."""
+    least = MIN_SHARE * sum(word.idf for word in words)
+    ns = _with_one_word(_informative(words, least), mask)
     k = factor.at(ns)
     scores, share = np.zeros(len(ns)), np.zeros(len(ns))
-    for group in groups:
-        found = group.postings.weights_at(ns, len(mask))
-        scores += _bm25(group.idf, found, k)
-        share += group.idf * (found > 0)
+    for word in words:
+        found = word.postings.weights_at(ns, len(mask))
+        scores += _bm25(word.idf, found, k)
+        share += word.idf * (found > 0)
     at = np.flatnonzero((share >= least) & (scores > 0))
     return Ranked(ns.take(at), scores.take(at))
 
 
-def _telling(groups: Sequence[Group], least: float) -> list[Group]:
-    """Return the words a document needs one of: without the commonest, all of which together carry too little."""
-    by_idf = sorted(groups, key=lambda group: group.idf)
-    carried = np.cumsum([group.idf for group in by_idf])
-    return by_idf[int(np.searchsorted(carried, least * (1 - 1e-9))) :]  # sums in another order differ in the last digit
+def _informative(words: Sequence[QueryWord], least: float) -> list[QueryWord]:
+    """Return the words of which a document needs one: without the commonest, which together have less than `least`."""
+    by_idf = sorted(words, key=lambda word: word.idf)
+    carried = np.cumsum([word.idf for word in by_idf])
+    return by_idf[int(np.searchsorted(carried, least * (1 - 1e-9))) :]  # float sums depend on their order
 
 
-def _some_that_pass(telling: Sequence[Group], mask: Bools) -> Int64s:
+def _with_one_word(informative: Sequence[QueryWord], mask: Bools) -> Int64s:
     passing = np.count_nonzero(mask)
-    if passing < min(group.postings.count for group in telling):
+    if passing < min(word.postings.count for word in informative):
         return np.flatnonzero(mask)
     has_one = np.zeros(len(mask), np.bool_)
-    for group in telling:
-        if isinstance(group.postings, ListedPostings):
-            has_one[group.postings.ns] = True
+    for word in informative:
+        if isinstance(word.postings, ListedPostings):
+            has_one[word.postings.ns] = True
         else:
-            has_one |= group.postings.column(len(mask)) > 0
+            has_one |= word.postings.column(len(mask)) > 0
     return np.flatnonzero(has_one & mask)
 
 
@@ -133,7 +132,7 @@ def _bm25(idf: float, weights: Uint8s, k: Float32s) -> Float32s:
 
 
 def best(ranked: Ranked, published: npt.NDArray[np.int64], limit: int) -> tuple[Int64s, Float64s]:
-    """Return the best documents in order; among equal scores the newest comes first, then the highest number."""
+    """Return the best documents in order; of equal scores the newest first, then the highest number."""
     at = np.arange(len(ranked.ns))
     if len(at) > limit:
         at, tied = _highest(ranked.scores, at, limit)
@@ -146,7 +145,7 @@ def best(ranked: Ranked, published: npt.NDArray[np.int64], limit: int) -> tuple[
 
 
 def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, Int64s]:
-    """Return which of the positions are certainly among the highest values, and which are tied for what is left."""
+    """Return the positions of the values above the `limit`-th highest, and of those equal to it."""
     if len(at) <= limit:
         return at, at[:0]
     nth = np.partition(values, len(values) - limit)[len(values) - limit]
@@ -154,7 +153,7 @@ def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, 
 
 
 def fused(lists: Sequence[Int64s]) -> list[tuple[int, float]]:
-    """Return documents of several rankings in one, best first, by reciprocal rank fusion."""
+    """Return one ranking of several, best first, by reciprocal rank fusion."""
     scores: dict[int, float] = {}
     for ranking in lists:
         for rank, n in enumerate(ranking.tolist(), start=1):

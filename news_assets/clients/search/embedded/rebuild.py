@@ -1,11 +1,10 @@
-"""A new search file beside the one in use, until it takes its place.
+"""Rebuilds the index in a new file beside the one in use, and swaps it in.
 
-Documents enter; at the swap the new file's pages replace the old ones' within one transaction of the file in use. So
-other processes may have it open all the while: who reads keeps to what he began with, who writes waits, and whoever
-was killed half-way has changed nothing. (A file moved over the old one would leave them at a file that is gone, and
-beside the new one a write-ahead log that is not its own.)
+The swap replaces the pages of the file in use by the new ones in one transaction. Other processes may have the file
+open: readers keep their snapshot, writers wait, and a killed swap changes nothing. (Moving the new file over the old
+one would leave other processes with a deleted file, and the new file with a foreign write-ahead log.)
 
-An interrupted rebuild leaves its file, and the next one goes on with it.
+An interrupted rebuild leaves its file, which the next rebuild resumes.
 """
 
 import secrets
@@ -13,28 +12,33 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.clients.search.embedded.schema import APPLICATION_ID, BUSY_TIMEOUT_S, connect, read_state, translated
+from news_assets.clients.search.embedded.schema import (
+    BUSY_TIMEOUT_S,
+    check_owner,
+    connect,
+    is_empty,
+    read_state,
+    translated,
+)
 from news_assets.clients.search.embedded.writing import DocumentWriter, stored_model
 from news_assets.clients.search.parity import parity_problems
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
-from news_assets.records import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
 
-SWAP_WAIT_S = 120.0  # for those who write into the file in use
-FOLD_AT = 32_000  # documents: parts as large as merging makes them, written once in place of twice
-_PARTS = ("", "-wal", "-shm")
+SWAP_WAIT_S = 120.0  # for writers of the file in use
+FOLD_AT = 32_000  # documents; parts as large as merged ones are written once instead of twice
+_SUFFIXES = ("", "-wal", "-shm")
 
 
 class SqliteRebuild:
-    """A search file that is being filled. `is_resumed`: an interrupted one goes on."""
+    """A search file that is being filled. `is_resumed`: it has documents of an interrupted rebuild."""
 
     def __init__(
         self, path: Path, index: SqliteSearchIndex, writer: DocumentWriter, dim: int | None, *, is_resumed: bool
@@ -47,50 +51,50 @@ class SqliteRebuild:
 
     @classmethod
     def begin(cls, path: Path, dim: int | None, model: str | None) -> Self:
-        """Return a new file to fill beside this one, or an unfinished one for vectors of this length and model.
+        """Return a new file beside this one, or the file of an interrupted rebuild with this model and dimensions.
 
         Raises:
             IndexingError: The folder cannot be written.
         """
-        beside = path.with_name(f"{path.name}.rebuild")
-        is_resumed = beside.exists()
+        new_path = path.with_name(f"{path.name}.rebuild")
+        is_resumed = new_path.exists()
         try:
-            index, writer = _open(beside, dim, model)
+            index, writer = _open(new_path, dim, model)
         except IndexingError:
             if not is_resumed:
                 raise
-            is_resumed = False  # of another version, length or model, or damaged: only worth a new beginning
-            _remove(beside)
-            index, writer = _open(beside, dim, model)
+            is_resumed = False  # of another version, model or dimensions, or damaged
+            _remove(new_path)
+            index, writer = _open(new_path, dim, model)
         return cls(path, index, writer, dim, is_resumed=is_resumed)
 
     def close(self) -> None:
-        """Close the file, which stays for the next time."""
+        """Close the file, which stays on disk until the swap."""
         self._index.close()
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for those that were refused."""
+        """Store documents; return {article_id: reason} for refused ones."""
         with translated(self._index.path):
             return self._writer.upsert(documents, self._dim)
 
     def delete(self, article_ids: Sequence[str]) -> None:
-        """Remove documents; an unknown id is no error."""
+        """Remove documents; unknown ids are ignored."""
         self._index.delete(article_ids)
 
-    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of what a desk has in the new file."""
-        return self._index.stored(desk, keys, first_day)
+    def stored(self, desk: str) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of a desk's documents in the new file."""
+        return self._index.stored(desk)
 
     def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Let the new file take the place of the one in use, if it has what is expected, by desk.
+        """Replace the file in use by the new one, if it has exactly the expected document hashes by desk and article.
 
         Raises:
-            IndexingError: Something is missing, left over or in another state, or the file in use could not be
-                written; it is as it was then.
+            IndexingError: The new file differs from what is expected, or the file in use could not be written; the
+                file in use is unchanged.
         """
         problems = parity_problems(expected, self.stored, self._index.count())
         if problems:
-            raise IndexingError(f"{self._index.path}: not complete: {'; '.join(problems)}; {self.path} is as it was")
+            raise IndexingError(f"{self._index.path}: incomplete: {'; '.join(problems)}; {self.path} is unchanged")
         with translated(self._index.path):
             self._writer.fold()
         self.close()
@@ -100,23 +104,23 @@ class SqliteRebuild:
 
 
 def _open(path: Path, dim: int | None, model: str | None) -> tuple[SqliteSearchIndex, DocumentWriter]:
-    """Return a file that nobody else reads, and its writer: written in fewer and larger steps than one in use."""
+    """Return a search file without concurrent readers, and its writer, which writes larger parts."""
     connection = connect(path)
     try:
         with translated(path):
             for stored, wanted in ((read_state(connection, "dim"), dim), (stored_model(connection), model)):
                 if stored not in (None, wanted):
-                    raise IndexingError(f"{path}: its vectors are of {stored}, those of the lake of {wanted}")
-            # Only what is overwritten is written twice, and not everything: 190 us a document in place of 290.
+                    raise IndexingError(f"{path}: its vectors are of {stored}, the lake's of {wanted}")
+            # Without a write-ahead log only overwritten pages are written twice: 190 us a document instead of 290.
             connection.execute("PRAGMA journal_mode = TRUNCATE")
-            connection.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory of this process
+            connection.execute("PRAGMA mmap_size = 0")  # mapped pages count as memory of this process
             writer = DocumentWriter(connection, fold_at=FOLD_AT)
             if model is not None:
                 writer.name_model(model)
     except BaseException:
         connection.close()
         raise
-    return SqliteSearchIndex(path, connection, dim), writer
+    return SqliteSearchIndex(path, connection), writer
 
 
 def _copy_over(source: Path, target: Path) -> None:
@@ -124,37 +128,29 @@ def _copy_over(source: Path, target: Path) -> None:
         closing(sqlite3.connect(source, isolation_level=None)) as new,
         closing(sqlite3.connect(target, timeout=BUSY_TIMEOUT_S, isolation_level=None)) as used,
     ):
-        _check_owner(used, target)
+        check_owner(used, target)
         _take_page_size(new, used)
         new.execute("INSERT OR REPLACE INTO state VALUES ('generation', ?)", (secrets.randbits(62),))
         used.execute("PRAGMA journal_mode = WAL")
         used.execute("PRAGMA synchronous = NORMAL")
-        new.backup(used, progress=_until(target, time.monotonic() + SWAP_WAIT_S), sleep=0.05)
+        new.backup(used, progress=_give_up_after(target, time.monotonic() + SWAP_WAIT_S), sleep=0.05)
         used.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _take_page_size(new: sqlite3.Connection, used: sqlite3.Connection) -> None:
-    """Give the new file's pages the size of those they replace: SQLite changes none in a file with a log beside it."""
-    (made,), (wanted,) = (one.execute("PRAGMA page_size").fetchone() for one in (new, used))
-    if used.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
-        used.execute(f"PRAGMA page_size = {made}")  # there was no file
-    elif made != wanted:
+    """Give both files the same page size, which SQLite cannot change in a file with a write-ahead log."""
+    (new_bytes,), (used_bytes,) = (one.execute("PRAGMA page_size").fetchone() for one in (new, used))
+    if is_empty(used):
+        used.execute(f"PRAGMA page_size = {new_bytes}")  # a new file
+    elif new_bytes != used_bytes:
         new.execute("PRAGMA journal_mode = DELETE")
-        new.execute(f"PRAGMA page_size = {wanted}")
+        new.execute(f"PRAGMA page_size = {used_bytes}")
         new.execute("VACUUM")
 
 
-def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse another program's file; one of an earlier version of ours is what a rebuild is for."""
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    is_empty = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
-    if owner != APPLICATION_ID and not is_empty:
-        raise IndexingError(f"{path}: not a search index of news_assets; move the file away or choose another path")
-
-
-def _until(path: Path, ends: float) -> Callable[[int, int, int], None]:
+def _give_up_after(path: Path, deadline: float) -> Callable[[int, int, int], None]:
     def check(status: int, remaining: int, total: int) -> None:
-        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() >= ends:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() >= deadline:
             error = IndexingError(f"{path}: another process keeps the search index locked; run the rebuild again")
             error.is_transient = True
             raise error
@@ -163,5 +159,5 @@ def _until(path: Path, ends: float) -> Callable[[int, int, int], None]:
 
 
 def _remove(path: Path) -> None:
-    for part in _PARTS:
-        path.with_name(path.name + part).unlink(missing_ok=True)
+    for suffix in _SUFFIXES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

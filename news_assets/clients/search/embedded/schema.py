@@ -1,23 +1,19 @@
-"""The search file: its tables, how it is opened, and how SQLite's errors become ours.
+"""The search file: its tables, how it is opened, its transactions, and SQLite's errors as `IndexingError`.
 
-A path enters; an open connection leaves. What is written into the tables and how it is ranked stands in the modules
-beside this one:
-
-    documents  one small row each: id, agency, day, hash, and `facts`, a fixed-width record that is read into memory in
-               one go
+    documents  one small row each: id, agency, day, hash, and `facts`, a fixed-width record that readers load at once
     texts      what a hit shows
     vectors    float16, one row each
     fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are folded into a part
-    postings   (part, term) -> the part's documents that have the term, and how often; parts are never changed but
-               for being rewritten without their deleted documents
-    words      every folded word as written and every stem, for forgiving typing mistakes
-    codes      small numbers for agencies, languages and the other values that facets count
-    deleted    numbers of documents that are gone; with `documents.n`, all a reader needs for catching up
+    postings   (part, term) -> the part's documents with the term, and its weight in each; a part changes only when it
+               is rewritten without its deleted documents
+    words      every folded word and every stem, to correct typos
+    codes      small numbers for agencies, languages and the other facet values
+    deleted    numbers of deleted documents, which readers apply after `documents.n`
 
-`n` is the document's number, given in the order of commits and never given twice: a changed document gets a new one.
+`n` is the document's number, assigned in the order of commits and never reused: a changed document gets a new one.
 
-SQLite's own FTS5 is not used: with 30,000 documents it needs 12 to 14 ms only to hand over the matches of a common
-word, before they are counted by facet and ranked; arrays of numbers are counted where they lie.
+SQLite's FTS5 is not used: with 30,000 documents it takes 12 to 14 ms to return the matches of a common word, before
+they are counted by facet and ranked.
 """
 
 import sqlite3
@@ -31,11 +27,11 @@ import numpy as np
 
 from news_assets.errors import IndexingError
 
-APPLICATION_ID = 0x4E415348  # written into the file's header; tells our files from others
+APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 2
 BUSY_TIMEOUT_S = 30.0
-WRITE_TRIES = 4
-PAGE_BYTES = 16_384  # with 1,000,000 documents that nobody read yet, a third less waiting than with SQLite's 4,096
+WRITE_ATTEMPTS = 4
+PAGE_BYTES = 16_384  # cold reads of 1,000,000 documents take a third less time than with 4,096
 
 T = TypeVar("T")
 
@@ -77,10 +73,10 @@ INSERT INTO state VALUES ('writes', 0);
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to a search file, which is made where there is none.
+    """Return a connection to a search file, which is created if missing.
 
     Raises:
-        IndexingError: The file is another program's, of another version, damaged, or cannot be written.
+        IndexingError: The file belongs to another program or version, is damaged, or cannot be written.
     """
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,17 +90,17 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    _check_owner(connection, path)
-    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; an older one keeps its own
+    _check_version(connection, path)
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # has no effect on an existing file
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing; a power cut the last commits
+    connection.execute("PRAGMA synchronous = NORMAL")  # a power failure may lose the last commits
     connection.execute("PRAGMA cache_size = -32768")
     connection.execute("PRAGMA mmap_size = 1073741824")
-    if _is_empty(connection):
+    if is_empty(connection):
         with writing(connection):
-            if _is_empty(connection):  # two processes may open a new file at once
+            if is_empty(connection):  # two processes may open a new file at once
                 _create(connection)
-    _check_owner(connection, path)
+    _check_version(connection, path)
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -114,35 +110,43 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether a database has no tables."""
     return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
 
 
-def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
-    if _is_empty(connection):
+def check_owner(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise IndexingError if the file has tables of another program."""
+    if is_empty(connection):
         return
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if owner != APPLICATION_ID:
         raise IndexingError(f"{path}: not a search index of news_assets; move the file away or choose another path")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    if is_empty(connection):  # first, because another process may create the tables at any time
+        return
+    check_owner(connection, path)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != SCHEMA_VERSION:
         raise IndexingError(
-            f"{path}: search index of version {version}, this program reads {SCHEMA_VERSION}; "
-            "`news-assets rebuild search` makes it again"
+            f"{path}: the search index has version {version}, this program reads {SCHEMA_VERSION}; "
+            "run `news-assets rebuild search`"
         )
 
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's and the file system's errors into IndexingError with the path and what to do."""
+    """Raise SQLite's and the file system's errors as IndexingError with the path and what to do."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise _operational(path, error) from error
     except sqlite3.DatabaseError as error:
         raise IndexingError(
-            f"{path}: the search index is damaged or no search index ({error}); "
-            "delete or move the file, then `news-assets rebuild search`; nothing else is lost"
+            f"{path}: the search index is damaged or not a search index ({error}); "
+            "delete or move the file, then run `news-assets rebuild search`; no other data is affected"
         ) from error
     except OSError as error:
         raise IndexingError(f"{path}: the search index cannot be opened: {error.strerror or error}") from error
@@ -153,7 +157,9 @@ def _operational(path: Path, error: sqlite3.OperationalError) -> IndexingError:
         translation = IndexingError(f"{path}: another process kept the search index locked ({error}); try again")
         translation.is_transient = True
         return translation
-    return IndexingError(f"{path}: the search index cannot be used: {error}; check the path, its rights and the disk")
+    return IndexingError(
+        f"{path}: the search index cannot be used: {error}; check the path, its permissions and the disk"
+    )
 
 
 def _is_locked(error: sqlite3.OperationalError) -> bool:
@@ -162,7 +168,7 @@ def _is_locked(error: sqlite3.OperationalError) -> bool:
 
 @contextmanager
 def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold one write transaction: committed at the end, rolled back on any error."""
+    """Hold a write transaction, committed at the end and rolled back on any error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -175,7 +181,7 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def reading(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold one read transaction: everything read within it is of one moment."""
+    """Hold a read transaction, which reads one snapshot."""
     connection.execute("BEGIN")
     try:
         yield
@@ -184,8 +190,8 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def retried(write: Callable[[], T]) -> T:
-    """Return what the write gives; where another process holds the lock for longer than the timeout, try again."""
-    for attempt in range(WRITE_TRIES - 1):
+    """Return the result of `write`, repeated if another process holds the lock for longer than the timeout."""
+    for attempt in range(WRITE_ATTEMPTS - 1):
         try:
             return write()
         except sqlite3.OperationalError as error:
@@ -196,6 +202,6 @@ def retried(write: Callable[[], T]) -> T:
 
 
 def read_state(connection: sqlite3.Connection, key: str) -> int | None:
-    """Return one number of the `state` table; None where it was never set."""
+    """Return one number of the `state` table; None if it was never set."""
     row = connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
     return None if row is None else int(row[0])

@@ -1,8 +1,6 @@
-"""What is known of every document, in memory, as columns of numbers: filters, facets, recency and duplicates.
+"""The `facts` records of all documents in memory, as columns of numbers: filters, facets, recency and duplicates.
 
-`facts` records of the search file enter; masks, counts and groups leave. Words and vectors do not belong here.
-
-A column's index is the document's number `n`; numbers of deleted documents stay in it as gaps (`is_alive` False).
+A column is indexed by the document's number `n`; deleted documents stay as gaps (`is_alive` False).
 """
 
 import sqlite3
@@ -21,12 +19,11 @@ from news_assets.ports import SearchQuery
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-PATH_SEPARATOR = "\x1f"  # parts the codes of a theme path, which is stored as one value
-
+PATH_SEPARATOR = "\x1f"  # between the codes of a theme path, which is stored as one value
 
 _COLUMNS = ("desk", "agency", "language", "theme", "month", "day", "length", "published")
-_ROWS_AT_ONCE = 250_000
-_SPARE = 1.25  # room beyond what there is, each time a column has to grow
+_BATCH_ROWS = 250_000
+_GROWTH = 1.25  # capacity of a grown column by its size
 
 
 def _columns(size: int) -> dict[str, npt.NDArray[Any]]:
@@ -35,25 +32,23 @@ def _columns(size: int) -> dict[str, npt.NDArray[Any]]:
 
 @dataclass(slots=True)
 class DocumentTable:
-    """Facts of every document; `refresh` catches up with what was written, and costs what that is."""
+    """Facts of every document; `refresh` reads what was written since the last time."""
 
     connection: sqlite3.Connection
-    size: int = 1  # one more than the highest number; 0 is never given
+    size: int = 1  # one more than the highest number; numbers start at 1
     count: int = 0
     columns: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1))
     is_alive: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
     duplicates: Duplicates = field(default_factory=Duplicates)
     values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])  # by code: kind and value
     _codes: dict[tuple[str, str], int] = field(default_factory=dict)
-    _roomy: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1024))  # what `columns` show a part of
-    _roomy_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
+    _capacity: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1024))  # `columns` are views
+    _capacity_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
     _length_sum: int = 0
     _last_deletion: int = 0
 
-    # --- catching up -------------------------------------------------------------------------------------------------
-
     def refresh(self) -> None:
-        """Read documents, codes and deletions that came since the last time."""
+        """Read new documents, codes and deletions."""
         for code, kind, value in self.connection.execute(
             "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code", (len(self.values),)
         ):
@@ -63,13 +58,15 @@ class DocumentTable:
             "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion", (self._last_deletion,)
         ).fetchall()
         if deletions:
-            self._forget(np.array([n for _, n in deletions if n < self.size], np.int64))
+            self._remove(np.array([n for _, n in deletions if n < self.size], np.int64))
             self._last_deletion = deletions[-1][0]
         cursor = self.connection.execute("SELECT facts FROM documents WHERE n >= ? ORDER BY n", (self.size,))
-        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+        while rows := cursor.fetchmany(_BATCH_ROWS):
             self._add(np.frombuffer(b"".join(facts for (facts,) in rows), FACTS))
+        (last,) = self.connection.execute("SELECT coalesce(max(last_n), 0) FROM parts").fetchone()
+        self._grow(max(self.size, last + 1))  # postings of a part keep the numbers of deleted documents
 
-    def _forget(self, ns: Int64s) -> None:
+    def _remove(self, ns: Int64s) -> None:
         ns = np.unique(ns[self.is_alive[ns]])
         self.is_alive[ns] = False
         self.count -= len(ns)
@@ -86,28 +83,26 @@ class DocumentTable:
         self.duplicates.add(new, self.is_alive)
 
     def _grow(self, size: int) -> None:
-        if size > len(self._roomy_alive):
-            capacity = int(size * _SPARE)
-            self._roomy = {name: _grown(column, capacity) for name, column in self._roomy.items()}
-            self._roomy_alive = _grown(self._roomy_alive, capacity)
+        if size > len(self._capacity_alive):
+            capacity = int(size * _GROWTH)
+            self._capacity = {name: _grown(column, capacity) for name, column in self._capacity.items()}
+            self._capacity_alive = _grown(self._capacity_alive, capacity)
             self.duplicates.leader = _grown(self.duplicates.leader, capacity)
             self.duplicates.original = _grown(self.duplicates.original, capacity)
         self.size = size
-        self.columns = {name: column[:size] for name, column in self._roomy.items()}
-        self.is_alive = self._roomy_alive[:size]
-
-    # --- asking ------------------------------------------------------------------------------------------------------
+        self.columns = {name: column[:size] for name, column in self._capacity.items()}
+        self.is_alive = self._capacity_alive[:size]
 
     def languages(self) -> list[str]:
-        """Return the languages documents are in, as they state them."""
+        """Return the languages of the documents, as they state them."""
         return [value for kind, value in self.values if kind == "language" and value]
 
     def average_length(self) -> float:
-        """Return how many words a document has on average; 1 where there is none."""
+        """Return the average number of words of a document; 1 for an empty index."""
         return self._length_sum / self.count if self.count else 1.0
 
     def matching(self, query: SearchQuery) -> Bools:
-        """Return which documents pass the query's filters, by number."""
+        """Return a mask, by document number, of the documents that pass the query's filters."""
         mask: Bools = self.is_alive.copy()
         for kind, wanted in (("desk", query.desk), ("agency", query.agency)):
             if wanted is not None:
@@ -128,7 +123,7 @@ class DocumentTable:
         return found
 
     def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
-        """Return how many of these documents there are by agency, theme (every level), language and month."""
+        """Return the number of these documents by agency, theme (every level), language and month."""
         themes: dict[str, int] = {}
         for path, count in self._counts("theme", ns):
             for code in path.split(PATH_SEPARATOR) if path else ():
@@ -146,20 +141,20 @@ class DocumentTable:
         return [(self.values[code][1], int(counts[code])) for code in np.flatnonzero(counts).tolist()]
 
     def group_count(self, ns: Int64s) -> int:
-        """Return how many documents these are when duplicates count once."""
+        """Return the number of these documents, counting duplicates once."""
         seen = np.zeros(self.size, np.bool_)
         seen[self.duplicates.leader.take(ns)] = True
         return int(np.count_nonzero(seen))
 
 
 def is_language(value: str, wanted: str | None) -> bool:
-    """Return whether a document's language is the wanted one: `pt` takes `pt-BR`, `pt-BR` takes no `pt-PT`."""
+    """Return whether a language passes the filter: `pt` takes `pt-BR`, `pt-BR` takes `pt` but not `pt-PT`."""
     value, wanted = value.lower(), (wanted or "").lower()
     return value == wanted or value.startswith(f"{wanted}-") or (wanted.startswith(f"{value}-") and bool(value))
 
 
 def month_number(day: date) -> int:
-    """Return a month's number, as the facts keep it."""
+    """Return the number of a day's month, as `facts` has it."""
     return day.year * 12 + day.month - 1
 
 

@@ -1,8 +1,11 @@
-"""The terms of a document: what of it can be found, how strongly each field counts, and how it is packed.
+"""Terms: the numbered stems that documents are found by, how much each field weighs, and spelling corrections.
 
-Documents enter; numbered terms with weights leave. Ranking does not belong here.
+Corrections are made by looking up every spelling one edit away from a word (about 500 for nine letters, 1 ms). A table
+of delete-1 keys would give the same, but would be eight times the size of the vocabulary and slow every write.
 """
 
+import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,16 +15,22 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
+from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
 from news_assets.ports import SearchDocument
-from news_assets.text.words import TextsWords, fold, stem, words_of_texts
+from news_assets.text.words import TextWords, fold, stem, words_of_texts
 
-# A word of the title counts as three of the text (BM25F). What enrichment and the site say about the article counts
-# like text: it helps finding, and weighing it more did not help on known-item search.
+# A word of the title counts as three of the text (BM25F). Summary, section, tags and keywords count like text: weighing
+# them more did not improve known-item search.
 TITLE_WEIGHT = 3
-_LOOKED_AT_TOGETHER = 1_000  # documents: 30 MB of words
-FIELDS = 3  # of a document that are looked at apart: title, text, the rest
-MAX_TEXT_WORDS = 20_000  # a longer document is found by its first 20,000 words
-MAX_WORD_CHARS = 64  # longer "words" are encoded data
+FIELDS = 3  # title, text, the rest
+MIN_TYPO_CHARS, MAX_TYPO_CHARS = 4, 24  # shorter words have too many neighbours
+_BATCH_DOCUMENTS = 1_000  # 30 MB of words
+
+_ALPHABETS = (
+    ("abcdefghijklmnopqrstuvwxyz", "a", "z"),
+    ("αβγδεζηθικλμνξοπρςστυφχψω", "α", "ω"),
+    ("абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "а", "я"),
+)
 
 PACKED_TERM = np.dtype([("term", "<i8"), ("weight", "u1")])
 
@@ -45,9 +54,9 @@ class BatchTerms:
 
 
 def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
-    """Return what documents can be found by; the words of each are stemmed by its own language.
+    """Return the terms of documents, each stemmed in its own language.
 
-    Agency and theme are filters, not words: "educação" should not find everything the Ministry of Education writes.
+    Agency and theme are filters, not terms: "educação" should not find everything the Ministry of Education publishes.
     """
     of_language: dict[str | None, list[int]] = {}
     for position, document in enumerate(documents):
@@ -55,9 +64,10 @@ def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
     terms: dict[int, DocumentTerms] = {}
     known: dict[str | None, set[str]] = {language: set() for language in of_language}
     for language, every in of_language.items():
-        for start in range(0, len(every), _LOOKED_AT_TOGETHER):
-            positions = every[start : start + _LOOKED_AT_TOGETHER]
-            words = words_of_texts([field for position in positions for field in _fields(documents[position])])
+        for start in range(0, len(every), _BATCH_DOCUMENTS):
+            positions = every[start : start + _BATCH_DOCUMENTS]
+            found = [documents[position] for position in positions]
+            words = words_of_texts([text for one in found for text in (one.title, one.text, secondary_text(one))])
             distinct = [word[:MAX_WORD_CHARS] for word in words.distinct]
             known[language].update(distinct)
             keys = np.fromiter(map(term_of, distinct, repeat(language)), np.int64, len(distinct))
@@ -65,25 +75,19 @@ def batch_terms(documents: Sequence[SearchDocument]) -> BatchTerms:
     return BatchTerms([terms[position] for position in range(len(documents))], known)
 
 
-def _fields(document: SearchDocument) -> tuple[str, str, str]:
-    """Return the title, and what counts once: the text, and what else is said."""
-    said = (document.summary or "", document.section or "", *document.tags, *document.keywords)
-    return document.title, document.text, "\n".join(said)
-
-
-def _document_terms(words: TextsWords, keys: Int64s) -> Iterator[DocumentTerms]:
-    """Yield the terms of each document, whose fields follow each other; `keys` are the terms of the distinct words."""
+def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
+    """Yield the terms of each document; `words` has `FIELDS` texts of each, `keys` the terms of the distinct words."""
     terms, rank_of = np.unique(keys, return_inverse=True)
     counts = np.minimum(words.counts, MAX_TEXT_WORDS)
     fields = np.repeat(np.arange(len(counts)), counts)
-    is_kept = _places(words.counts) < MAX_TEXT_WORDS
+    is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
     documents, is_title = fields // FIELDS, fields % FIELDS == 0
-    # One number for each word, so that one sort brings a document's equal terms together: document, term, in the title.
-    met = ((documents * len(terms) + rank_of[words.codes[is_kept]]) << 1) + is_title
-    met.sort()
-    starts = np.flatnonzero(np.diff(met >> 1, prepend=-1))
-    weights = np.add.reduceat(1 + (TITLE_WEIGHT - 1) * (met & 1), starts) if len(starts) else starts
-    of_document, rank = np.divmod(met[starts] >> 1, max(len(terms), 1))
+    # One number per word (document, term, is in the title), so that one sort groups a document's equal terms.
+    occurrences = ((documents * len(terms) + rank_of[words.codes[is_kept]]) << 1) + is_title
+    occurrences.sort()
+    starts = np.flatnonzero(np.diff(occurrences >> 1, prepend=-1))
+    weights = np.add.reduceat(1 + (TITLE_WEIGHT - 1) * (occurrences & 1), starts) if len(starts) else starts
+    of_document, rank = np.divmod(occurrences[starts] >> 1, max(len(terms), 1))
     packed = np.empty(len(starts), PACKED_TERM)
     packed["term"], packed["weight"] = terms[rank], np.minimum(weights, 255)
     ends = np.searchsorted(of_document, np.arange(len(counts) // FIELDS), side="right") * PACKED_TERM.itemsize
@@ -94,15 +98,9 @@ def _document_terms(words: TextsWords, keys: Int64s) -> Iterator[DocumentTerms]:
         start = end
 
 
-def _places(counts: Int64s) -> Int64s:
-    """Return the place of each word within its field, from 0."""
+def _word_indexes(counts: Int64s) -> Int64s:
+    """Return the index of each word within its field."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def correctable_forms(word: str, language: str | None) -> tuple[str, ...]:
-    """Return what a typing mistake may be corrected to for this word: the folded word and its stem."""
-    is_correctable = 3 <= len(word) <= 24 and word.isalpha()
-    return (fold(word), stem(word, language)) if is_correctable else ()
 
 
 @lru_cache(maxsize=300_000)
@@ -112,11 +110,45 @@ def term_of(word: str, language: str | None) -> int:
 
 
 def key_of(text: str) -> int:
-    """Return a 63-bit number for a string, the same in every process; never 0, which stands for none."""
+    """Return a 63-bit number for a string, the same in every process; never 0, which means none."""
     digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 1) or 1
 
 
 def query_terms(word: str, languages: Iterable[str]) -> tuple[int, ...]:
-    """Return the terms a query's word may have in the index: one for each language the index holds, and as written."""
+    """Return the terms that a word of a query may have: one per language of the index, and the folded word."""
     return tuple(dict.fromkeys([*(term_of(word, language) for language in languages), term_of(word, None)]))
+
+
+# --- corrections -----------------------------------------------------------------------------------------------------
+
+
+def correctable_forms(word: str, language: str | None) -> tuple[str, ...]:
+    """Return what a typo may be corrected to for this word: the folded word and its stem."""
+    is_correctable = 3 <= len(word) <= MAX_TYPO_CHARS and word.isalpha()
+    return (fold(word), stem(word, language)) if is_correctable else ()
+
+
+def one_edit_away(word: str) -> set[str]:
+    """Return every spelling one insertion, deletion, change or swap away from a folded word; none for a short word."""
+    if not MIN_TYPO_CHARS <= len(word) <= MAX_TYPO_CHARS or not word.isalpha():
+        return set()
+    letters = next((letters for letters, first, last in _ALPHABETS if first <= word[0] <= last), "")
+    parts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
+    deleted = {left + right[1:] for left, right in parts if right}
+    swapped = {left + right[1] + right[0] + right[2:] for left, right in parts if len(right) > 1}
+    changed = {left + letter + right[1:] for left, right in parts if right for letter in letters}
+    added = {left + letter + right for left, right in parts for letter in letters}
+    return (deleted | swapped | changed | added) - {word}
+
+
+def corrections(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return the words of the index that are one edit away from this folded word, in alphabetical order."""
+    edits = one_edit_away(word)
+    if not edits:
+        return []
+    rows = connection.execute(
+        "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) ORDER BY word",
+        (json.dumps(list(edits)),),
+    )
+    return [known for (known,) in rows]

@@ -1,19 +1,14 @@
-"""Exact nearest neighbours: bounds of every vector in memory, and as many of the vectors as have room there.
+"""Exact nearest neighbours: bounds of every vector are in memory, and the oldest vectors up to `KEPT_BYTES`.
 
-Bounds (`bounds.py`) leave a few hundred rows that may be among the nearest; these are multiplied in float32. The
-answer is that of multiplying all of them. 1,000,000 vectors of 384 take 1.3 GB: 1 GB of bounds, twice their eight bits,
-because the runtime keeps them as handed over as well; with all vectors as float32 beside them it was 2.5 GB.
-
-Vectors enter as float16 rows of the search file, also those that other processes write; the nearest documents' numbers
-and cosines leave. Filters enter as a mask over document numbers.
+Bounds (`bounds.py`) leave a few hundred rows that may be among the nearest, which are multiplied in float32. The result
+equals that of multiplying all rows. 1,000,000 vectors of 384 dimensions take 1.3 GB, 1 GB of it bounds: the runtime
+keeps the 8-bit rows twice. The search file stores vectors as float16.
 """
 
 import json
-import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +22,18 @@ from news_assets.clients.search.embedded.bounds import (
 )
 from news_assets.clients.search.embedded.duplicates import Bools
 from news_assets.clients.search.embedded.terms import Int64s
+from news_assets.clients.search.vectors import unit_vectors
 
-KEPT_BYTES = 256 * 2**20  # of vectors as they are stored; reading 300 of the others takes 3 ms, of these .3 ms
+KEPT_BYTES = 256 * 2**20  # of float16 vectors; 300 rows take 3 ms from the file, .3 ms from memory
 
-_ROWS_AT_ONCE = 4096
-_READ_BELOW = 500  # rows that pass a filter; reading them all takes 2 ms, finding contenders among 100,000 takes 4 ms
-_READ_BELOW_SHARE = 0.008  # of all rows, likewise
+_BATCH_ROWS = 4096
+_READ_BELOW = 500  # filtered rows: reading all takes 2 ms, the bounds of 100,000 take 4 ms
+_READ_BELOW_SHARE = 0.008  # of all rows, for the same reason
 
 
 @dataclass(slots=True)
 class VectorMatrix:
-    """Every vector, in the order of document numbers: the newest as float32, the others in blocks of eight bits."""
+    """Every vector, in the order of document numbers: the newest as float32, the others in blocks of 8 bits a value."""
 
     connection: sqlite3.Connection
     dim: int = 0
@@ -50,15 +46,15 @@ class VectorMatrix:
     _blocks: list[QuantisedBlock] = field(default_factory=list)
 
     def refresh(self, dim: int) -> None:
-        """Read vectors that came since the last time; deleted ones stay until the process ends and are masked."""
+        """Read new vectors; deleted ones stay until the process ends and are masked."""
         if dim != self.dim:
             self.dim, self.count, self._kept_count, self._tail_count = dim, 0, 0, 0
             self._kept = np.zeros((0, dim), np.float16)
-            self._tail = np.zeros((BLOCK_ROWS + _ROWS_AT_ONCE, dim), np.float32)
+            self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
             self._blocks.clear()
         last_n = int(self._ns[self.count - 1]) if self.count else 0
         cursor = self.connection.execute("SELECT n, vector FROM vectors WHERE n > ? ORDER BY n", (last_n,))
-        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+        while rows := cursor.fetchmany(_BATCH_ROWS):
             self._add(np.array([n for n, _ in rows]), _unpacked([packed for _, packed in rows], dim))
 
     def _add(self, ns: Int64s, rows: Float32s) -> None:
@@ -85,9 +81,9 @@ class VectorMatrix:
         self._kept_count = end
 
     def nearest(self, query: Sequence[float], mask: Bools, limit: int) -> tuple[Int64s, Float32s]:
-        """Return the numbers and cosines of the nearest documents that the mask lets pass, best first."""
+        """Return the numbers and cosines of the nearest documents that pass the mask, best first."""
         ns = self._ns[: self.count]
-        unit = np.asarray(unit_vector(query), np.float32)
+        unit = np.asarray(unit_vectors([query])[0], np.float32)
         is_passing = mask.take(ns)
         at = np.flatnonzero(is_passing)
         if self._blocks and len(at) > max(limit, _READ_BELOW, _READ_BELOW_SHARE * self.count):
@@ -97,7 +93,7 @@ class VectorMatrix:
         return ns[at[best]], cosines[best]
 
     def _rows(self, at: Int64s) -> Float32s:
-        """Return the vectors of these rows, ascending: the oldest from memory, the newest too, those between read."""
+        """Return the vectors of these rows, ascending: the oldest and newest from memory, the others from the file."""
         in_blocks = self.count - self._tail_count
         kept, stored = np.searchsorted(at, [min(self._kept_count, in_blocks), in_blocks])
         oldest = self._kept[at[:kept]].astype(np.float32)
@@ -109,10 +105,10 @@ class VectorMatrix:
         return _unpacked([packed for (packed,) in rows], self.dim)
 
     def _contenders(self, unit: Float32s, is_passing: Bools, limit: int) -> Int64s:
-        """Return the rows that may be among the nearest: not those certainly farther than `limit` others."""
+        """Return the rows that may be among the nearest: those whose upper bound reaches the `limit`-th lower bound."""
         exact = np.vecdot(self._tail[: self._tail_count], unit)
-        asked = quantised_query(unit)
-        bounds = [*(block.bounds(asked) for block in self._blocks), (exact, exact)]
+        quantised = quantised_query(unit)
+        bounds = [*(block.bounds(quantised) for block in self._blocks), (exact, exact)]
         lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
         least = _nth_highest(np.where(is_passing, lower, np.float32(-np.inf)), limit)
         return np.flatnonzero(is_passing & (upper >= least))
@@ -128,49 +124,13 @@ def _nth_highest(values: Float32s, n: int) -> np.float32:
 
 
 def _best(cosines: Float32s, limit: int) -> Int64s:
-    """Return positions of the highest values, best first; among equal ones the newest document first."""
+    """Return the positions of the highest values, best first; of equal values the newest document first."""
     at = np.arange(len(cosines))
     if len(cosines) > limit:
         at = np.flatnonzero(cosines >= _nth_highest(cosines, limit))
     return at[np.lexsort((-at, -cosines[at]))][:limit]
 
 
-def unit_vector(vector: Sequence[float]) -> tuple[float, ...] | None:
-    """Return the vector at length 1; None where it has no direction: empty, all zeros, or not finite."""
-    values = np.asarray(vector, np.float64)
-    highest = float(np.abs(values).max(initial=0.0))
-    if not math.isfinite(highest) or highest == 0.0:
-        return None
-    values = values / highest  # the squares of very large or small values would be none
-    return tuple((values / np.linalg.norm(values)).tolist())
-
-
 def packed_vectors(vectors: Sequence[Sequence[float] | None]) -> list[bytes | None]:
-    """Return vectors at length 1 as the file keeps them; None where there is none, or one without a direction."""
-    packed: list[bytes | None] = [None] * len(vectors)
-    for positions, values in matrices(vectors):
-        for position, one in zip(positions, _packed_rows(values), strict=True):
-            packed[position] = one
-    return packed
-
-
-def matrices(vectors: Sequence[Sequence[float] | None]) -> Iterator[tuple[list[int], npt.NDArray[np.float64]]]:
-    """Yield the vectors of each length as the rows of a matrix, with their positions; without those that are empty."""
-    of_dim: dict[int, list[int]] = {}
-    for position, vector in enumerate(vectors):
-        if vector:
-            of_dim.setdefault(len(vector), []).append(position)
-    for dim, positions in of_dim.items():
-        values = chain.from_iterable(vectors[position] or () for position in positions)
-        yield positions, np.fromiter(values, np.float64, dim * len(positions)).reshape(-1, dim)
-
-
-def _packed_rows(values: npt.NDArray[np.float64]) -> Iterator[bytes | None]:
-    highest = np.abs(values).max(axis=1, keepdims=True)
-    has_direction = np.isfinite(highest) & (highest > 0)
-    scaled = np.divide(values, highest, out=np.zeros_like(values), where=has_direction)  # no square is too large then
-    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
-    packed = np.divide(scaled, norms, out=scaled, where=has_direction).astype("<f2")
-    data, size = packed.tobytes(), packed.shape[1] * packed.itemsize
-    for position, is_good in enumerate(has_direction[:, 0].tolist()):
-        yield data[position * size : (position + 1) * size] if is_good else None
+    """Return unit vectors as the file stores them; None for None and for a vector without a direction."""
+    return [None if unit is None else unit.astype("<f2").tobytes() for unit in unit_vectors(vectors)]

@@ -1,7 +1,4 @@
-"""Writing documents into the search file, in one transaction a batch.
-
-`SearchDocument`s enter; rows and the reasons of refusals leave. Reading does not belong here.
-"""
+"""Writes documents into the search file, one transaction per batch."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from news_assets.clients.search.documents import is_stored
 from news_assets.clients.search.embedded.parts import delete_postings, fold_fresh
 from news_assets.clients.search.embedded.schema import FACTS, read_state, retried, writing
 from news_assets.clients.search.embedded.table import PATH_SEPARATOR, month_number
@@ -18,13 +16,13 @@ from news_assets.ports import SearchDocument
 
 MAX_KNOWN_WORDS = 300_000
 
-_IDS_AT_ONCE = 500
-_MODEL = "model"  # the kind of code that names it
+_IDS_PER_QUERY = 500
+_MODEL = "model"  # the kind of code that holds the model's name
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A document with everything computed that needs no lock; `vector` is as it is stored, None where it cannot be."""
+    """A document with what is computed before the write lock; `vector` is packed, None if it cannot be stored."""
 
     document: SearchDocument
     terms: DocumentTerms
@@ -32,30 +30,29 @@ class _Prepared:
 
     @property
     def dim(self) -> int | None:
-        """How long its vector is."""
+        """Dimensions of its vector."""
         return None if self.document.vector is None else len(self.document.vector)
 
 
 @dataclass(slots=True)
 class DocumentWriter:
-    """Stores documents, and remembers which words of theirs the file has: most words of a batch are old ones.
+    """Stores documents, and caches the words that the file has, as most words of a batch are known.
 
-    `fold_at` is how many fresh documents become a part; None is as many as suits readers.
+    `fold_at` is the number of fresh documents that are folded into a part; None is the number that suits readers.
     """
 
     connection: sqlite3.Connection
     fold_at: int | None = None
-    _known_words: dict[str | None, set[str]] = field(default_factory=dict)  # by language, which their stems depend on
+    _known_words: dict[str | None, set[str]] = field(default_factory=dict)  # by language, because stems depend on it
 
-    def upsert(self, documents: Sequence[SearchDocument], dim: int | None) -> dict[str, str]:
-        """Store the documents whose hash is not stored yet; return {article_id: reason} of those that cannot be.
+    def upsert(self, documents: Sequence[SearchDocument], dim: int | None = None) -> dict[str, str]:
+        """Store the documents whose hash is not stored yet; return {article_id: reason} for refused ones.
 
-        `dim` is the vector length that is asked for where the file has none yet. A document with a refused vector is
-        refused as a whole: what an index says it has, it has. An empty hash is never the same.
+        A document whose vector is refused is refused as a whole. `dim` is required of the first vector of the file.
         """
         latest = {document.article_id: document for document in documents}
         stored = stored_hashes(self.connection, latest)
-        changed = [document for document in latest.values() if not _is_stored(document, stored)]
+        changed = [document for document in latest.values() if not is_stored(document, stored)]
         if not changed:
             return {}
         terms = batch_terms(changed)
@@ -64,13 +61,13 @@ class DocumentWriter:
         return retried(lambda: self._write(prepared, new_words, dim))
 
     def name_model(self, model: str) -> None:
-        """Remember what makes the vectors; a name that is there already stays."""
+        """Store the name of the embedding model, unless one is stored."""
         with writing(self.connection):
             if stored_model(self.connection) is None:
                 self.connection.execute("INSERT INTO codes (kind, value) VALUES (?, ?)", (_MODEL, model))
 
     def fold(self) -> None:
-        """Make a part of the fresh documents, if there are as many as readers should not have to look through."""
+        """Fold the fresh documents into a part if they are too many for readers."""
         with writing(self.connection):
             if fold_fresh(self.connection):
                 count_write(self.connection)
@@ -87,7 +84,7 @@ class DocumentWriter:
                 reason = _refusal(one, dim)
                 if reason is not None:
                     refused[one.document.article_id] = reason
-                elif not _is_stored(one.document, stored):
+                elif not is_stored(one.document, stored):
                     taken.append(one)
                     dim = dim or one.dim
             if taken:
@@ -110,24 +107,20 @@ class DocumentWriter:
 
 
 def stored_model(connection: sqlite3.Connection) -> str | None:
-    """Return the name of the model that makes the vectors; None where it was not said yet."""
+    """Return the name of the embedding model; None if none is stored."""
     row = connection.execute("SELECT value FROM codes WHERE kind = ?", (_MODEL,)).fetchone()
     return None if row is None else str(row[0])
 
 
-def _is_stored(document: SearchDocument, stored: dict[str, str]) -> bool:
-    return bool(document.document_hash) and stored.get(document.article_id) == document.document_hash
-
-
 def _refusal(one: _Prepared, dim: int | None) -> str | None:
     if not one.document.article_id.strip():
-        return "the document has no id"
+        return "the article_id is empty"
     if one.document.vector is None:
         return None
     if one.vector is None:
         return "the vector is empty, all zeros or holds a value that is not finite"
     if dim is not None and one.dim != dim:
-        return f"the vector has {one.dim} dimensions, the index {dim}: another embedding model needs a new index"
+        return f"the vector has {one.dim} dimensions, the index has {dim}"
     return None
 
 
@@ -171,7 +164,7 @@ def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return the text without what SQLite does not take: lone surrogates."""
+    """Return the text with `?` for lone surrogates, which SQLite refuses."""
     return text if text is None or text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -210,7 +203,7 @@ def _facts(numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str
 
 
 def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str]) -> int:
-    """Delete documents within a transaction that is open; return how many there were."""
+    """Delete documents within an open transaction; return how many were stored."""
     ns: list[int] = []
     for article_id in article_ids:
         row = connection.execute("DELETE FROM documents WHERE article_id = ? RETURNING n", (article_id,)).fetchone()
@@ -224,16 +217,16 @@ def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str])
 
 
 def count_write(connection: sqlite3.Connection) -> None:
-    """Tell every reader, of this process and of others, that there is something new."""
+    """Signal readers of all processes to refresh."""
     connection.execute("UPDATE state SET value = value + 1 WHERE key = 'writes'")
 
 
 def stored_hashes(connection: sqlite3.Connection, article_ids: Iterable[str]) -> dict[str, str]:
-    """Return {article_id: document_hash} of those of these documents that are stored."""
+    """Return {article_id: document_hash} of the stored ones of these documents."""
     ids, found = list(article_ids), dict[str, str]()
-    for start in range(0, len(ids), _IDS_AT_ONCE):
-        some = ids[start : start + _IDS_AT_ONCE]
-        marks = ",".join("?" * len(some))
-        query = f"SELECT article_id, document_hash FROM documents WHERE article_id IN ({marks})"
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        some = ids[start : start + _IDS_PER_QUERY]
+        placeholders = ",".join("?" * len(some))
+        query = f"SELECT article_id, document_hash FROM documents WHERE article_id IN ({placeholders})"
         found.update(connection.execute(query, some))
     return found

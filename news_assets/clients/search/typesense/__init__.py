@@ -1,12 +1,10 @@
 """The search index on a Typesense server, through the official client.
 
-The modules:
+`index` is the `ports.SearchIndex`; the other modules are its parts:
 
-    index       what others use; `ports.SearchIndex`
-    writing     documents in: what `documents` stores of them, as `lines`, each line's answer read
-    searcher    a query in, an answer out: `query` says it in the server's terms, `typos` corrects, `answers` reads
-    schema      what a collection should be made of, and what must agree before a write
-    collection  the collection itself, and the alias before it
-    rebuild     a new collection beside the one in use, and the swap
-    connection  requests, their time limits, and the server's errors as ours
+    documents -> documents (stored fields) -> lines (JSON) -> writing, which compares, imports and reads each result
+    query -> query (parameters) -> searcher, which sends searches and corrects typos -> responses (hits and facets)
+    rebuild fills a new collection beside the one in use and swaps the alias
+
+`collection` has the requests about collections and the alias, `schema` their fields, `connection` every other request.
 """

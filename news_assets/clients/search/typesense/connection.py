@@ -1,8 +1,4 @@
-"""One Typesense server, through the official client: addresses, timeouts, searches, imports and exports.
-
-Parameters and lines of JSON enter, the server's answers leave as they are. What they mean stands in the other
-modules beside this one.
-"""
+"""Requests to one Typesense server through the official client: calls, searches, imports, exports and deletions."""
 
 import json
 import re
@@ -18,23 +14,23 @@ if TYPE_CHECKING:
     from typesense import Client
 
 DEFAULT_ALIAS = "news_articles"
-QUEUE_WAIT_S = 5.0  # writes of others pass through the queue in less; a replay takes a minute for 100,000 documents
+QUEUE_WAIT_S = 5.0  # ordinary writes leave the queue sooner; a replay of 100,000 documents takes a minute
 SEARCH_TIMEOUT_S = 10.0
-WRITE_TIMEOUT_S = 120.0  # 1,000 documents take .7 s; the rest is for a server that is busy
-LINES_AT_ONCE = 1_000
-BYTES_AT_ONCE = 20_000_000
-SEARCHES_AT_ONCE = 50  # the server's limit
-HITS_AT_ONCE = 250  # the server's limit
-MAX_QUERY_CHARS = 3_500  # of an encoded filter; the server takes 4,000 in an address
+WRITE_TIMEOUT_S = 120.0  # 1,000 documents take .7 s on an idle server
+LINES_PER_IMPORT = 1_000
+BYTES_PER_IMPORT = 20_000_000
+SEARCHES_PER_REQUEST = 50  # the server's limit
+HITS_PER_SEARCH = 250  # the server's limit
+MAX_FILTER_CHARS = 3_500  # of an encoded filter; the server accepts 4,000 characters in a URL
 
 _ADDRESS = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class TypesenseAddress:
-    """Where a server is and under which name (an alias) the index is asked for."""
+    """A server, and the alias that the index is addressed by."""
 
     host: str
     port: int
@@ -43,14 +39,16 @@ class TypesenseAddress:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the address that `typesense://host:port/alias` names; `typesense+https://` is encrypted.
+        """Return the address that `typesense://host:port/alias` names; `typesense+https://` uses TLS.
 
         Raises:
-            ValueError: It is none.
+            ValueError: The text is not such an address.
         """
         match = _ADDRESS.fullmatch(text)
         if match is None or int(match[3] or 1) not in range(1, 65536):
-            raise ValueError("takes typesense://host:port or typesense+https://host:port, and perhaps /name after it")
+            raise ValueError(
+                "must be typesense://host:port or typesense+https://host:port, optionally followed by /name"
+            )
         protocol, port = ("https", 443) if match[1] else ("http", 8108)
         return cls(match[2].strip("[]"), int(match[3] or port), protocol, match[4] or DEFAULT_ALIAS)
 
@@ -59,7 +57,7 @@ class TypesenseAddress:
 
 
 class TypesenseConnection:
-    """A server with one key. Safe to use from several threads."""
+    """A server with one API key. Safe to use from several threads."""
 
     def __init__(self, address: TypesenseAddress, api_key: str, *, search_timeout_s: float, write_timeout_s: float):
         self.address = address
@@ -72,7 +70,7 @@ class TypesenseConnection:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the HTTP connections."""
         with self._lock:
             for client in self._clients.values():
                 client.api_call.close()
@@ -81,10 +79,10 @@ class TypesenseConnection:
     def _client(self, kind: str) -> Any:
         with self._lock:
             if kind not in self._clients:
-                self._clients[kind] = self._made_client(self._timeouts_s[kind])
+                self._clients[kind] = self._new_client(self._timeouts_s[kind])
             return self._clients[kind]
 
-    def _made_client(self, timeout_s: float) -> "Client":
+    def _new_client(self, timeout_s: float) -> "Client":
         from typesense import Client
 
         node = {"host": self.address.host, "port": self.address.port, "protocol": self.address.protocol}
@@ -92,66 +90,66 @@ class TypesenseConnection:
             "nodes": [node],
             "api_key": self._api_key,
             "connection_timeout_seconds": timeout_s,
-            "num_retries": 0,  # whoever calls tries again later, and knows for how long
-            "verify": self.address.protocol == "https",  # else 80 ms go by with certificates that nobody shows
+            "num_retries": 0,  # callers retry
+            "verify": self.address.protocol == "https",  # loading certificates takes 80 ms
         }
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of its own parts, which it makes itself
+            warnings.simplefilter("ignore", DeprecationWarning)  # of the client's own classes
             return Client(settings)
 
-    def call(self, method: str, path: str, body: Any = None, params: Mapping[str, Any] | None = None) -> Answer:
-        """Return the JSON that a request is answered with; reading has the shorter time limit."""
-        answer: Answer = self._request("search" if method == "get" else "write", method, path, body, params)
-        return answer
+    def call(self, method: str, path: str, body: Any = None, params: Mapping[str, Any] | None = None) -> Response:
+        """Return the JSON of a response; GET requests have the shorter time limit."""
+        response: Response = self._request("search" if method == "get" else "write", method, path, body, params)
+        return response
 
     def _request(
         self, kind: str, method: str, path: str, body: Any, params: Mapping[str, Any] | None, **more: Any
     ) -> Any:
-        """Send one request below the client's own methods: these send numbers as texts, and warn of their parts."""
+        """Send a request below the client's own methods, which send numbers as strings and warn of deprecations."""
         with translated(self.where, self._api_key):
             given = {} if method in ("get", "delete") else {"body": body}
             send = getattr(self._client(kind).api_call, method)
             return send(path, entity_type=dict, params=dict(params or {}), **given, **more)
 
     def scoped_key(self, key: str, scope: Mapping[str, Any]) -> str:
-        """Return a key made of another, which searches with these parameters set for good."""
+        """Return a key derived from another, whose searches always have these parameters."""
         made: bytes = self._client("search").keys.generate_scoped_search_key(key, dict(scope))
         return made.decode()
 
-    # --- asking ------------------------------------------------------------------------------------------------------
+    # --- reading -----------------------------------------------------------------------------------------------------
 
-    def search(self, searches: Sequence[Answer]) -> list[Answer]:
-        """Return the answers to these searches, in their order; all go in the body of as few requests as may be.
+    def search(self, searches: Sequence[Response]) -> list[Response]:
+        """Return the responses to these searches, in order, from as few requests as possible.
 
         Raises:
-            IndexingError: One of them failed, or was cut off by its time limit and so would be partial.
+            IndexingError: A search failed, or exceeded its time limit, which makes its response partial.
         """
-        answers: list[Answer] = []
-        for start in range(0, len(searches), SEARCHES_AT_ONCE):
-            body = {"searches": list(searches[start : start + SEARCHES_AT_ONCE])}
-            answers += self._request("search", "post", "/multi_search", body, None)["results"]
-        for answer in answers:
-            self._check(answer)
-        return answers
+        responses: list[Response] = []
+        for start in range(0, len(searches), SEARCHES_PER_REQUEST):
+            body = {"searches": list(searches[start : start + SEARCHES_PER_REQUEST])}
+            responses += self._request("search", "post", "/multi_search", body, None)["results"]
+        for response in responses:
+            self._check(response)
+        return responses
 
-    def _check(self, answer: Answer) -> None:
-        if "error" in answer:
-            code, said = int(answer.get("code", 500)), str(answer["error"]).replace(self._api_key, "***")
-            raise failure(self.where, f"the search failed: {said}", is_transient=code >= 500)
-        if answer.get("search_cutoff"):
-            raise failure(self.where, "the search took too long and was cut off; try again later", is_transient=True)
+    def _check(self, response: Response) -> None:
+        if "error" in response:
+            code, message = int(response.get("code", 500)), str(response["error"]).replace(self._api_key, "***")
+            raise failure(self.where, f"the search failed: {message}", is_transient=code >= 500)
+        if response.get("search_cutoff"):
+            raise failure(self.where, "the search exceeded its time limit; try again later", is_transient=True)
 
-    def matching(self, name: str, filter_by: str, fields: str) -> Iterator[Answer]:
+    def matching(self, name: str, filter_by: str, fields: str) -> Iterator[Response]:
         """Yield these fields of every document that passes the filter."""
         common = {"collection": name, "q": "*", "filter_by": filter_by, "include_fields": fields}
         found, page = 1, 1
-        while (page - 1) * HITS_AT_ONCE < found:
-            (answer,) = self.search([common | {"per_page": HITS_AT_ONCE, "page": page}])
-            found, page = answer["found"], page + 1
-            yield from (hit["document"] for hit in answer["hits"])
+        while (page - 1) * HITS_PER_SEARCH < found:
+            (response,) = self.search([common | {"per_page": HITS_PER_SEARCH, "page": page}])
+            found, page = response["found"], page + 1
+            yield from (hit["document"] for hit in response["hits"])
 
     def export(self, name: str, fields: Sequence[str], filter_by: str = "") -> str:
-        """Return these fields of every document that passes the filter, one JSON object a line."""
+        """Return these fields of every document that passes the filter, one JSON object per line."""
         params = {"include_fields": ",".join(fields)} | ({"filter_by": filter_by} if filter_by else {})
         path = f"/collections/{name}/documents/export"
         lines: str = self._request("write", "get", path, None, params, as_json=False)
@@ -160,46 +158,46 @@ class TypesenseConnection:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def import_lines(self, name: str, lines: Sequence[tuple[str, str]], action: str) -> dict[str, tuple[int, str]]:
-        """Send documents as lines; return {id: (code, reason)} for those that were refused.
+        """Send documents as lines; return {id: (code, reason)} for refused ones.
 
         Args:
             name: The collection or alias.
-            lines: Ids, each with its document as JSON.
+            lines: Pairs of id and document, the document as JSON.
             action: create, upsert, update or emplace.
 
         Raises:
-            IndexingError: The server could not take them; some may be stored.
+            IndexingError: The import failed; some documents may be stored.
         """
         path = f"/collections/{name}/documents/import"
         refused: dict[str, tuple[int, str]] = {}
         for batch in _batches(lines):
             body = "\n".join(line for _, line in batch).encode()
             params = {"action": action, "return_id": True}
-            answer = self._request("write", "post", path, body, params, as_json=False)
+            response = self._request("write", "post", path, body, params, as_json=False)
             with translated(self.where, self._api_key):
-                results = [json.loads(line) for line in answer.split("\n") if line]
+                results = [json.loads(line) for line in response.split("\n") if line]
             refused |= self._refused(batch, results)
         return refused
 
-    def _refused(self, batch: list[tuple[str, str]], results: list[Answer]) -> dict[str, tuple[int, str]]:
-        """Read every line's result; the line's place says whose it is, an id that is given has to agree."""
+    def _refused(self, batch: list[tuple[str, str]], results: list[Response]) -> dict[str, tuple[int, str]]:
+        """Return the refused lines; results are in the order of the lines, and repeat the id."""
         if len(results) != len(batch):
-            reason = f"{len(batch)} documents were sent and {len(results)} answers came; they are sent again"
+            reason = f"{len(results)} results for {len(batch)} documents, which are sent again"
             raise failure(self.where, reason, is_transient=True)
         refused: dict[str, tuple[int, str]] = {}
         for (article_id, _), result in zip(batch, results, strict=True):
             if result.get("id", article_id) != article_id:
-                raise failure(self.where, "the answers are not in the order of the documents", is_transient=True)
+                raise failure(self.where, "the results are not in the order of the documents", is_transient=True)
             if not result["success"]:
-                code, said = int(result.get("code", 500)), str(result.get("error", "no reason given"))
-                if is_of_server(code, said):
-                    raise failure(self.where, f"a write failed: {said}", is_transient=True)
-                refused[article_id] = code, said
+                code, message = int(result.get("code", 500)), str(result.get("error", "no reason given"))
+                if is_of_server(code, message):
+                    raise failure(self.where, f"a write failed: {message}", is_transient=True)
+                refused[article_id] = code, message
         return refused
 
     def delete(self, name: str, article_ids: Sequence[str]) -> None:
-        """Remove documents by id; an unknown one is no error."""
-        for filter_by in id_filters(article_ids, MAX_QUERY_CHARS):
+        """Remove documents by id; unknown ids are ignored."""
+        for filter_by in id_filters(article_ids, MAX_FILTER_CHARS):
             self.call("delete", f"/collections/{name}/documents", params={"filter_by": filter_by})
 
 
@@ -207,7 +205,7 @@ def _batches(lines: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]
     batch: list[tuple[str, str]] = []
     size = 0
     for line in lines:
-        if batch and (len(batch) == LINES_AT_ONCE or size + len(line[1]) > BYTES_AT_ONCE):
+        if batch and (len(batch) == LINES_PER_IMPORT or size + len(line[1]) > BYTES_PER_IMPORT):
             yield batch
             batch, size = [], 0
         batch.append(line)
@@ -220,19 +218,19 @@ _NEEDS_NO_QUOTES = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 def quoted(value: str) -> str:
-    """Return a value as a filter takes it. A backtick ends a quoted value and cannot be part of one."""
+    """Return a value as filters take it. A quoted value ends at a backtick, which is replaced."""
     return value if _NEEDS_NO_QUOTES.fullmatch(value) else f"`{value.replace('`', ' ')}`"
 
 
 def id_filters(values: Sequence[str], max_chars: int, field: str = "id:") -> Iterator[str]:
-    """Yield filters for these values, each no longer than this when it is part of an address."""
+    """Yield filters for these values, each of at most `max_chars` when URL-encoded."""
     from urllib.parse import quote
 
     part: list[str] = []
     size = len(field) + 6
     for value in map(quoted, values):
         length = len(quote(value)) + 3
-        if part and (size + length > max_chars or len(part) == HITS_AT_ONCE):
+        if part and (size + length > max_chars or len(part) == HITS_PER_SEARCH):
             yield f"{field}[{','.join(part)}]"
             part, size = [], len(field) + 6
         part.append(value)

@@ -1,6 +1,6 @@
-"""Documents as the server stores them: what of each, with which stems, and what is refused before it is sent.
+"""Documents as the server stores them: fields, stems, stories, and which documents are refused.
 
-`SearchDocument`s enter; what is stored and reasons leave. How that is written stands in `lines.py`.
+A story is an article with its duplicates. Searches group hits by it.
 """
 
 import math
@@ -12,53 +12,48 @@ from typing import Any
 
 import numpy as np
 
-from news_assets.clients.search.embedded.terms import MAX_TEXT_WORDS, MAX_WORD_CHARS
+from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
 from news_assets.ports import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
-_KEPT_STEMS = 300_000
-_MAX_VECTOR_VALUE = 3.4e38  # the server takes 1e39 and stores infinity
+_CACHED_STEMS = 300_000
+_MAX_VECTOR_VALUE = 3.4e38  # the server stores 1e39 as infinity
 _NAMES = tuple(
     field.name for field in fields(SearchDocument) if field.name not in ("article_id", "vector", "trace_id", "day")
 )
 
 
 def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
-    """Return why a document cannot be stored; None where it can.
+    """Return why a document cannot be stored; None if it can.
 
-    The server itself takes vectors of zeros and values beyond float32, and makes up an id where there is none.
+    The server accepts vectors of zeros and values beyond float32, and generates an id if there is none.
     """
     if not document.article_id.strip():
         return "the article_id is empty"
     if "`" in document.article_id or "\n" in document.article_id:
-        return "the article_id holds a backtick or a line break, by which it could not be asked for"
+        return "the article_id has a backtick or a line break, which filters cannot contain"
     if document.vector is None:
         return None
     if dim is not None and len(document.vector) != dim:
         return f"the vector has {len(document.vector)} dimensions, the index has {dim}"
-    if 0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE:  # as nearly all are, and seen at a sixth of the cost
+    if 0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE:  # nearly all, at a sixth of the cost
         return None
     highest = max(max(document.vector, default=0.0), -min(document.vector, default=0.0))
-    is_finite = math.isfinite(sum(document.vector))  # one that is not makes the sum so
+    is_finite = math.isfinite(sum(document.vector))  # NaN and infinity propagate
     if not document.vector or not is_finite or highest > _MAX_VECTOR_VALUE:
         return "the vector is empty or holds a value that is not finite"
     return None if highest else "the vector is all zeros"
 
 
-def stored_form(document: SearchDocument, languages: tuple[str, ...], story: str) -> dict[str, Any]:
-    """Return what is stored of a document, without its vector; what is empty is left out."""
-    (form,) = stored_forms([document], languages, {document.article_id: story})
-    return form
-
-
 def stored_forms(
     documents: Sequence[SearchDocument], languages: tuple[str, ...], stories: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return what is stored of each document, with its story by its id."""
-    stems = stems_of_texts([text for one in documents for text in (one.title, _said(one))], languages)
+    """Return the stored fields of each document without its vector; `stories` is by id. Empty fields are left out."""
+    texts = [text for one in documents for text in (one.title, f"{one.text}\n{secondary_text(one)}")]
+    stems = stems_of_texts(texts, languages)
     return [
-        _stored_form(one, stories[one.article_id], title_stems, said_stems)
-        for one, title_stems, said_stems in zip(documents, stems[::2], stems[1::2], strict=True)
+        _stored_form(one, stories[one.article_id], title_stems, text_stems)
+        for one, title_stems, text_stems in zip(documents, stems[::2], stems[1::2], strict=True)
     ]
 
 
@@ -79,20 +74,15 @@ def _stored_form(document: SearchDocument, story: str, title_stems: str, stems: 
     return required | given | {name: value for name, value in own.items() if value}
 
 
-def _said(document: SearchDocument) -> str:
-    said = (document.summary or "", document.section or "", *document.tags, *document.keywords)
-    return "\n".join((document.text, *said))
-
-
 class _StemOf(dict[str, str]):
-    """The stem of each word that was met. A plain dictionary: asking a cached function takes twenty times as long."""
+    """Caches the stem of each word. A dictionary lookup takes a twentieth of the time of an `lru_cache` call."""
 
     def __init__(self, languages: tuple[str, ...]) -> None:
         super().__init__()
         self._languages = languages
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= _KEPT_STEMS:
+        if len(self) >= _CACHED_STEMS:
             self.clear()
         self[word] = stem = shared_stem(word[:MAX_WORD_CHARS], self._languages)
         return stem
@@ -104,7 +94,7 @@ def _stem_of(languages: tuple[str, ...]) -> _StemOf:
 
 
 def stems_of_texts(texts: Sequence[str], languages: tuple[str, ...]) -> list[str]:
-    """Return each text's words as stems, parted by spaces."""
+    """Return the stems of each text's words, separated by spaces."""
     found = words_of_texts(texts)
     stem_of = np.array([*map(_stem_of(languages).__getitem__, found.distinct), ""], object)
     ends = np.cumsum(found.counts)
@@ -116,24 +106,24 @@ def stems_of_texts(texts: Sequence[str], languages: tuple[str, ...]) -> list[str
 
 @lru_cache(maxsize=1_000)
 def language_levels(language: str | None) -> tuple[str, ...]:
-    """Return a language and all that it is a kind of, in lower case: `pt-BR` gives `pt` and `pt-br`."""
+    """Return a language tag and its prefixes in lower case: `pt-BR` gives `pt` and `pt-br`."""
     parts = (language or "").lower().split("-")
     return tuple("-".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0])
 
 
 @lru_cache(maxsize=10_000)
 def exact_key(key: str) -> str:
-    """Return a key as it is filtered by: one word, which no other key's is."""
+    """Return a key in hex, which filters match exactly."""
     return key.encode("utf-8", "replace").hex()
 
 
 def day_number(day: date) -> int:
-    """Return a day as it is stored and filtered by: 20260131."""
+    """Return a day as it is stored: 20260131."""
     return day.year * 10_000 + day.month * 100 + day.day
 
 
 def day_of(number: int) -> date:
-    """Return the day that a stored number stands for."""
+    """Return the day of a stored number."""
     return date(number // 10_000, number // 100 % 100, number % 100)
 
 
@@ -141,27 +131,27 @@ def day_of(number: int) -> date:
 
 
 def own_story(article_id: str, text_hash: str | None) -> str:
-    """Return what an original and all its duplicates share."""
+    """Return the story of an original."""
     return text_hash or article_id
 
 
 def stories_of(documents: Sequence[SearchDocument], known: Mapping[str, str]) -> dict[str, str]:
-    """Return each document's story: its original's, whether that comes along or is known already.
+    """Return the story of each document by id: that of its original.
 
-    Duplicates whose original is not here share its id, until it comes.
+    A duplicate whose original is not stored has the original's id as its story, until the original is stored.
 
     Args:
-        documents: In any order; the original may follow its duplicates.
-        known: Stories of documents that are stored, by id.
+        documents: In any order; an original may follow its duplicates.
+        known: Stories of stored documents, by id.
     """
     stories = {
         one.article_id: own_story(one.article_id, one.text_hash) for one in documents if one.duplicate_of is None
     }
-    copies = {one.article_id: one.duplicate_of for one in documents if one.duplicate_of is not None}
-    for article_id in copies:
-        original, seen = copies[article_id], {article_id}
-        while original in copies and original not in seen:  # a copy of a copy
+    duplicates = {one.article_id: one.duplicate_of for one in documents if one.duplicate_of is not None}
+    for article_id in duplicates:
+        original, seen = duplicates[article_id], {article_id}
+        while original in duplicates and original not in seen:  # a duplicate of a duplicate
             seen.add(original)
-            original = copies[original]
+            original = duplicates[original]
         stories[article_id] = stories.get(original) or known.get(original) or original
     return stories

@@ -1,7 +1,6 @@
-"""What goes wrong with a Typesense server, as one reason that says what, where, and what mends it.
+"""Errors of the Typesense client and its HTTP layer as `IndexingError`, transient where a retry can succeed.
 
-Errors of the official client and of its HTTP layer enter; `IndexingError` leaves, transient where waiting or freeing
-the server can help. No key is ever part of a reason.
+The message names the server, the reason and the remedy, and never contains an API key.
 """
 
 from collections.abc import Iterator
@@ -26,58 +25,58 @@ def failure(where: str, reason: str, *, is_transient: bool = False) -> IndexingE
 
 @contextmanager
 def translated(where: str, api_key: str) -> Iterator[None]:
-    """Turn the client's errors into IndexingError.
+    """Raise the client's errors as IndexingError.
 
     Args:
-        where: The address as the setting has it, to name in the reason.
-        api_key: What no reason may contain, should a server repeat it.
+        where: The server, as messages name it.
+        api_key: Masked, in case the server repeats it.
     """
     from typesense import exceptions
 
     try:
         yield
     except exceptions.TypesenseClientError as error:
-        raise _of_answer(where, error, str(error).replace(api_key, "***")) from None
+        raise _of_response(where, error, str(error).replace(api_key, "***")) from None
     except httpx.HTTPError as error:
         raise _of_connection(where, error) from error
-    except ValueError as error:  # JSON that is none
-        raise failure(where, f"the answer cannot be read ({error}); is this a Typesense server?") from error
+    except ValueError as error:  # invalid JSON
+        raise failure(where, f"the response cannot be read ({error}); is this a Typesense server?") from error
 
 
 def _of_connection(where: str, error: httpx.HTTPError) -> IndexingError:
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         reason = f"no connection ({error}); is the server running, and is the address right?"
     elif isinstance(error, httpx.TimeoutException):
-        reason = "no answer in time; the server hangs or has too much to do; try again later"
+        reason = "no response in time; the server hangs or is overloaded; try again later"
     else:
-        reason = f"the connection broke ({error or type(error).__name__}); what was not confirmed is sent again"
+        reason = f"the connection broke ({error or type(error).__name__}); unconfirmed documents are sent again"
     return failure(where, reason, is_transient=True)
 
 
-def _of_answer(where: str, error: Exception, said: str) -> IndexingError:
+def _of_response(where: str, error: Exception, message: str) -> IndexingError:
     from typesense import exceptions
 
     if isinstance(error, exceptions.RequestUnauthorized | exceptions.RequestForbidden):
-        return failure(where, "the server refuses the API key; check NEWS_TYPESENSE_API_KEY and what the key may do")
+        return failure(where, "the server refuses the API key; check NEWS_TYPESENSE_API_KEY and its permissions")
     if isinstance(error, exceptions.ObjectNotFound):
-        return failure(where, f"not there: {said}; {REBUILD} makes the index again")
+        return failure(where, f"not found: {message}; run {REBUILD}")
     if isinstance(error, exceptions.ServiceUnavailable):
-        return failure(where, f"not ready: {said}; it starts, catches up or is overloaded", is_transient=True)
+        return failure(where, f"not ready: {message}; it is starting, catching up or overloaded", is_transient=True)
     if isinstance(error, exceptions.ObjectUnprocessable):
-        return _of_refusal(where, said)
+        return _of_refusal(where, message)
     if isinstance(error, exceptions.RequestMalformed | exceptions.ObjectAlreadyExists):
-        return failure(where, f"the server refuses the request: {said}")
-    return failure(where, f"the server failed: {said}", is_transient=True)
+        return failure(where, f"the server refuses the request: {message}")
+    return failure(where, f"the server failed: {message}", is_transient=True)
 
 
-def _of_refusal(where: str, said: str) -> IndexingError:
-    if _OUT_OF in said:
-        return failure(where, f"no room to write: {said}; free some, then it goes on", is_transient=True)
-    if _READ_ONLY in said:
-        return failure(where, f"read-only: {said}; start it without --skip-writes", is_transient=True)
-    return failure(where, f"the server refuses the request: {said}")
+def _of_refusal(where: str, message: str) -> IndexingError:
+    if _OUT_OF in message:
+        return failure(where, f"no space to write: {message}; free some space", is_transient=True)
+    if _READ_ONLY in message:
+        return failure(where, f"read-only: {message}; start it without --skip-writes", is_transient=True)
+    return failure(where, f"the server refuses the request: {message}")
 
 
-def is_of_server(code: int, said: str) -> bool:
-    """Tell whether the error of one imported line is about the server and not about its document."""
-    return code >= 500 or code in (401, 422, 429) or _OUT_OF in said or _READ_ONLY in said
+def is_of_server(code: int, message: str) -> bool:
+    """Return whether the error of one imported line is about the server, not about the document."""
+    return code >= 500 or code in (401, 422, 429) or _OUT_OF in message or _READ_ONLY in message

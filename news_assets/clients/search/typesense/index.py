@@ -1,11 +1,8 @@
-"""The search index on a Typesense server, through the official client.
+"""The search index on a Typesense server, shared by several processes.
 
-Implements `ports.SearchIndex`. Documents and queries enter, answers leave; the parts are in the modules
-beside this one. Several processes may write at once; a rebuild goes on beside the index that is searched.
-
-Duplicates are one hit, as in the embedded index. It differs from that where the server decides: of a query's words
-only those at its ends are left out when few documents have all of them, quoted phrases forgive endings, and of more
-than ten duplicates that match, the original may not be among those that are looked at.
+Duplicates are one hit, as in the embedded index. The server decides some things differently: if few documents have all
+words of a query, only words at its ends are dropped; quoted phrases match other endings; and of more than ten matching
+duplicates, the original may not be found.
 """
 
 import threading
@@ -15,12 +12,13 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from news_assets.clients.search.typesense.collection import (
-    FIRST,
+    FIRST_SUFFIX,
     add_fields,
     create_collection,
     current_collection,
     point_alias,
     read_collection,
+    stored_frame,
     write_metadata,
 )
 from news_assets.clients.search.typesense.connection import (
@@ -30,8 +28,7 @@ from news_assets.clients.search.typesense.connection import (
     TypesenseConnection,
 )
 from news_assets.clients.search.typesense.errors import REBUILD, failure
-from news_assets.clients.search.typesense.export import stored_frame
-from news_assets.clients.search.typesense.keys import search_key
+from news_assets.clients.search.typesense.query import desk_filter
 from news_assets.clients.search.typesense.rebuild import Rebuild, begin_rebuild
 from news_assets.clients.search.typesense.schema import (
     DEFAULT_LANGUAGES,
@@ -54,51 +51,45 @@ if TYPE_CHECKING:
 
 
 class IndexSettings(TypedDict, total=False):
-    """What an index is opened with beside its address.
+    """Optional settings of an index.
 
-    model: Name of the embedding model, compared with that of the index where both are known.
-    languages: Whose stemmers, one after the other, make the stems of documents and queries.
-    search_timeout_s: How long a search may take.
-    write_timeout_s: How long a batch of documents or an export may take.
+    languages: Their stemmers, one after the other, make the stems of documents and queries.
+    search_timeout_s: Timeout of a search.
+    write_timeout_s: Timeout of an import or export.
     """
 
-    model: str | None
     languages: tuple[str, ...]
     search_timeout_s: float
     write_timeout_s: float
 
 
 class TypesenseSearchIndex:
-    """A search index on a server. Safe to use from several threads."""
+    """Implements `ports.SearchIndex`. Safe to use from several threads."""
 
     backend = "typesense"
 
-    def __init__(
-        self, connection: TypesenseConnection, dim: int | None, model: str | None, languages: tuple[str, ...]
-    ) -> None:
+    def __init__(self, connection: TypesenseConnection, languages: tuple[str, ...]) -> None:
         self.connection = connection
-        self._dim = dim
-        self._model = model
         self._languages = languages
         self._state: CollectionState | None = None
         self._searcher = Searcher(connection, languages, lambda: self._state, self._refreshed)
-        self._lock = threading.Lock()  # one writer of this process settles the vector field
+        self._lock = threading.Lock()  # held while a writer adds the vector field
 
     @classmethod
-    def open(cls, address: str, api_key: str, dim: int | None = None, **settings: Unpack[IndexSettings]) -> Self:
-        """Return the index at this address, which is made where there is none.
+    def open(cls, address: str, api_key: str, **settings: Unpack[IndexSettings]) -> Self:
+        """Return the index at this address, which is created if missing.
 
         Args:
-            address: `typesense://host:port`, or `typesense+https://...`; `/name` after it is another alias than
+            address: `typesense://host:port` or `typesense+https://...`; `/name` after it is another alias than
                 `news_articles`.
-            api_key: A key that may do everything.
-            dim: Length of the vectors that will be stored, where it is known.
-            settings: What is not as usual.
+            api_key: A key with all permissions.
+            settings: Settings other than the defaults.
 
         Raises:
-            IndexingError: The server is away or refuses the key, or the index was made for something else.
+            IndexingError: The server is unavailable or refuses the key, or the index has other languages or another
+                schema version.
         """
-        index = cls.connect(address, api_key, dim, **settings)
+        index = cls.connect(address, api_key, **settings)
         try:
             index._prepare()
         except BaseException:
@@ -107,12 +98,8 @@ class TypesenseSearchIndex:
         return index
 
     @classmethod
-    def connect(cls, address: str, api_key: str, dim: int | None = None, **settings: Unpack[IndexSettings]) -> Self:
-        """Return the index without asking the server yet: for a rebuild of one that `open` refuses.
-
-        Raises:
-            IndexingError: The address is none.
-        """
+    def connect(cls, address: str, api_key: str, **settings: Unpack[IndexSettings]) -> Self:
+        """Return the index without a request, as for a rebuild. Raises IndexingError if the address is invalid."""
         try:
             parsed = TypesenseAddress.parse(address)
         except ValueError as error:
@@ -123,16 +110,16 @@ class TypesenseSearchIndex:
             search_timeout_s=settings.get("search_timeout_s", SEARCH_TIMEOUT_S),
             write_timeout_s=settings.get("write_timeout_s", WRITE_TIMEOUT_S),
         )
-        return cls(connection, dim, settings.get("model"), settings.get("languages", DEFAULT_LANGUAGES))
+        return cls(connection, settings.get("languages", DEFAULT_LANGUAGES))
 
     def _prepare(self) -> None:
         state = current_collection(self.connection)
         if state is None:
-            first = f"{self.connection.alias}_{FIRST}"
-            create_collection(self.connection, first, self._dim, metadata_of(self._model, self._dim, self._languages))
+            first = f"{self.connection.alias}_{FIRST_SUFFIX}"
+            create_collection(self.connection, first, None, metadata_of(None, None, self._languages))
             point_alias(self.connection, first)
             state = read_collection(self.connection, first)
-        check_agreement(self.connection.where, state, self._dim, self._model, self._languages)
+        check_agreement(self.connection.where, state, self._languages)
         self._state = state
 
     def close(self) -> None:
@@ -148,13 +135,13 @@ class TypesenseSearchIndex:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for those that were refused.
+        """Store documents; return {article_id: reason} for refused ones.
 
-        A document that is stored with the same hash is not written again. Of two with one id, the later one counts.
-        After an error some may be stored; sending all of them again is right.
+        A document that is stored with the same hash is not written again. Of two with one id, the later one is stored.
+        After an error some documents may be stored; all of them may be sent again.
 
         Raises:
-            IndexingError: The server could not take them, or the index was made for something else.
+            IndexingError: The import failed, or the index has other fields, languages or schema version.
         """
         if not documents:
             return {}
@@ -163,11 +150,11 @@ class TypesenseSearchIndex:
         return writer.upsert(documents)
 
     def _writable(self, documents: Sequence[SearchDocument]) -> CollectionState:
-        """Return what is written to, checked, with a field for vectors as soon as one comes."""
+        """Return the checked collection, to which a field is added with the first vector."""
         with self._lock:
             state = self._refreshed()
             check_schema(self.connection.where, state)
-            dim = None if state.dim else self._dim or first_dim(documents)
+            dim = None if state.dim else first_dim(documents)
             if dim is None:
                 return state
             self._add_vectors(state.name, dim)
@@ -177,92 +164,93 @@ class TypesenseSearchIndex:
         try:
             self.connection.call("patch", f"/collections/{name}", {"fields": [vector_field(dim)]})
         except IndexingError as error:
-            if "already part" not in str(error):  # another process was first
+            if "already part" not in str(error):  # added by another process
                 raise
 
     def _refreshed(self) -> CollectionState:
         state = current_collection(self.connection)
         if state is None:
-            raise failure(self.connection.where, f"the alias {self.connection.alias!r} is gone; {REBUILD} mends it")
-        check_agreement(self.connection.where, state, self._dim, self._model, self._languages)
+            raise failure(self.connection.where, f"the alias {self.connection.alias!r} is missing; run {REBUILD}")
+        check_agreement(self.connection.where, state, self._languages)
         self._state = state
         return state
 
     def delete(self, article_ids: Sequence[str]) -> None:
-        """Remove documents; an unknown id is no error."""
+        """Remove documents; unknown ids are ignored."""
         self.connection.delete(self.connection.alias, article_ids)
 
     # --- searching ---------------------------------------------------------------------------------------------------
 
     def search(self, query: SearchQuery) -> SearchAnswer:
-        """Return the answer; any text is a valid query.
+        """Return hits, their number and facets; any text is a valid query.
 
         A hybrid search without a vector is a keyword search; an empty text without a vector lists the newest. In a
-        hybrid search `found` and facets are those of the words, where these find anything.
+        hybrid search, `found` and facets are those of the words, if any document matches them.
 
         Raises:
-            IndexingError: The query's vector has another length than the index's, or no direction; or the server
-                could not answer.
+            IndexingError: The query's vector has other dimensions than the index's, or no direction, or the server is
+                unavailable.
         """
         started = time.perf_counter()
-        hits, found, facets = self._searcher.answered(query)
+        hits, found, facets = self._searcher.search(query)
         return SearchAnswer(hits=hits, found=found, facets=facets, took_ms=(time.perf_counter() - started) * 1000)
 
-    # --- what is there -----------------------------------------------------------------------------------------------
+    # --- contents ----------------------------------------------------------------------------------------------------
 
     def vector_dim(self) -> int | None:
-        """Return the length of the vectors; None where there are none yet."""
+        """Return the dimensions of the stored vectors; None if there are none."""
         return self._refreshed().dim
 
     def vector_model(self) -> str | None:
-        """Return the name of the model that makes the vectors; None where it was not said yet."""
+        """Return the name of the embedding model; None if none is stored."""
         model: str | None = self._refreshed().metadata.get("model")
         return model
 
     def name_model(self, model: str) -> None:
-        """Remember what makes the vectors; a name that is there already stays."""
+        """Store the name of the embedding model, unless one is stored."""
         with self._lock:
             state = self._refreshed()
             if state.metadata.get("model") is None:
                 write_metadata(self.connection, state, model=model)
 
     def count(self) -> int:
-        """Return how many documents there are."""
+        """Return the number of documents."""
         return self._refreshed().count
 
     def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of what a desk has in the index: all, or of some days.
+        """Return article_id, agency, day and document_hash of a desk's documents, or of some partitions or days.
 
         Raises:
-            IndexingError: The server is away, or replays its log and has only a part; transient.
+            IndexingError: The server is unavailable, or replays its log and shows a part; transient.
         """
         return stored_frame(self.connection, self.connection.alias, desk, keys, first_day)
 
-    # --- looking after it --------------------------------------------------------------------------------------------
+    # --- maintenance -------------------------------------------------------------------------------------------------
 
     def begin_rebuild(self, dim: int | None, model: str | None, now: datetime) -> Rebuild:
-        """Return a new collection to fill beside the one that is searched, or an unfinished one to go on with.
-
-        Args:
-            dim: Length of the vectors; None without embeddings.
-            model: Name of the embedding model.
-            now: Names a new collection.
-        """
+        """Return a new collection to fill beside the one in use, or an unfinished one; see `rebuild.begin_rebuild`."""
         return begin_rebuild(self.connection, dim, model, self._languages, now)
 
     def schema_changes(self) -> list[SchemaChange]:
         """Return where the index's fields differ from what this program writes."""
-        return schema_changes(self._refreshed(), self._dim)
+        return schema_changes(self._refreshed())
 
     def apply_schema_changes(self) -> list[SchemaChange]:
-        """Add the fields that are missing; return what was added.
+        """Add the missing fields; return the changes.
 
         Raises:
-            IndexingError: A field differs in a way that needs a rebuild; nothing was changed then.
+            IndexingError: A field differs in a way that needs a rebuild; nothing was changed.
         """
-        changes = self.schema_changes()
-        return add_fields(self.connection, self._refreshed(), changes, self._dim)
+        state = self._refreshed()
+        return add_fields(self.connection, state, schema_changes(state))
 
     def search_key(self, desk: str | None, expires_at: datetime, description: str) -> str:
-        """Return a key that may only search, until then, and only this desk's documents where one is named."""
-        return search_key(self.connection, desk, expires_at, description)
+        """Return a key that can search one desk, or all for None, until a time, and never shows vectors.
+
+        It is derived from a stored key that is restricted to the alias, which is the name that searches use.
+        """
+        key = {"actions": ["documents:search"], "collections": [self.connection.alias], "description": description}
+        expiry = {"expires_at": int(expires_at.timestamp())}
+        parent = self.connection.call("post", "/keys", key | expiry)
+        scope = expiry | {"exclude_fields": "vector"} | ({"filter_by": desk_filter(desk)} if desk else {})
+        return self.connection.scoped_key(str(parent["value"]), scope)

@@ -1,31 +1,27 @@
-"""A query as the server's search parameters.
+"""A `SearchQuery` as the server's search parameters, for one or several searches of one request.
 
-A `SearchQuery` enters; parameters leave, for one or several searches of one request. What comes back is read in
-`answers.py`.
-
-The server has one text for all fields and no choice between forms of a word, so words are sought as the stems that
-documents were stored with (`text.words.shared_stem`). Stems are sought exactly; what no document has is corrected
-first (`typos.py`), because a typing mistake in an ending changes where the stem ends.
+The server searches one text in all fields and cannot choose between forms of a word, so words are searched as the
+stems that documents are stored with (`text.words.shared_stem`). Stems are searched exactly. Stems that no document has
+are corrected first (`typos.py`), because a typo in an ending changes the stem.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from news_assets.clients.search.embedded.ranking import ENOUGH_MATCHES
-from news_assets.clients.search.query import parse_query
-from news_assets.clients.search.typesense.connection import HITS_AT_ONCE, quoted
+from news_assets.clients.search.query import ENOUGH_MATCHES, parse_query
+from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
 from news_assets.clients.search.typesense.documents import day_number, exact_key
-from news_assets.clients.search.typesense.lines import unit_values
+from news_assets.clients.search.typesense.lines import sent_vectors
 from news_assets.ports import SearchQuery
 from news_assets.text.words import shared_stem, words
 
-CANDIDATES = 100  # nearest vectors that are listed and counted; more where a page asks
-EF = 200  # recall@20 .999; with the server's 10 it is .893
-ALPHA = 0.5  # words and vectors weigh alike, as in reciprocal rank fusion
-MAX_OF_STORY = 10  # duplicates among which the original is looked for
+CANDIDATES = 100  # nearest vectors that match; more for a page further down
+EF = 200  # recall@20 .999; the server's default of 10 gives .893
+ALPHA = 0.5  # equal weight of words and vectors
+MAX_OF_STORY = 10  # matching duplicates among which the original is searched
 MAX_FACET_VALUES = 10_000
-CUTOFF_MS = 8_000  # below the client's own limit, so that the server says why
+CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
 
 SHOWN = "id,title,text,summary,url,desk,agency,day,theme_code,language,duplicate_of,published_ts"
 FACETS = "agency,theme_path,language,month"
@@ -34,8 +30,8 @@ Params = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class SoughtWords:
-    """What a query's text asks for, as stems. `words` are as typed, `stems` in the same order."""
+class StemmedQuery:
+    """The parsed text of a query as stems. `words` are as typed, in the order of `stems`."""
 
     words: tuple[str, ...] = ()
     stems: tuple[str, ...] = ()
@@ -45,20 +41,20 @@ class SoughtWords:
 
     @property
     def finds_nothing(self) -> bool:
-        """Nothing but signs were typed."""
+        """The text has neither words nor exclusions, but is not blank."""
         return not (self.is_blank or self.stems or self.excluded)
 
     @property
     def text(self) -> str:
-        """The server's query. Words of a phrase are sought by themselves too: a phrase alone is not ranked."""
+        """The server's query. It has the words of a phrase also one by one, because a phrase alone is not ranked."""
         distinct = tuple(dict.fromkeys(self.stems))
         return " ".join((*distinct, *(f'"{phrase}"' for phrase in self.phrases))) or "*"
 
 
-def sought_words(query: SearchQuery, languages: tuple[str, ...]) -> SoughtWords:
-    """Return what the query's text asks for. In a phrase, endings are forgiven as elsewhere."""
+def stemmed_query(query: SearchQuery, languages: tuple[str, ...]) -> StemmedQuery:
+    """Return the stems of the query's text; phrases are of stems, too."""
     parsed = parse_query(query.text, (query.language,) if query.language else languages)
-    return SoughtWords(
+    return StemmedQuery(
         words=parsed.words,
         stems=_stems(parsed.words, languages),
         phrases=tuple(" ".join(_stems(phrase, languages)) for phrase in parsed.phrases),
@@ -74,22 +70,22 @@ def _stems(found: Iterable[str], languages: tuple[str, ...]) -> tuple[str, ...]:
 # --- searches --------------------------------------------------------------------------------------------------------
 
 
-def common_params(name: str, query: SearchQuery, sought: SoughtWords) -> Params:
-    """Return what all searches for a query have: where, which words, which filters; nothing is highlighted."""
+def common_params(name: str, query: SearchQuery, stemmed: StemmedQuery) -> Params:
+    """Return the parameters that all searches of a query share: collection, words and filters."""
     params: Params = {
         "collection": name,
-        "q": sought.text,
+        "q": stemmed.text,
         "highlight_fields": "none",
         "search_cutoff_ms": CUTOFF_MS,
     }
-    if sought.stems:
+    if stemmed.stems:
         params |= word_params()
-    filter_by = " && ".join(_filters(query, sought))
+    filter_by = " && ".join(_filters(query, stemmed))
     return params | ({"filter_by": filter_by} if filter_by else {})
 
 
 def word_params() -> Params:
-    """Return how words are sought: as stems, the title's first, some of them only where all find too little."""
+    """Return how stems are searched: titles weigh more, and words are dropped only if all have too few matches."""
     return {
         "query_by": "title_stems,stems",
         "query_by_weights": "3,1",
@@ -102,11 +98,11 @@ def word_params() -> Params:
 
 
 def page_searches(common: Params, query: SearchQuery) -> list[Params]:
-    """Return the searches that give the page, one hit for each story; the server gives 250 at once."""
+    """Return the searches for the page, grouped by story, each of at most `HITS_PER_SEARCH`."""
     ends = query.offset + query.limit
-    starts = range(query.offset, ends, HITS_AT_ONCE) if query.limit else [query.offset]
+    starts = range(query.offset, ends, HITS_PER_SEARCH) if query.limit else [query.offset]
     grouped = common | {"group_by": "story", "group_limit": MAX_OF_STORY, "include_fields": SHOWN}
-    return [grouped | {"offset": start, "limit": min(HITS_AT_ONCE, ends - start)} for start in starts]
+    return [grouped | {"offset": start, "limit": min(HITS_PER_SEARCH, ends - start)} for start in starts]
 
 
 def count_search(common: Params) -> Params:
@@ -115,9 +111,9 @@ def count_search(common: Params) -> Params:
 
 
 def facet_search(common: Params) -> Params:
-    """Return the search that counts documents by facet, and shows how many words the best one has.
+    """Return the search that counts documents by facet, and reports how many words the best hit has.
 
-    It stands by itself because a grouped search counts groups.
+    It is separate because a grouped search counts groups.
     """
     return common | {
         "facet_by": FACETS,
@@ -127,15 +123,17 @@ def facet_search(common: Params) -> Params:
     }
 
 
-def near_params(query: SearchQuery) -> Params:
-    """Return what makes a search one for near vectors, or with words one for both. The vector is not empty."""
+def vector_params(query: SearchQuery) -> Params:
+    """Return the parameters that add the query's vector, which must have a direction, to a search."""
     k = max(CANDIDATES, 2 * (query.offset + query.limit))
-    values = ", ".join(f"{value:.6g}" for value in unit_values(query.vector or ()).tolist())
+    (unit,) = sent_vectors([query.vector])
+    assert unit is not None
+    values = ", ".join(f"{value:.6g}" for value in unit.tolist())
     return {"vector_query": f"vector:([{values}], k: {k}, ef: {EF}, alpha: {ALPHA})"}
 
 
 def without_words(params: Params) -> Params:
-    """Return the search for everything that passes the filters."""
+    """Return the search for all documents that pass the filters."""
     return {name: value for name, value in params.items() if name not in word_params()} | {"q": "*"}
 
 
@@ -147,7 +145,7 @@ def desk_filter(desk: str) -> str:
     return f"desk_key:={exact_key(desk)}" if desk else _NOTHING
 
 
-def _filters(query: SearchQuery, sought: SoughtWords) -> Iterator[str]:
+def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
     if query.desk is not None:
         yield desk_filter(query.desk)
     if query.agency is not None:
@@ -160,21 +158,21 @@ def _filters(query: SearchQuery, sought: SoughtWords) -> Iterator[str]:
         yield f"day:>={day_number(query.from_day)}"
     if query.to_day is not None:
         yield f"day:<={day_number(query.to_day)}"
-    if sought.excluded:
-        stems = ",".join(map(quoted, dict.fromkeys(sought.excluded)))
+    if stemmed.excluded:
+        stems = ",".join(map(quoted, dict.fromkeys(stemmed.excluded)))
         yield f"title_stems:![{stems}]"
         yield f"stems:![{stems}]"
 
 
-_NOTHING = "day:<0"  # the server refuses an empty value, or one of signs alone
+_NOTHING = "day:<0"  # the server refuses values without a letter or digit
 
 
 def _has_letter(value: str) -> bool:
-    return any(sign.isalnum() for sign in value)
+    return any(character.isalnum() for character in value)
 
 
-def _language_filter(wanted: str) -> str:
-    """Return the filter for a language: `pt` takes `pt-BR`, and `pt-BR` takes `pt`, but no `pt-PT`."""
-    wider = ["-".join(wanted.split("-")[:count]) for count in range(1, wanted.count("-") + 1)]
-    either = [f"languages:={quoted(wanted)}", *(f"language:={quoted(one)}" for one in wider)]
+def _language_filter(language: str) -> str:
+    """Return the filter for a language: `pt` takes `pt-BR`, and `pt-BR` takes `pt`, but not `pt-PT`."""
+    wider = ["-".join(language.split("-")[:count]) for count in range(1, language.count("-") + 1)]
+    either = [f"languages:={quoted(language)}", *(f"language:={quoted(one)}" for one in wider)]
     return f"({' || '.join(either)})"

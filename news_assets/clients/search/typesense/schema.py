@@ -1,10 +1,7 @@
-"""What a collection should be made of, and where one differs from that: no requests.
+"""The fields of a collection, from the declaration of `ports.SearchDocument`, and how a stored collection differs.
 
-`ports.SearchDocument`'s declaration and the server's description of a collection enter; fields, differences and errors
-that name both sides leave.
-
-Accents fold only in fields without a locale, and Portuguese is stemmed only with one: so no field has a locale, `title`
-and `text` are as written, and `title_stems` and `stems` hold stems of our own.
+The server folds accents only in fields without a locale, and stems Portuguese only in fields with one. So no field has
+a locale: `title` and `text` are as written, `title_stems` and `stems` have stems made by this program.
 """
 
 from collections.abc import Sequence
@@ -30,9 +27,9 @@ _TYPES: dict[Any, str] = {
 _OWN_FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "title_stems", "type": "string", "optional": True},
     {"name": "stems", "type": "string", "optional": True},
-    {"name": "story", "type": "string", "facet": True},  # what duplicates share
+    {"name": "story", "type": "string", "facet": True},  # the same for an article and its duplicates
     {"name": "month", "type": "string", "facet": True},
-    {"name": "desk_key", "type": "string"},  # the keys' bytes: a filter by the keys would take a-b for ab and for AB
+    {"name": "desk_key", "type": "string"},  # hex of the key: a filter by the key itself would match ab and AB for a-b
     {"name": "agency_key", "type": "string"},
     {"name": "languages", "type": "string[]", "optional": True},  # pt-br and pt
     {"name": "vector_hash", "type": "string", "optional": True, "index": False},
@@ -42,7 +39,7 @@ _COMPARED = {"type": "", "facet": False, "optional": False, "index": True, "num_
 
 @dataclass(frozen=True, slots=True)
 class CollectionState:
-    """What stands behind the alias."""
+    """A collection as the server describes it."""
 
     name: str
     dim: int | None
@@ -58,16 +55,16 @@ class CollectionState:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """One field that differs. `is_additive`: it can be added as it is; else a rebuild is needed."""
+    """One field that differs. `is_additive`: it can be added without a rebuild."""
 
     field: str
-    wanted: str
+    expected: str
     stored: str
     is_additive: bool
 
     def __str__(self) -> str:
-        mends = "`news-assets search-fields` adds it" if self.is_additive else f"needs {REBUILD}"
-        return f"{self.field}: wanted {self.wanted}, stored {self.stored}; {mends}"
+        remedy = "`news-assets search-fields` adds it" if self.is_additive else f"needs {REBUILD}"
+        return f"{self.field}: expected {self.expected}, stored {self.stored}; {remedy}"
 
 
 @cache
@@ -96,63 +93,54 @@ def _field(name: str, kind: Any, column: SearchColumn) -> dict[str, Any]:
 
 
 def vector_field(dim: int) -> dict[str, Any]:
-    """Return the field of vectors of this length; `num_dim` is what makes it searchable."""
+    """Return the field of vectors with these dimensions; without `num_dim` it is not searchable."""
     return {"name": "vector", "type": "float[]", "num_dim": dim, "vec_dist": "cosine", "optional": True}
 
 
 def fields_of(dim: int | None) -> list[dict[str, Any]]:
-    """Return the fields of a collection; without a length there is no field for vectors yet."""
+    """Return the fields of a collection, with one for vectors if `dim` is given."""
     return [*_declared_fields(), *_OWN_FIELDS, *([vector_field(dim)] if dim else [])]
 
 
 def metadata_of(model: str | None, dim: int | None, languages: Sequence[str]) -> dict[str, Any]:
-    """Return what is written beside the schema."""
+    """Return the metadata of a collection."""
     return {"schema_version": SCHEMA_VERSION, "languages": list(languages), "model": model, "dim": dim}
 
 
-def schema_changes(state: CollectionState, dim: int | None) -> list[SchemaChange]:
-    """Return where a collection differs from what this program writes; fields that it no longer has do no harm."""
+def schema_changes(state: CollectionState, dim: int | None = None) -> list[SchemaChange]:
+    """Return where a collection differs from what this program writes; extra fields are ignored."""
     stored = {field["name"]: field for field in state.fields}
     changes = []
-    for wanted in fields_of(dim or state.dim):
-        there = stored.get(wanted["name"])
-        if there is None:
-            is_additive = bool(wanted.get("optional"))
-            changes.append(SchemaChange(wanted["name"], _said(wanted), "nothing", is_additive))
-        elif _said(there) != _said(wanted):
-            changes.append(SchemaChange(wanted["name"], _said(wanted), _said(there), is_additive=False))
+    for field in fields_of(dim or state.dim):
+        name, expected, found = field["name"], _described(field), stored.get(field["name"])
+        if found is None:
+            changes.append(SchemaChange(name, expected, "nothing", is_additive=bool(field.get("optional"))))
+        elif _described(found) != expected:
+            changes.append(SchemaChange(name, expected, _described(found), is_additive=False))
     return changes
 
 
-def _said(field: dict[str, Any]) -> str:
-    """Return a field's properties that matter, those that are not as usual, in words."""
-    given = {name: field.get(name, usual) for name, usual in _COMPARED.items()}
+def _described(field: dict[str, Any]) -> str:
+    """Return the type of a field and its compared properties that are not the default."""
+    given = {name: field.get(name, default) for name, default in _COMPARED.items()}
     special = (f"{name}={value}" for name, value in given.items() if value != _COMPARED[name] and name != "type")
     return " ".join([str(given["type"]), *special])
 
 
-def check_agreement(
-    where: str, state: CollectionState, dim: int | None, model: str | None, languages: Sequence[str]
-) -> None:
-    """Refuse a collection that was made for another model, vector length, schema or languages.
-
-    Raises:
-        IndexingError: Names both values and the command that mends it.
-    """
-    stored_model, version = state.metadata.get("model"), state.metadata.get("schema_version")
+def check_agreement(where: str, state: CollectionState, languages: Sequence[str]) -> None:
+    """Raise IndexingError, with both values, if a collection has another schema version or other languages."""
+    version = state.metadata.get("schema_version")
     pairs = (
-        ("vectors", dim and f"{dim} dimensions", state.dim and f"{state.dim} dimensions"),
-        ("embedding model", model, stored_model),
         ("languages of the stems", "+".join(languages), "+".join(state.languages)),
         ("schema", f"version {SCHEMA_VERSION}", f"version {version}"),
     )
-    for what, wanted, stored in pairs:
-        if wanted and stored and wanted != stored:
-            raise failure(where, f"{what}: this program has {wanted}, the index {stored}; {REBUILD} mends it")
+    for what, expected, stored in pairs:
+        if stored and expected != stored:
+            raise failure(where, f"{what}: this program has {expected}, the index {stored}; run {REBUILD}")
 
 
 def check_schema(where: str, state: CollectionState) -> None:
-    """Refuse to write to a collection whose fields are not as this program writes them."""
-    changes = schema_changes(state, None)
+    """Raise IndexingError if a collection's fields are not those that this program writes."""
+    changes = schema_changes(state)
     if changes:
         raise failure(where, "the index's fields differ: " + " | ".join(map(str, changes)))

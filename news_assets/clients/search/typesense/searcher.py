@@ -1,30 +1,28 @@
-"""One query put to the server: which searches are sent, and what becomes of their answers.
+"""Runs a query: which searches are sent, and how their responses become hits, count and facets.
 
-A `SearchQuery` enters; hits, their number and facets leave. All searches for one query go in one request; a second and
-a third follow only where no document has all words, or where words find nothing and the vector is left.
+All searches of a query are one request. A second and a third request follow only if no document has all words, or if
+words find nothing and the query has a vector.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from news_assets.clients.search.embedded.vectors import unit_vector
-from news_assets.clients.search.typesense.answers import facets_of, has_every_word, hits_of, no_facets
 from news_assets.clients.search.typesense.connection import TypesenseConnection
-from news_assets.clients.search.typesense.errors import REBUILD, failure
 from news_assets.clients.search.typesense.query import (
     Params,
-    SoughtWords,
+    StemmedQuery,
     common_params,
     count_search,
     facet_search,
-    near_params,
     page_searches,
-    sought_words,
+    stemmed_query,
+    vector_params,
     without_words,
 )
+from news_assets.clients.search.typesense.responses import facets_of, has_every_word, hits_of, no_facets
 from news_assets.clients.search.typesense.schema import CollectionState
 from news_assets.clients.search.typesense.typos import known_words
-from news_assets.errors import IndexingError
+from news_assets.clients.search.vectors import check_query_vector
 from news_assets.ports import SearchHit, SearchQuery
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
@@ -33,81 +31,73 @@ _NOTHING: Found = ((), 0, no_facets())
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Searches under an alias. `state` is what was last seen behind it, `refreshed` looks again."""
+    """Searches an alias. `state` is the collection last seen behind it, `refreshed` reads it again."""
 
     connection: TypesenseConnection
     languages: tuple[str, ...]
     state: Callable[[], CollectionState | None]
     refreshed: Callable[[], CollectionState]
 
-    def answered(self, query: SearchQuery) -> Found:
-        """Return hits, how many there are in all, and facets."""
-        is_near = query.mode != "keyword" and query.vector is not None
-        if is_near and not self._checked_vector(query):
+    def search(self, query: SearchQuery) -> Found:
+        """Return hits, the number of matches, and facets."""
+        has_vector = query.mode != "keyword" and query.vector is not None
+        if has_vector and not self._check_vector(query):
             if query.mode == "vector":
                 return _NOTHING
-            is_near = False
-        sought = sought_words(query, self.languages)
-        if is_near and (query.mode == "vector" or not sought.stems):
+            has_vector = False
+        stemmed = stemmed_query(query, self.languages)
+        if has_vector and (query.mode == "vector" or not stemmed.stems):
             return self._by_vector(query)
-        if sought.finds_nothing:
+        if stemmed.finds_nothing:
             return _NOTHING
-        found = self._by_words(query, sought, is_near)
+        found = self._by_words(query, stemmed, has_vector)
         return self._by_vector(query) if found is None else found
 
-    def _checked_vector(self, query: SearchQuery) -> bool:
-        """Tell whether there are vectors to compare the query's with."""
-        state = self.state()
-        if state is None or state.dim != len(query.vector or ()):
+    def _check_vector(self, query: SearchQuery) -> bool:
+        """Return whether the index has vectors. Raises IndexingError if the query's vector does not fit them."""
+        state, vector = self.state(), query.vector or ()
+        if state is None or state.dim != len(vector):
             state = self.refreshed()  # another process may have stored the first vectors, or rebuilt the index
-        if state.dim is None:
-            return False
-        if len(query.vector or ()) != state.dim:
-            raise failure(
-                self.connection.where,
-                f"the query has {len(query.vector or ())} dimensions, the index has {state.dim}; "
-                f"use the model the index was made with, or embed everything with the other, then {REBUILD}",
-            )
-        if unit_vector(query.vector or ()) is None:
-            raise IndexingError("the query's vector is empty, all zeros or holds a value that is not finite")
-        return True
+        if state.dim is not None:
+            check_query_vector(self.connection.where, vector, state.dim)
+        return state.dim is not None
 
     def _by_vector(self, query: SearchQuery) -> Found:
-        common = without_words(common_params(self.connection.alias, query, SoughtWords())) | near_params(query)
-        *pages, facets = self._ask([*page_searches(common, query), facet_search(common)], query)
+        common = without_words(common_params(self.connection.alias, query, StemmedQuery())) | vector_params(query)
+        *pages, facets = self._send([*page_searches(common, query), facet_search(common)], query)
         return hits_of(pages, (), self.languages), int(pages[0]["found"]), facets_of(facets)
 
-    def _by_words(self, query: SearchQuery, sought: SoughtWords, is_near: bool) -> Found | None:
-        """Return what the words find, ranked with the vector if there is one; None where only that is left."""
-        found, has_all = self._asked(query, sought, is_near)
-        if sought.stems and not has_all:
-            known = known_words(self.connection, self.connection.alias, sought, self.languages)
+    def _by_words(self, query: SearchQuery, stemmed: StemmedQuery, has_vector: bool) -> Found | None:
+        """Return the matches of the words, ranked with the vector if there is one; None to search by vector alone."""
+        found, has_all = self._search_words(query, stemmed, has_vector)
+        if stemmed.stems and not has_all:
+            known = known_words(self.connection, self.connection.alias, stemmed, self.languages)
             if not known.stems:
-                return None if is_near else _NOTHING
-            if known.stems != sought.stems:
-                found, _ = self._asked(query, known, is_near)
-        return None if is_near and not found[1] else found
+                return None if has_vector else _NOTHING
+            if known.stems != stemmed.stems:
+                found, _ = self._search_words(query, known, has_vector)
+        return None if has_vector and not found[1] else found
 
-    def _asked(self, query: SearchQuery, sought: SoughtWords, is_near: bool) -> tuple[Found, bool]:
-        """Return what is found, and whether the best has every word."""
-        common = common_params(self.connection.alias, query, sought)
-        paged = common | near_params(query) if is_near else common
+    def _search_words(self, query: SearchQuery, stemmed: StemmedQuery, has_vector: bool) -> tuple[Found, bool]:
+        """Return the matches, and whether the best one has every word."""
+        common = common_params(self.connection.alias, query, stemmed)
+        paged = common | vector_params(query) if has_vector else common
         searches: list[Params] = [*page_searches(paged, query), facet_search(common)]
-        if is_near:
+        if has_vector:
             searches.append(count_search(common))
-        answers = self._ask(searches, query)
-        pages = answers[: len(page_searches(paged, query))]
-        facets = answers[len(pages)]
-        found = int(answers[-1 if is_near else 0]["found"])
-        return (hits_of(pages, sought.stems, self.languages), found, facets_of(facets)), has_every_word(facets)
+        responses = self._send(searches, query)
+        pages = responses[: len(page_searches(paged, query))]
+        facets = responses[len(pages)]
+        found = int(responses[-1 if has_vector else 0]["found"])
+        return (hits_of(pages, stemmed.stems, self.languages), found, facets_of(facets)), has_every_word(facets)
 
-    def _ask(self, searches: list[Params], query: SearchQuery) -> list[Params]:
-        """Return the answers; where the alias moved since the vector was checked, it is checked again."""
-        answers = self.connection.search(searches)
-        answered_by = answers[0].get("request_params", {}).get("collection_name")
+    def _send(self, searches: list[Params], query: SearchQuery) -> list[Params]:
+        """Return the responses; if the alias moved since the vector was checked, check it again."""
+        responses = self.connection.search(searches)
+        searched_name = responses[0].get("request_params", {}).get("collection_name")
         state = self.state()
-        if state is not None and answered_by != state.name:
+        if state is not None and searched_name != state.name:
             self.refreshed()
             if query.mode != "keyword" and query.vector is not None:
-                self._checked_vector(query)
-        return answers
+                self._check_vector(query)
+        return responses

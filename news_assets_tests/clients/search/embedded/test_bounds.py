@@ -21,7 +21,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize(("directions", "width"), ROWS.values(), ids=ROWS.keys())
-def test_every_product_lies_between_its_bounds_which_are_close(directions: np.ndarray, width: float) -> None:
+def test_every_product_is_within_narrow_bounds(directions: np.ndarray, width: float) -> None:
     rows = units(directions)
     block = quantised_block(rows)
     for unit in (*rows[:20], *units(rng.standard_normal((20, rows.shape[1])))):
@@ -32,7 +32,7 @@ def test_every_product_lies_between_its_bounds_which_are_close(directions: np.nd
         assert (upper - lower).max() < width
 
 
-def test_the_largest_products_of_eight_bits_do_not_overflow() -> None:
+def test_the_largest_8_bit_products_do_not_overflow() -> None:
     rows = units(np.ones((40, 384)))
     for sign in (1, -1):
         lower, upper = quantised_block(rows).bounds(quantised_query(rows[0] * sign))

@@ -7,7 +7,7 @@ from news_assets.clients.search.embedded import duplicates as module
 from news_assets.clients.search.embedded.duplicates import Duplicates
 from news_assets.clients.search.embedded.schema import FACTS
 
-# Of each document: which id it has, which original it names (0: none), which text it has (0: unknown).
+# (id, id of the original or 0, text or 0 if unknown)
 DOCUMENTS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 12), st.integers(0, 6)), max_size=60)
 
 
@@ -36,17 +36,17 @@ def grouped_one_by_one(documents: np.ndarray, is_alive: list[np.ndarray]) -> tup
 
 
 @given(DOCUMENTS, st.integers(1, 20), st.sampled_from([0, 3, 1_000]))
-def test_groups_are_those_of_one_document_after_the_other(
-    documents: list[tuple[int, int, int]], batch: int, merged_at: int
+def test_batches_give_the_groups_of_one_document_at_a_time(
+    documents: list[tuple[int, int, int]], batch: int, merge_at: int
 ) -> None:
     new, alive = facts(documents), np.zeros(100, np.bool_)
     duplicates = Duplicates(np.zeros(100, np.int64), np.zeros(100, np.int64))
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MERGED_AT", merged_at)
+        patch.setattr(module, "_MERGE_AT", merge_at)
         for start in range(0, len(new), batch):
             some = new[start : start + batch]
-            for n in range(1, start + 1):  # an id that comes again is a changed document: the old one is gone
+            for n in range(1, start + 1):  # a repeated id is a changed document, which replaces the old one
                 alive[n] &= new[n - 1]["id_key"] not in some["id_key"]
             alive[some["n"]] = True
             seen += [alive.copy()] * len(some)

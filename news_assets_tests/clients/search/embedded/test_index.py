@@ -1,4 +1,4 @@
-"""What only the SQLite backend promises; what every backend does is in test_contract.py."""
+"""The SQLite backend beyond the contract of every backend (test_contracts.py)."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ def keyword(index: SqliteSearchIndex, text: str, limit: int = 10) -> list[str]:
     return [hit.article_id for hit in index.search(SearchQuery(text=text, mode="keyword", limit=limit)).hits]
 
 
-def test_processes_that_write_at_once_lose_nothing_and_a_reader_sees_it_all(tmp_path: Path) -> None:
+def test_concurrent_writers_lose_nothing_and_a_reader_sees_all(tmp_path: Path) -> None:
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index:
         assert keyword(index, "vacina") == []
@@ -53,7 +53,7 @@ def test_processes_that_write_at_once_lose_nothing_and_a_reader_sees_it_all(tmp_
         assert (index.count(), answer.found) == (61, 60)
 
 
-def test_a_killed_writer_leaves_everything_it_had_acknowledged(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_no_acknowledged_document(tmp_path: Path) -> None:
     path = tmp_path / "search.sqlite"
     process = writer(path, "a", 100_000)
     assert process.stdout is not None
@@ -66,30 +66,28 @@ def test_a_killed_writer_leaves_everything_it_had_acknowledged(tmp_path: Path) -
         assert index.upsert([document(1, "depois")]) == {}
 
 
-def test_threads_take_turns(tmp_path: Path) -> None:
+def test_threads_may_share_an_index(tmp_path: Path) -> None:
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: (index.upsert([document(n, "vacina")]), keyword(index, "vacina")), range(40)))
         assert index.count() == 40
 
 
-def test_folded_rewritten_and_deleted_documents_are_found_as_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folding_and_deleting_leave_other_documents_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "FOLD_AT", 7)
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index, SqliteSearchIndex.open(path) as reader:
-        for turn in range(6):
-            index.upsert([document(n, f"vacina turno{turn}", document_hash=f"{turn}-{n}") for n in range(20)])
-            assert len(keyword(reader, f"turno{turn}", limit=99)) == 20
+        for step in range(6):
+            index.upsert([document(n, f"vacina etapa{step}", document_hash=f"{step}-{n}") for n in range(20)])
+            assert len(keyword(reader, f"etapa{step}", limit=99)) == 20
         index.delete([f"mec-{n}" for n in range(15)])
         expected = {f"mec-{n}" for n in range(15, 20)}
-        for asked in ("vacina", "turno5"):
-            assert set(keyword(reader, asked, limit=99)) == set(keyword(index, asked, limit=99)) == expected
-        assert keyword(reader, "turno0") == keyword(reader, "turno5", limit=0) == []
+        for text in ("vacina", "etapa5"):
+            assert set(keyword(reader, text, limit=99)) == set(keyword(index, text, limit=99)) == expected
+        assert keyword(reader, "etapa0") == keyword(reader, "etapa5", limit=0) == []
 
 
 @pytest.mark.parametrize(("block_rows", "kept_bytes"), [(8_192, 2**20), (64, 2**20), (64, 0), (64, 350 * 24 * 2)])
-def test_the_vector_search_is_exact_also_with_filters_and_after_changes(
+def test_vector_search_is_exact_also_with_filters_and_after_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int, kept_bytes: int
 ) -> None:
     monkeypatch.setattr(vectors, "BLOCK_ROWS", block_rows)
@@ -109,21 +107,21 @@ def test_the_vector_search_is_exact_also_with_filters_and_after_changes(
             cosines = stored @ (query / np.linalg.norm(query)).astype(np.float32)
             order = [n for n in np.argsort(-cosines).tolist() if n != 5]
             for agency in (None, "agency-1"):
-                asked = SearchQuery(text="", mode="vector", vector=tuple(query.tolist()), agency=agency)
+                search = SearchQuery(text="", mode="vector", vector=tuple(query.tolist()), agency=agency)
                 expected = [f"mec-{n}" for n in order if agency is None or n % 3 == 1][:10]
-                assert [hit.article_id for hit in index.search(asked).hits] == expected
+                assert [hit.article_id for hit in index.search(search).hits] == expected
 
 
 def test_a_changed_vector_replaces_the_old_one(tmp_path: Path) -> None:
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
         index.upsert([document(1, vector=(1.0, 0.0)), document(2, vector=(0.6, 0.8))])
-        ask = SearchQuery(text="", mode="vector", vector=(1.0, 0.0), limit=1)
-        assert index.search(ask).hits[0].article_id == "mec-1"
+        query = SearchQuery(text="", mode="vector", vector=(1.0, 0.0), limit=1)
+        assert index.search(query).hits[0].article_id == "mec-1"
         index.upsert([document(1, vector=(0.0, 1.0), document_hash="new")])
-        assert index.search(ask).hits[0].article_id == "mec-2"
+        assert index.search(query).hits[0].article_id == "mec-2"
 
 
-def test_an_original_that_comes_after_its_duplicates_leads_their_group(tmp_path: Path) -> None:
+def test_an_original_added_after_its_duplicates_is_their_hit(tmp_path: Path) -> None:
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
         index.upsert([document(n, "vacina", duplicate_of="mec-9") for n in (1, 2)])
         assert len(keyword(index, "vacina")) == 1
@@ -133,16 +131,7 @@ def test_an_original_that_comes_after_its_duplicates_leads_their_group(tmp_path:
         assert keyword(index, "vacina") == ["mec-9"]
 
 
-def test_the_length_that_was_asked_for_holds_before_the_first_vector(tmp_path: Path) -> None:
-    path = tmp_path / "search.sqlite"
-    with SqliteSearchIndex.open(path, dim=3) as index:
-        assert set(index.upsert([document(1, vector=(1.0, 0.0))])) == {"mec-1"}
-        index.upsert([document(1, vector=(1.0, 0.0, 0.0))])
-    with pytest.raises(IndexingError, match=r"384 dimensions, the index has 3"):
-        SqliteSearchIndex.open(path, dim=384)
-
-
-def test_another_programs_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_file_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE mine (x)")
@@ -154,14 +143,14 @@ def test_another_programs_file_is_refused_and_left_as_it_is(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("content", [b"hello, this is no database" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_file_is_an_error_with_path_and_advice(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_an_error_with_path_and_remedy(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "search.sqlite"
     path.write_bytes(content)
     with pytest.raises(IndexingError, match=r"search\.sqlite: .*(delete|move)"):
         SqliteSearchIndex.open(path)
 
 
-def test_a_file_damaged_inside_is_an_error_when_it_is_read(tmp_path: Path) -> None:
+def test_a_page_damaged_inside_the_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index:
         index.upsert([document(n, "vacina") for n in range(200)])
@@ -172,7 +161,7 @@ def test_a_file_damaged_inside_is_an_error_when_it_is_read(tmp_path: Path) -> No
         keyword(index, "vacina")
 
 
-def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
+def test_a_directory_at_the_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(IndexingError, match=tmp_path.name):
         SqliteSearchIndex.open(tmp_path)
 
@@ -188,7 +177,7 @@ def test_an_unchanged_batch_writes_nothing(tmp_path: Path) -> None:
         assert (wal.stat().st_size, wal.stat().st_mtime_ns) == before
 
 
-def test_long_texts_are_cut_to_a_snippet_around_the_match(tmp_path: Path) -> None:
+def test_a_long_text_is_cut_to_a_snippet_around_the_match(tmp_path: Path) -> None:
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
         text = "palavra " * 200 + "a vacinação chegou ao posto " + "outra " * 200
         index.upsert([document(1, "Nota", text), replace(document(2, "Vacina", "outro assunto " * 60))])

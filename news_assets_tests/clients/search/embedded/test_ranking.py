@@ -1,4 +1,4 @@
-"""The quick ways give what ranking every document one by one gives."""
+"""The vectorised ranking equals ranking every document one by one."""
 
 import numpy as np
 import pytest
@@ -6,24 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.clients.search.embedded import ranking
-from news_assets.clients.search.embedded.postings import ListedPostings, Postings, either, postings_of
-from news_assets.clients.search.embedded.ranking import K1, MIN_SHARE, B, Group, Ranked, best, length_factor
+from news_assets.clients.search.embedded.postings import ListedPostings, Postings, postings_of, union
+from news_assets.clients.search.embedded.ranking import K1, MIN_SHARE, B, QueryWord, Ranked, best, length_factor
 
 SIZES = st.integers(1, 120)
 AVERAGE = 300.0
 
 
 def term(rng: np.random.Generator, size: int) -> Postings:
-    """A term of few or many documents, in either form."""
+    """A term of few or many documents, listed or as a column."""
     share = rng.choice([0.02, 0.1, 0.5, 0.95])
     ns = np.flatnonzero(rng.random(size) < share)
     return postings_of(ns, rng.integers(1, 256, len(ns)).astype(np.uint8), int(rng.choice([size, 100 * size])))
 
 
-def groups_of(rng: np.random.Generator, size: int, count: int) -> list[Group]:
-    found = [either([term(rng, size) for _ in range(rng.integers(1, 3))], size) for _ in range(count)]
+def words_of(rng: np.random.Generator, size: int, count: int) -> list[QueryWord]:
+    found = [union([term(rng, size) for _ in range(rng.integers(1, 3))], size) for _ in range(count)]
     return [
-        Group(postings, float(np.log(1 + (size - postings.count + 0.5) / (postings.count + 0.5)))) for postings in found
+        QueryWord(postings, float(np.log(1 + (size - postings.count + 0.5) / (postings.count + 0.5))))
+        for postings in found
     ]
 
 
@@ -33,12 +34,14 @@ def weight(postings: Postings, n: int) -> int:
     return int(postings.weights[n]) if n < len(postings.weights) else 0
 
 
-def ranked_one_by_one(groups: list[Group], mask: np.ndarray, lengths: np.ndarray, is_every: bool) -> dict[int, float]:
-    least = MIN_SHARE * sum(group.idf for group in groups)
+def ranked_one_by_one(
+    words: list[QueryWord], mask: np.ndarray, lengths: np.ndarray, is_every: bool
+) -> dict[int, float]:
+    least = MIN_SHARE * sum(word.idf for word in words)
     scores = {}
     for n in np.flatnonzero(mask).tolist():
         k = K1 * (1 - B + B * int(lengths[n]) / AVERAGE)
-        has = [(group.idf, weight(group.postings, n)) for group in groups]
+        has = [(word.idf, weight(word.postings, n)) for word in words]
         if all(found for _, found in has) if is_every else sum(idf for idf, found in has if found) >= least:
             scores[n] = sum(idf * (K1 + 1) * found / (found + k) for idf, found in has if found)
     return {n: score for n, score in scores.items() if score > 0}
@@ -46,31 +49,29 @@ def ranked_one_by_one(groups: list[Group], mask: np.ndarray, lengths: np.ndarray
 
 @given(st.integers(0, 2**32), SIZES, st.integers(1, 4), st.sampled_from([0.03, 0.5, 1.0]))
 @pytest.mark.parametrize("is_every", [True, False])
-def test_documents_and_scores_are_those_of_ranking_every_document(
+def test_ranking_equals_scoring_every_document(
     is_every: bool, seed: int, size: int, count: int, passing: float
 ) -> None:
     rng = np.random.default_rng(seed)
     lengths, mask = rng.integers(0, 0x10000, size).astype(np.uint16), rng.random(size) < passing
-    groups = groups_of(rng, size, count)
-    expected = ranked_one_by_one(groups, mask, lengths, is_every)
+    words = words_of(rng, size, count)
+    expected = ranked_one_by_one(words, mask, lengths, is_every)
     rank = ranking.with_every_word if is_every else ranking.with_some_words
-    found = rank(groups, mask, length_factor(lengths, AVERAGE))
+    found = rank(words, mask, length_factor(lengths, AVERAGE))
     assert found.ns.tolist() == sorted(expected)
     assert found.scores == pytest.approx([expected[n] for n in found.ns.tolist()], rel=1e-5)
 
 
-def test_a_document_whose_words_carry_exactly_the_least_share_is_found() -> None:
-    groups = [Group(ListedPostings(np.array([n]), np.array([1], np.uint8)), idf) for n, idf in enumerate((1.0, 9.0))]
-    found = ranking.with_some_words(groups, np.ones(2, np.bool_), length_factor(np.ones(2, np.uint16), 1.0))
+def test_a_document_with_exactly_the_minimum_share_matches() -> None:
+    words = [QueryWord(ListedPostings(np.array([n]), np.array([1], np.uint8)), idf) for n, idf in enumerate((1.0, 9.0))]
+    found = ranking.with_some_words(words, np.ones(2, np.bool_), length_factor(np.ones(2, np.uint16), 1.0))
     assert found.ns.tolist() == [0, 1]
 
 
 @given(
     st.lists(st.tuples(st.sampled_from([0.0, 0.25, 1.5]), st.sampled_from([0, 3, 9])), max_size=60), st.integers(1, 70)
 )
-def test_the_best_are_those_of_sorting_all_also_where_scores_and_times_are_equal(
-    rows: list[tuple[float, int]], limit: int
-) -> None:
+def test_the_best_equal_sorting_all_also_with_ties(rows: list[tuple[float, int]], limit: int) -> None:
     ns = np.arange(1, 2 * len(rows) + 1, 2)
     published = np.zeros(2 * len(rows) + 1, np.int64)
     published[ns] = [time for _, time in rows]
@@ -82,25 +83,25 @@ def test_the_best_are_those_of_sorting_all_also_where_scores_and_times_are_equal
 
 
 @given(st.integers(0, 2**32), SIZES)
-def test_both_forms_of_postings_say_the_same(seed: int, size: int) -> None:
+def test_both_forms_of_postings_are_equivalent(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     ns = np.flatnonzero(rng.random(size) < 0.4)
     weights = rng.integers(1, 256, len(ns)).astype(np.uint8)
     more = np.flatnonzero(rng.random(size) < 0.4) + size
     more_weights = rng.integers(1, 256, len(more)).astype(np.uint8)
-    asked, mask = np.flatnonzero(rng.random(2 * size) < 0.5), rng.random(2 * size) < 0.5
-    said = []
+    wanted, mask = np.flatnonzero(rng.random(2 * size) < 0.5), rng.random(2 * size) < 0.5
+    results = []
     for among in (1, 10**6):
         postings = postings_of(ns, weights, size if among == 1 else among)
         if len(more):
             postings = postings.joined(more, more_weights)
         column = postings.column(2 * size).tolist()
-        found = postings.weights_at(asked, 2 * size).tolist()
-        said.append((postings.count, column, found, postings.ns_within(mask).tolist()))
-    assert said[0] == said[1]
+        found = postings.weights_at(wanted, 2 * size).tolist()
+        results.append((postings.count, column, found, postings.ns_within(mask).tolist()))
+    assert results[0] == results[1]
 
 
-def test_the_length_factor_is_that_of_the_formula() -> None:
+def test_the_length_factor_follows_the_formula() -> None:
     lengths = np.array([0, 1, 300, 0xFFFF], np.uint16)
     expected = [K1 * (1 - B + B * length / AVERAGE) for length in lengths.tolist()]
     assert length_factor(lengths, AVERAGE).at(np.arange(4)).tolist() == pytest.approx(expected)

@@ -1,5 +1,6 @@
-"""A file that was rebuilt answers as one that was filled by upserts, however its postings were folded."""
+"""A rebuilt index gives the same answers as one that was filled by upserts."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,11 +41,11 @@ def made(count: int) -> list[SearchDocument]:
 def answers(path: Path) -> list[SearchAnswer]:
     vector = (1.0, 0.5, 0.0, -0.5)
     with SqliteSearchIndex.open(path) as index:
-        asked = [SearchQuery(text=text, mode=mode, vector=vector, limit=50) for text in QUERIES for mode in MODES]
-        return [replace(index.search(query), took_ms=0.0) for query in asked]
+        queries = [SearchQuery(text=text, mode=mode, vector=vector, limit=50) for text in QUERIES for mode in MODES]
+        return [replace(index.search(query), took_ms=0.0) for query in queries]
 
 
-def test_both_ways_of_filling_give_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rebuilt_index_equals_an_upserted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "FOLD_AT", 10)
     monkeypatch.setattr(parts, "MERGE_AT", 3)
     monkeypatch.setattr(rebuild, "FOLD_AT", 50)
@@ -58,3 +59,11 @@ def test_both_ways_of_filling_give_the_same_answers(tmp_path: Path, monkeypatch:
         assert filled.upsert(documents[start : start + 40]) == {}
     filled.swap({"govbr": {one.article_id: one.document_hash for one in documents}})
     assert answers(rebuilt) == answers(upserted)
+
+
+def test_a_rebuild_refuses_vectors_of_other_dimensions(tmp_path: Path) -> None:
+    with closing(SqliteRebuild.begin(tmp_path / "search.sqlite", 3, "made")) as rebuild:
+        assert rebuild.upsert([document(1, vector=(1.0, 0.0))]) == {
+            "mec-1": "the vector has 2 dimensions, the index has 3"
+        }
+        assert rebuild.upsert([document(1, vector=(1.0, 0.0, 0.0))]) == {}

@@ -1,17 +1,19 @@
-"""Terms of many documents at once are those of counting the words of each by itself."""
+"""Terms of a batch equal those of counting the words of each document; typos are corrected."""
 
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.clients.search.embedded.terms import PACKED_TERM, TITLE_WEIGHT, batch_terms, term_of
+from news_assets.clients.search.embedded.terms import PACKED_TERM, TITLE_WEIGHT, batch_terms, one_edit_away, term_of
 from news_assets.ports import SearchDocument
 from news_assets.text.words import words
 from news_assets_tests.clients.search.test_contract import document
 
 TEXTS = st.text("aBç Ã-'1“–…Σ漢\ud800\u0301", max_size=12) | st.sampled_from(["vacina vacinas", "x " * 300, "w" * 70])
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 DOCUMENTS = st.lists(
     st.builds(
         document,
@@ -37,20 +39,42 @@ def counted(document: SearchDocument) -> tuple[dict[int, int], int]:
 
 @settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
-def test_every_document_has_the_terms_that_counting_its_words_gives(documents: list[SearchDocument]) -> None:
+def test_batch_terms_equal_counted_words(documents: list[SearchDocument]) -> None:
     found = [
         (dict(np.frombuffer(one.packed, PACKED_TERM).tolist()), one.length) for one in batch_terms(documents).documents
     ]
     assert found == [counted(one) for one in documents]
 
 
-def test_a_documents_terms_are_in_order_and_each_is_there_once() -> None:
+def test_terms_of_a_document_are_sorted_and_distinct() -> None:
     (one,) = batch_terms([document(1, "vacina escola", "vacinas hospital vacina")]).documents
     terms = np.frombuffer(one.packed, PACKED_TERM)["term"]
     assert np.all(np.diff(terms) > 0)
 
 
-def test_of_a_very_long_text_the_first_20_000_words_are_found_and_its_tags_too() -> None:
+def test_a_long_text_is_indexed_by_its_first_20_000_words_and_its_tags() -> None:
     (one,) = batch_terms([document(1, "", "a " * 20_000 + "late", tags=("tag",), language=None)]).documents
     found = set(np.frombuffer(one.packed, PACKED_TERM)["term"].tolist())
     assert (found, one.length) == ({term_of("a", None), term_of("tag", None)}, 20_001)
+
+
+@given(st.text(LETTERS, min_size=5, max_size=12), st.data())
+def test_every_single_edit_is_corrected(word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(word) - 2))
+    letter = data.draw(st.sampled_from(LETTERS))
+    mistakes = {
+        word[:at] + word[at + 1 :],
+        word[:at] + letter + word[at:],
+        word[:at] + letter + word[at + 1 :],
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+    }
+    assert all(word in one_edit_away(mistake) for mistake in mistakes - {word})
+
+
+@pytest.mark.parametrize("word", ["", "abc", "a1b2c3", "a" * 40])
+def test_short_long_and_numbered_words_are_not_corrected(word: str) -> None:
+    assert one_edit_away(word) == set()
+
+
+def test_each_alphabet_is_corrected_with_its_own_letters() -> None:
+    assert "привет" in one_edit_away("превет")

@@ -20,6 +20,6 @@ def address_of(server: TestServer, alias: str = "") -> str:
 
 
 @contextmanager
-def opened(server: TestServer, dim: int | None = None, **settings: object) -> Iterator[TypesenseSearchIndex]:
-    with TypesenseSearchIndex.open(address_of(server), server.admin_key, dim, **settings) as index:  # type: ignore[arg-type]
+def opened(server: TestServer, **settings: object) -> Iterator[TypesenseSearchIndex]:
+    with TypesenseSearchIndex.open(address_of(server), server.admin_key, **settings) as index:  # type: ignore[arg-type]
         yield index

@@ -1,4 +1,4 @@
-"""The Typesense backend where it is more than the contract: outages, guards, partial updates, stale vectors, keys."""
+"""The Typesense backend beyond the contract: partial updates, stale vectors, outages, compatibility checks, keys."""
 
 import traceback
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
+from news_assets.clients.search.typesense.collection import read_collection, write_metadata
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.schema import fields_of, metadata_of
 from news_assets.errors import IndexingError
@@ -16,7 +17,7 @@ from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import TestServer, running
 
 METADATA = {"metadata": metadata_of(None, None, ("pt", "en"))}
-SECRET = "an-admin-key-that-nobody-may-read"
+SECRET = "an-admin-key-that-must-stay-secret"
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def index(server: TestServer) -> Iterator[TypesenseSearchIndex]:
 
 
 def sent(server: TestServer) -> list[tuple[str, str]]:
-    """What was written: method or action, and the last part of the path."""
+    """The write requests: method or action, and the last part of the path."""
     return [
         (one.action or one.method, one.path.rsplit("/", 1)[1])
         for one in server.requests
@@ -48,14 +49,16 @@ def stored_document(server: TestServer, article_id: str) -> dict[str, object]:
 # --- writes ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_stored_with_the_same_hash_is_not_sent_again(server: TestServer, index: TypesenseSearchIndex) -> None:
+def test_a_document_stored_with_the_same_hash_is_not_sent_again(
+    server: TestServer, index: TypesenseSearchIndex
+) -> None:
     index.upsert([document(1), document(2)])
     server.requests.clear()
     assert index.upsert([document(1), document(2)]) == {}
     assert sent(server) == []
 
 
-def test_a_changed_text_keeps_the_vector_where_it_is_and_erases_what_is_empty_now(
+def test_a_changed_text_keeps_the_vector_and_erases_empty_fields(
     server: TestServer, index: TypesenseSearchIndex
 ) -> None:
     index.upsert([document(1, vector=VECTOR, summary="Resumo", theme_path=("01",))])
@@ -69,7 +72,7 @@ def test_a_changed_text_keeps_the_vector_where_it_is_and_erases_what_is_empty_no
 
 
 @pytest.mark.parametrize("vector", [(0.0, 1.0, 0.0), None])
-def test_a_changed_or_lost_vector_is_not_found_where_it_was(
+def test_a_replaced_or_removed_vector_is_no_longer_found(
     server: TestServer, index: TypesenseSearchIndex, vector: tuple[float, ...] | None
 ) -> None:
     index.upsert([document(1, vector=VECTOR), document(2, vector=(0.0, 0.0, 1.0))])
@@ -80,7 +83,7 @@ def test_a_changed_or_lost_vector_is_not_found_where_it_was(
     assert [round(hit.score, 2) for hit in answer.hits] == [0.0] * (2 if vector else 1)
 
 
-def test_the_field_for_vectors_comes_with_the_first_vector(index: TypesenseSearchIndex) -> None:
+def test_the_vector_field_is_added_with_the_first_vector(index: TypesenseSearchIndex) -> None:
     index.upsert([document(1)])
     assert index.vector_dim() is None
     assert index.search(SearchQuery(text="", mode="vector", vector=VECTOR)).hits == ()
@@ -88,7 +91,7 @@ def test_the_field_for_vectors_comes_with_the_first_vector(index: TypesenseSearc
     assert index.vector_dim() == 3
 
 
-def test_a_refused_line_is_a_reason_and_its_neighbours_are_stored(
+def test_a_refused_document_has_a_reason_and_the_others_are_stored(
     server: TestServer, index: TypesenseSearchIndex
 ) -> None:
     server.faults.refused_ids["mec-2"] = "Field `day` must be an int32."
@@ -106,7 +109,7 @@ def test_documents_of_more_than_one_batch_are_all_stored(index: TypesenseSearchI
     assert index.count() == 4
 
 
-def test_ids_with_signs_are_stored_found_and_deleted(index: TypesenseSearchIndex) -> None:
+def test_ids_with_special_characters_are_stored_found_and_deleted(index: TypesenseSearchIndex) -> None:
     signs = ["a/b c", "a,b", "a && b", "[x]", 'a"b', "á%20"]
     documents = [document(n, article_id=article_id) for n, article_id in enumerate(signs)]
     assert (index.upsert(documents), index.upsert(documents)) == ({}, {})
@@ -115,7 +118,7 @@ def test_ids_with_signs_are_stored_found_and_deleted(index: TypesenseSearchIndex
     assert index.count() == 0
 
 
-def test_filters_take_a_key_for_itself_alone_and_any_text(index: TypesenseSearchIndex) -> None:
+def test_filters_match_keys_exactly_and_accept_any_text(index: TypesenseSearchIndex) -> None:
     index.upsert([document(1, agency="a-b"), document(2, desk="gov-br"), document(3, desk="GOVBR")])
     assert set(hashes(index, "govbr")) == {"mec-1"}
     for text in ("", "`", "a && b", "||", ")", "[", "é", "a:b"):
@@ -123,7 +126,7 @@ def test_filters_take_a_key_for_itself_alone_and_any_text(index: TypesenseSearch
         assert index.search(SearchQuery(text="", language=text)).found == 0
 
 
-def test_duplicates_join_their_original_whichever_came_first(index: TypesenseSearchIndex) -> None:
+def test_duplicates_join_their_original_in_any_order(index: TypesenseSearchIndex) -> None:
     index.upsert([document(2, duplicate_of="mec-1", text_hash="other")])
     index.upsert([document(3, duplicate_of="mec-1")])
     assert index.search(SearchQuery(text="vacina")).found == 1
@@ -137,7 +140,7 @@ def test_duplicates_join_their_original_whichever_came_first(index: TypesenseSea
     )
 
 
-def test_a_page_of_more_than_the_server_gives_at_once_is_whole(index: TypesenseSearchIndex) -> None:
+def test_a_page_may_exceed_the_hits_of_one_search(index: TypesenseSearchIndex) -> None:
     index.upsert([document(n) for n in range(1, 601)])
     answer = index.search(SearchQuery(text="vacina", mode="keyword", limit=520, offset=30))
     assert [hit.article_id for hit in answer.hits] == [f"mec-{n}" for n in range(570, 50, -1)]
@@ -151,7 +154,7 @@ def not_ready(server: TestServer) -> None:
     server.faults.is_not_ready = True
 
 
-def behind(server: TestServer) -> None:
+def lagging(server: TestServer) -> None:
     server.faults.is_write_lagging = True
 
 
@@ -177,19 +180,17 @@ def slow(server: TestServer) -> None:
 
 OUTAGES: dict[str, tuple[Callable[[TestServer], None], str]] = {
     "not ready": (not_ready, "not ready: .*Not Ready or Lagging"),
-    "behind": (behind, "not ready: .*Not Ready or Lagging"),
-    "out of disk": (out_of_disk, "no room to write: .*OUT_OF_DISK.*free some"),
+    "lagging": (lagging, "not ready: .*Not Ready or Lagging"),
+    "out of disk": (out_of_disk, "no space to write: .*OUT_OF_DISK.*free some"),
     "read-only": (read_only, "read-only: .*Skipping writes"),
     "failing": (failing, "the server failed: .*Internal Server Error"),
     "dropping": (dropping, "the connection broke"),
-    "slow": (slow, "no answer in time"),
+    "slow": (slow, "no response in time"),
 }
 
 
 @pytest.mark.parametrize("name", OUTAGES)
-def test_an_outage_is_one_transient_reason_without_the_key_and_afterwards_all_is_current(
-    server: TestServer, name: str
-) -> None:
+def test_an_outage_is_a_transient_error_without_the_key_and_a_retry_succeeds(server: TestServer, name: str) -> None:
     begin, reason = OUTAGES[name]
     with opened(server, search_timeout_s=0.3, write_timeout_s=0.3) as index:
         index.upsert([document(1)])
@@ -204,7 +205,7 @@ def test_an_outage_is_one_transient_reason_without_the_key_and_afterwards_all_is
         assert hashes(index, "govbr") == {"mec-1": "hash-1", "mec-2": "hash-2"}
 
 
-def test_a_server_that_is_away_says_where_it_was_looked_for() -> None:
+def test_an_unavailable_server_is_named_in_the_error() -> None:
     with running() as server:
         address = address_of(server)
     with pytest.raises(IndexingError, match=rf"typesense at 127.0.0.1:{server.server_port}: no connection") as caught:
@@ -213,9 +214,7 @@ def test_a_server_that_is_away_says_where_it_was_looked_for() -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_an_import_that_breaks_in_the_middle_is_taken_up_where_it_broke(
-    server: TestServer, index: TypesenseSearchIndex
-) -> None:
+def test_an_interrupted_import_is_continued(server: TestServer, index: TypesenseSearchIndex) -> None:
     documents = [document(n) for n in range(1, 1_501)]
     index.upsert(documents[:1_000])
     server.faults.drops_connections = 1
@@ -226,7 +225,7 @@ def test_an_import_that_breaks_in_the_middle_is_taken_up_where_it_broke(
     assert (sent(server), index.count()) == ([("upsert", "import")], 1_500)
 
 
-def test_a_disk_that_fills_up_within_an_import_is_an_outage_and_no_refused_document(
+def test_a_full_disk_within_an_import_is_an_outage_and_not_a_refusal(
     server: TestServer, index: TypesenseSearchIndex
 ) -> None:
     server.faults.refused_ids["mec-2"] = "Rejecting write: running out of resource type: OUT_OF_DISK"
@@ -238,8 +237,8 @@ def test_a_disk_that_fills_up_within_an_import_is_an_outage_and_no_refused_docum
     assert index.count() == 3
 
 
-@pytest.mark.parametrize("key", ["a-wrong-key-that-nobody-may-read", ""])
-def test_a_wrong_key_names_the_setting_is_final_and_is_in_no_output(
+@pytest.mark.parametrize("key", ["a-wrong-key-that-must-stay-secret", ""])
+def test_a_wrong_key_is_a_permanent_error_that_names_the_setting_and_hides_the_key(
     server: TestServer, key: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -247,13 +246,11 @@ def test_a_wrong_key_names_the_setting_is_final_and_is_in_no_output(
         TypesenseSearchIndex.open(address_of(server), key or "x")
     assert not caught.value.is_transient
     shown = "".join((*traceback.format_exception(caught.value), *capfd.readouterr(), caplog.text))
-    assert "/collections" in shown  # what the client's HTTP layer logs is among it
+    assert "/collections" in shown  # includes the log of the client's HTTP layer
     assert not key or key not in shown
 
 
-def test_what_is_stored_is_not_told_while_the_server_replays_its_log(
-    server: TestServer, index: TypesenseSearchIndex
-) -> None:
+def test_stored_is_an_error_while_the_server_replays_its_log(server: TestServer, index: TypesenseSearchIndex) -> None:
     index.connection.queue_wait_s = 0.0
     server.faults.queued_writes = 12
     with pytest.raises(IndexingError, match="12 writes are waiting") as caught:
@@ -261,34 +258,33 @@ def test_what_is_stored_is_not_told_while_the_server_replays_its_log(
     assert caught.value.is_transient
 
 
-# --- guards ----------------------------------------------------------------------------------------------------------
+# --- compatibility ---------------------------------------------------------------------------------------------------
 
 
-def test_another_vector_length_model_or_language_is_refused_with_both_values(server: TestServer) -> None:
-    with opened(server, 3, model="small"):
-        pass
-    for given, reason in (
-        ({"dim": 4}, "vectors: this program has 4 dimensions, the index 3 dimensions; `news-assets rebuild search`"),
-        ({"model": "large"}, "embedding model: this program has large, the index small"),
-        ({"languages": ("de",)}, r"languages of the stems: this program has de, the index pt\+en"),
-    ):
-        with pytest.raises(IndexingError, match=reason), opened(server, **given):
+def test_other_languages_and_another_schema_are_refused_with_both_values(server: TestServer) -> None:
+    reason = r"languages of the stems: this program has de, the index pt\+en; run `news-assets rebuild search`"
+    with opened(server) as index:
+        with pytest.raises(IndexingError, match=reason), opened(server, languages=("de",)):
             pass
+        name = server.store.aliases["news_articles"]
+        write_metadata(index.connection, read_collection(index.connection, name), schema_version=0)
+    with pytest.raises(IndexingError, match="this program has version 1, the index version 0"), opened(server):
+        pass
 
 
-def test_an_alias_that_points_at_nothing_and_a_collection_with_its_name_are_said(server: TestServer) -> None:
+def test_an_alias_of_a_missing_collection_and_a_collection_of_its_name_are_errors(server: TestServer) -> None:
     with opened(server):
         pass
     target = server.store.aliases["news_articles"]
     del server.store.collections[target]
-    with pytest.raises(IndexingError, match=f"'news_articles' points at '{target}', which is gone"), opened(server):
+    with pytest.raises(IndexingError, match=f"'news_articles' points at '{target}', which is missing"), opened(server):
         pass
     server.store.create({"name": "news_articles", "fields": [{"name": "a", "type": "string"}]})
     with pytest.raises(IndexingError, match="a collection is named 'news_articles'"), opened(server):
         pass
 
 
-def test_two_who_open_a_new_index_at_once_share_it(server: TestServer) -> None:
+def test_two_processes_may_create_an_index_at_once(server: TestServer) -> None:
     with opened(server) as one, opened(server) as other:
         one.upsert([document(1)])
         other.upsert([document(2, vector=VECTOR)])
@@ -296,7 +292,7 @@ def test_two_who_open_a_new_index_at_once_share_it(server: TestServer) -> None:
         assert (one.count(), other.count(), one.vector_dim()) == (3, 3, 3)
 
 
-def test_fields_that_are_missing_are_shown_first_and_then_added(server: TestServer) -> None:
+def test_missing_fields_are_listed_and_added(server: TestServer) -> None:
     with opened(server) as index:
         index.connection.call(
             "patch",
@@ -304,9 +300,9 @@ def test_fields_that_are_missing_are_shown_first_and_then_added(server: TestServ
             {"fields": [{"name": "summary", "drop": True}]},
         )
         assert [str(one) for one in index.schema_changes()] == [
-            "summary: wanted string optional=True index=False, stored nothing; `news-assets search-fields` adds it"
+            "summary: expected string optional=True index=False, stored nothing; `news-assets search-fields` adds it"
         ]
-        with pytest.raises(IndexingError, match="summary: wanted"):
+        with pytest.raises(IndexingError, match="summary: expected"):
             index.upsert([document(1)])
         index.apply_schema_changes()
         assert (index.schema_changes(), index.upsert([document(1)])) == ([], {})
@@ -320,7 +316,7 @@ def test_a_field_of_another_type_needs_a_rebuild(server: TestServer) -> None:
         index.apply_schema_changes()
 
 
-def test_a_vector_of_the_length_before_a_swap_is_refused(server: TestServer) -> None:
+def test_a_query_vector_of_the_old_dimensions_is_refused_after_a_swap(server: TestServer) -> None:
     with opened(server) as reader, opened(server) as other:
         reader.upsert([document(1, vector=VECTOR)])
         rebuild = other.begin_rebuild(2, "new", datetime(2026, 2, 1, tzinfo=UTC))
@@ -341,7 +337,7 @@ def searched(server: TestServer, key: str, **params: str) -> httpx.Response:
     )
 
 
-def test_a_search_key_shows_one_desk_without_vectors_until_its_time(
+def test_a_search_key_shows_one_desk_without_vectors_until_it_expires(
     server: TestServer, index: TypesenseSearchIndex
 ) -> None:
     index.upsert([document(1, vector=VECTOR), document(2, desk="world")])

@@ -1,10 +1,11 @@
-"""A new index beside the old one: searches never see it half built, and an interrupted one goes on."""
+"""Rebuilds on a Typesense server: searches never see an incomplete index, and interrupted rebuilds are resumed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
+from news_assets.clients.search.typesense.collection import read_collection, write_metadata
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
@@ -31,9 +32,7 @@ def ids(index: TypesenseSearchIndex) -> list[str]:
     return [hit.article_id for hit in index.search(SearchQuery(text="vacina", mode="keyword")).hits]
 
 
-def test_searches_go_to_the_old_index_until_the_new_one_is_whole(
-    server: TestServer, index: TypesenseSearchIndex
-) -> None:
+def test_searches_use_the_old_index_until_the_swap(server: TestServer, index: TypesenseSearchIndex) -> None:
     index.upsert([document(1)])
     rebuild = index.begin_rebuild(3, "model", NOW)
     assert rebuild.upsert([document(2, vector=VECTOR), document(3)]) == {}
@@ -46,30 +45,30 @@ def test_searches_go_to_the_old_index_until_the_new_one_is_whole(
 @pytest.mark.parametrize(
     ("expected", "reason"),
     [
-        ({"mec-1": "hash-1", "mec-2": "hash-2", "mec-3": "hash-3"}, r"1 missing of govbr \(mec-3\)"),
-        ({"mec-1": "hash-1"}, r"1 not expected of govbr \(mec-2\)"),
-        ({"mec-1": "hash-1", "mec-2": "other"}, r"1 in another state of govbr \(mec-2\)"),
+        ({"mec-1": "hash-1", "mec-2": "hash-2", "mec-3": "hash-3"}, r"govbr: 1 missing \(mec-3\)"),
+        ({"mec-1": "hash-1"}, r"govbr: 1 unexpected \(mec-2\)"),
+        ({"mec-1": "hash-1", "mec-2": "other"}, r"govbr: 1 outdated \(mec-2\)"),
     ],
 )
-def test_the_alias_stays_where_the_new_index_is_not_as_expected(
+def test_the_alias_is_unchanged_if_the_new_index_differs(
     server: TestServer, index: TypesenseSearchIndex, expected: dict[str, str], reason: str
 ) -> None:
     before = server.store.aliases["news_articles"]
     rebuild = index.begin_rebuild(None, None, NOW)
     rebuild.upsert([document(1), document(2)])
-    with pytest.raises(IndexingError, match=f"{NEW} is not complete: {reason}"):
+    with pytest.raises(IndexingError, match=f"{NEW} is incomplete: {reason}"):
         rebuild.swap({"govbr": expected})
     assert server.store.aliases["news_articles"] == before
 
 
-def test_documents_of_a_desk_that_is_not_expected_stop_the_swap(index: TypesenseSearchIndex) -> None:
+def test_documents_of_an_unexpected_desk_prevent_the_swap(index: TypesenseSearchIndex) -> None:
     rebuild = index.begin_rebuild(None, None, NOW)
     rebuild.upsert([document(1), document(2, desk="world")])
-    with pytest.raises(IndexingError, match="2 documents there, 1 expected"):
+    with pytest.raises(IndexingError, match="2 documents stored, 1 expected"):
         rebuild.swap({"govbr": {"mec-1": "hash-1"}})
 
 
-def test_an_interrupted_rebuild_goes_on_with_what_it_lacks(server: TestServer, index: TypesenseSearchIndex) -> None:
+def test_an_interrupted_rebuild_is_resumed(server: TestServer, index: TypesenseSearchIndex) -> None:
     index.begin_rebuild(3, "model", NOW).upsert([document(2, duplicate_of="mec-1")])
     later = datetime(2026, 2, 2, tzinfo=UTC)
     resumed = index.begin_rebuild(3, "model", later)
@@ -82,7 +81,7 @@ def test_an_interrupted_rebuild_goes_on_with_what_it_lacks(server: TestServer, i
 
 
 @pytest.mark.parametrize(("dim", "model"), [(4, "model"), (3, "other")])
-def test_a_rebuild_for_another_model_is_not_gone_on_with_and_is_removed_in_the_end(
+def test_a_rebuild_for_another_model_is_not_resumed_but_dropped_at_the_swap(
     server: TestServer, index: TypesenseSearchIndex, dim: int, model: str
 ) -> None:
     index.begin_rebuild(3, "model", NOW)
@@ -94,16 +93,11 @@ def test_a_rebuild_for_another_model_is_not_gone_on_with_and_is_removed_in_the_e
     assert set(server.store.collections) == {rebuild.name, "news_articles_of_others"}
 
 
-def test_a_finished_index_that_was_kept_is_no_unfinished_rebuild(
-    server: TestServer, index: TypesenseSearchIndex
-) -> None:
+def test_a_finished_rebuild_is_not_resumed(index: TypesenseSearchIndex) -> None:
     first = index.begin_rebuild(3, "model", NOW)
-    first.swap({})
-    second = index.begin_rebuild(3, "model", datetime(2026, 2, 2, tzinfo=UTC))
-    second.swap({}, keeps_old=True)
-    assert set(server.store.collections) == {first.name, second.name}
-    third = index.begin_rebuild(3, "model", datetime(2026, 2, 3, tzinfo=UTC))
-    assert third.name == "news_articles_20260203000000"
+    state = read_collection(index.connection, first.name)
+    write_metadata(index.connection, state, is_finished=True)  # as a swap that ended before it moved the alias
+    assert index.begin_rebuild(3, "model", datetime(2026, 2, 3, tzinfo=UTC)).name == "news_articles_20260203000000"
 
 
 def test_a_document_sent_twice_leaves_no_stale_vector(index: TypesenseSearchIndex) -> None:
@@ -114,7 +108,7 @@ def test_a_document_sent_twice_leaves_no_stale_vector(index: TypesenseSearchInde
     assert index.search(SearchQuery(text="", mode="vector", vector=VECTOR)).hits == ()
 
 
-def test_an_alias_that_points_at_nothing_is_mended_by_a_rebuild(server: TestServer) -> None:
+def test_a_rebuild_repairs_an_alias_of_a_missing_collection(server: TestServer) -> None:
     with opened(server):
         pass
     server.store.collections.clear()

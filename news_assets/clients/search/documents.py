@@ -1,0 +1,33 @@
+"""What both backends store of a document, and how they compare it with what the lake has."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from news_assets.ports import SearchDocument
+from news_assets.records import AgencyDays
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_TEXT_WORDS = 20_000  # a longer document is found by its first 20,000 words
+MAX_WORD_CHARS = 64  # longer "words" are encoded data
+
+
+def secondary_text(document: SearchDocument) -> str:
+    """Return what is searched besides title and text: summary, section, tags and keywords."""
+    return "\n".join((document.summary or "", document.section or "", *document.tags, *document.keywords))
+
+
+def is_stored(document: SearchDocument, hashes: Mapping[str, str]) -> bool:
+    """Return whether the document is stored in this state, by the stored document hashes; an empty hash never is."""
+    return bool(document.document_hash) and hashes.get(document.article_id) == document.document_hash
+
+
+def of_partitions(stored: "pl.DataFrame", keys: AgencyDays | None) -> "pl.DataFrame":
+    """Return the rows of these agency-days; all rows if `keys` is None."""
+    import polars as pl
+
+    if keys is None:
+        return stored
+    pairs = pl.DataFrame(list(keys.pairs), {"agency": pl.String, "day": pl.Date}, orient="row")
+    return stored.join(pairs, on=("agency", "day"), how="semi")
