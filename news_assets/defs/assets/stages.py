@@ -34,7 +34,9 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
         counts = MaterializationCounts(context, lake, stage)
         try:
             batches = agency_day_batches(context, desk)
-            for keys, written in stage.run_batches(lake, desk, batches, utc_now, ports, **context.op_config):
+            for keys, written in stage.run_batches(
+                lake, desk, batches, utc_now, ports, **context.op_execution_context.op_config
+            ):
                 counts.add(keys, written)
         except NewsAssetsError as error:  # batches that were stored stay; the sensors plan the rest again
             raise dg.Failure(str(error)) from error
