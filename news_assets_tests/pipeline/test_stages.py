@@ -129,7 +129,7 @@ def test_an_index_of_another_model_is_left_alone_until_it_is_made_anew(
     with pytest.raises(EmbedError, match=r"article_embeddings holds vectors of old"):
         run(lake, index, other)
     before = hashes(index, "d")
-    with pytest.raises(IndexingError, match=rf"are of {other.model} .*, those of the search index of old \(2 numbers"):
+    with pytest.raises(IndexingError, match=rf"are of {other.model} .*, those of the search index of old \(2 dim"):
         run(lake, index, other, replace_model=True)
     assert (models(lake), hashes(index, "d")) == ([other.model], before)
     fresh = FakeSearchIndex()
