@@ -33,7 +33,8 @@ from news_assets.store.queries.backlog import articles_behind, documents_lost, e
 
 if TYPE_CHECKING:
     import polars as pl
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+    from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
