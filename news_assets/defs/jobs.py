@@ -10,7 +10,7 @@ from news_assets.records import Desk
 from news_assets.store.queries.freshness import freshness_checks
 
 if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+    from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
 FRESHNESS, REPORT, MAINTENANCE = "freshness", "daily_report", "lake_maintenance"
 DAILY_JOBS = (REPORT, MAINTENANCE)

@@ -14,13 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from logging import Logger
-from pathlib import Path
 
 import dagster as dg
-import sqlalchemy as sa
-from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
 
+from news_assets.defs.instance.run_deletion import delete_runs, runs_of_latest_materializations, sql_event_log
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
 from news_assets.records import Desk
 
@@ -29,7 +26,6 @@ NOTHING_NEW = {"news/polled": "nothing new"}  # tag of a poll run that materiali
 BATCH_RUNS = 500  # deleted between two lines of the log
 MOST_RUNS = 10_000  # in one call: a week of 60 polls an hour; 11 minutes on SQLite, at 66 ms each
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
-_SHARD_FILES = ("", "-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +68,15 @@ def delete_old_runs(
 
     `assets` are those whose newest materialisations keep their runs. Running it again goes on where it ended.
     """
-    storage = instance.event_log_storage
-    if not isinstance(storage, SqlEventLogStorage):
-        log.warning("%s is no SQL storage: no run is deleted", type(storage).__name__)
+    storage = sql_event_log(instance)
+    if storage is None:
+        log.warning("%s is no SQL storage: no run is deleted", type(instance.event_log_storage).__name__)
         return {}
-    kept = _owners_of_newest(storage, assets)
+    kept = runs_of_latest_materializations(storage, assets)
     old = {run_id: rule.job for rule in rules for run_id in _old_runs(instance, rule, now) if run_id not in kept}
     chosen = list(old)[:most]
     for batch in _batches(chosen):
-        for run_id in batch:
-            _delete_run(instance, storage, run_id)
-        _delete_check_results(storage, batch)
+        delete_runs(instance, storage, batch)
         log.info("%d old runs deleted, the last is %s", len(batch), batch[-1])
     return dict(Counter(old[run_id] for run_id in chosen))
 
@@ -92,41 +86,6 @@ def _batches(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
         yield run_ids[start : start + BATCH_RUNS]
 
 
-def _owners_of_newest(storage: SqlEventLogStorage, assets: Collection[dg.AssetKey]) -> set[str]:
-    """Return the runs that own the newest materialisation of any partition of these assets."""
-    events = SqlEventLogStorageTable.c
-    newest = (
-        sa.select(sa.func.max(events.id))
-        .where(
-            events.asset_key.in_([key.to_string() for key in assets]),
-            events.dagster_event_type == dg.DagsterEventType.ASSET_MATERIALIZATION.value,
-        )
-        .group_by(events.asset_key, events.partition)
-    )
-    with storage.index_connection() as connection:
-        return set(connection.scalars(sa.select(events.run_id).where(events.id.in_(newest)).distinct()))
-
-
 def _old_runs(instance: dg.DagsterInstance, rule: Rule, now: datetime) -> list[str]:
     wanted = dg.RunsFilter(job_name=rule.job, statuses=_FINISHED, tags=rule.tags, updated_before=now - rule.keep)
     return list(reversed(instance.get_run_ids(wanted)))
-
-
-def _delete_run(instance: dg.DagsterInstance, storage: SqlEventLogStorage, run_id: str) -> None:
-    instance.compute_log_manager.delete_logs(prefix=[run_id])
-    instance.delete_run(run_id)
-    if isinstance(storage, SqliteEventLogStorage):  # it empties the run's own file and leaves it: 131 kB
-        for ending in _SHARD_FILES:
-            Path(storage.path_for_shard(run_id) + ending).unlink(missing_ok=True)
-
-
-def _delete_check_results(storage: SqlEventLogStorage, run_ids: Sequence[str]) -> None:
-    """Delete the results of checks that these runs did, which Dagster leaves; the newest of each check stays."""
-    results = AssetCheckExecutionsTable.c
-    newest = sa.select(sa.func.max(results.id)).group_by(results.asset_key, results.check_name)
-    with storage.index_connection() as connection:
-        connection.execute(
-            sa.delete(AssetCheckExecutionsTable).where(
-                results.run_id.in_(run_ids), results.id.not_in(newest.scalar_subquery())
-            )
-        )

@@ -9,7 +9,7 @@ import dagster as dg
 from news_assets.defs.jobs import FRESHNESS, MAINTENANCE, REPORT
 
 if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+    from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 

@@ -32,7 +32,8 @@ from news_assets.store.queries.index_drift import lost_documents
 
 if TYPE_CHECKING:
     import polars as pl
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+    from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 

@@ -105,12 +105,12 @@ def test_a_run_outlives_a_broker_that_sends_its_message_to_a_second_worker(place
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
     profile.rabbitmq.stop()
     profile.rabbitmq.start()
-    profile.wait_for_line(f"Run {run.run_id} has begun")  # the second worker leaves it alone
+    profile.wait_for_line(f"Run {run.run_id} has already begun")  # the second worker ignores it
     site.is_open.set()
     ended = profile.wait(run.run_id)
     with profile.instance as instance:
-        verdicts = [entry.message for entry in instance.all_logs(run.run_id) if "stopped executing" in entry.message]
-    assert (ended.tags[WORKER_TAG], verdicts) == (run.tags[WORKER_TAG], [])
+        failures = [entry.message for entry in instance.all_logs(run.run_id) if "stopped executing" in entry.message]
+    assert (ended.tags[WORKER_TAG], failures) == (run.tags[WORKER_TAG], [])
 
 
 def test_a_message_that_cannot_be_read_does_not_stop_the_workers(place: tuple[Profile, Site]) -> None:

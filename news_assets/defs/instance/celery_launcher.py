@@ -1,6 +1,6 @@
-"""The run launcher of the profiles with Celery workers: the queue a run goes to, and whether its worker still lives.
+"""The run launcher of the profiles with Celery workers: a queue for each desk, and worker health by heartbeat.
 
-Named in `deploy/*/dagster.yaml`, where the broker is set; `worker.py` executes what is launched here.
+`worker` executes the runs launched here. The broker is set in `deploy/*/dagster.yaml`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_QUEUE_TAG, DAGSTER_CELERY_RUN_PRIORITY_TAG, DAGSTER_CELERY_TASK_ID_TAG
 from kombu.entity import Queue
 
-from news_assets.defs.instance.heartbeat import WORKER_TAG, HeartbeatWatch
+from news_assets.defs.instance.heartbeat import WORKER_TAG, HeartbeatMonitor
 from news_assets.desks.loader import load_desks
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
@@ -24,15 +24,15 @@ _MAX_PRIORITY = 10
 
 
 class DeskRunLauncher(CeleryRunLauncher):
-    """Starts runs as Celery tasks: a queue for each desk of the settings, and one for everything else."""
+    """Starts runs as Celery tasks, in a queue for each desk of the settings and one for everything else."""
 
     def __init__(self, **config: Any) -> None:
         super().__init__(**config)
-        self._watch = HeartbeatWatch()
+        self._monitor = HeartbeatMonitor()
 
     @cached_property
     def queues(self) -> tuple[str, ...]:
-        """Names of the queues that a worker of these settings listens to, the default one first.
+        """Names of the queues, the default one first.
 
         Raises:
             NewsAssetsError: The settings or a desk file cannot be used.
@@ -40,7 +40,7 @@ class DeskRunLauncher(CeleryRunLauncher):
         return (self.default_queue, *(desk.key for desk in load_desks(Settings.read().desks, KINDS)))
 
     def declare_queues(self) -> None:
-        """Make the app listen to all queues where a worker is not told which."""
+        """Make workers without the option `-Q` listen to all queues."""
         self.celery.conf.task_queues = [
             Queue(name, queue_arguments={"x-max-priority": _MAX_PRIORITY})  # type: ignore[no-untyped-call]
             for name in self.queues
@@ -49,8 +49,8 @@ class DeskRunLauncher(CeleryRunLauncher):
     def launch_run(self, context: LaunchRunContext) -> None:
         """Send the run to its queue, as a task with the run's id.
 
-        The tags are written before the message goes out: of two who write a run's tags at once only one is heard, and
-        a warm worker writes its own within milliseconds.
+        The tags are written before the message is sent: a warm worker writes its own within milliseconds, and of two
+        concurrent writes to a run's tags one is lost.
         """
         run = context.dagster_run
         queue = queue_of(run, self.queues)
@@ -61,22 +61,22 @@ class DeskRunLauncher(CeleryRunLauncher):
 
     @property
     def supports_resume_run(self) -> bool:
-        """Tell that a run whose worker died is not taken up again: what it left undone is requested anew."""
+        """False: the sensors request the unfinished work of a dead worker in a new run."""
         return False
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Tell whether the worker that took the run still executes it."""
-        if self._watch.is_alive(self._instance, run):
+        """Return whether the run's worker still executes it."""
+        if self._monitor.is_alive(self._instance, run):
             return CheckRunHealthResult(WorkerStatus.RUNNING)
-        return CheckRunHealthResult(WorkerStatus.FAILED, f"{run.tags[WORKER_TAG]} has stopped executing it")
+        return CheckRunHealthResult(WorkerStatus.FAILED, f"Worker {run.tags[WORKER_TAG]} has stopped executing it.")
 
     def get_run_worker_debug_info(self, run: dg.DagsterRun, include_container_logs: bool | None = True) -> str | None:
-        """Return which queue and worker the run went to."""
+        """Return the queue and the worker of the run."""
         queue, worker = run.tags.get(DAGSTER_CELERY_QUEUE_TAG), run.tags.get(WORKER_TAG)
-        return f"queue {queue}, worker {worker or 'none yet: is one running that listens to this queue?'}"
+        return f"queue {queue}, worker {worker or 'none: check that one listens to this queue'}"
 
     def terminate(self, run_id: str) -> bool:
-        """Ask the run's worker to stop it; run monitoring ends the run where no worker answers."""
+        """Cancel the run: its worker stops it, or run monitoring if no worker reacts."""
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False
@@ -85,10 +85,10 @@ class DeskRunLauncher(CeleryRunLauncher):
 
 
 def queue_of(run: dg.DagsterRun, queues: Sequence[str]) -> str:
-    """Return the queue a run asks for by its tag, else its desk's, else the default queue (the first of `queues`)."""
-    asked = run.tags.get(DAGSTER_CELERY_QUEUE_TAG)
-    if asked:
-        return asked
+    """Return the queue in the run's tags, else its desk's, else the default queue (the first of `queues`)."""
+    tagged = run.tags.get(DAGSTER_CELERY_QUEUE_TAG)
+    if tagged:
+        return tagged
     desks = [run.tags.get(DESK_TAG, ""), *sorted(_desks_of_assets(run))]
     return next((desk for desk in desks if desk in queues), queues[0])
 

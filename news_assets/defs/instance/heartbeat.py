@@ -1,8 +1,8 @@
-"""A worker's sign of life while it executes a run, and the judgement of one who watches it.
+"""Heartbeats of workers that execute a run, and the check of them by run monitoring.
 
-The beats lie in Dagster's own storage, so they work the same with files and with servers, and are seen from every
-machine. A beat is compared with the one seen before and never with a clock: machines need not agree on the time, and
-while the storage is away nobody is judged. What is done about a dead worker is Dagster's run monitoring.
+Heartbeats are cursor values in Dagster's storage, so every machine sees them. The check counts how often a heartbeat
+has not changed and uses no clock: machines may disagree about the time, and while the storage is unavailable no worker
+counts as dead. Dagster's run monitoring fails the run of a dead worker.
 """
 
 import logging
@@ -14,78 +14,77 @@ from typing import Self
 import dagster as dg
 from dagster import DagsterInstance, DagsterRunStatus
 
-BEAT_S = 2.0
-STILL_LOOKS = 3  # unmoved at so many looks in a row is dead: with 3 s between looks 9 to 12 s after the last beat
+INTERVAL_S = 2.0
+MAX_UNCHANGED = 3  # checks in a row; at a check every 3 s a worker is dead 9 to 12 s after its last heartbeat
 WORKER_TAG = "news/worker"
 
-_ENDED_BY_OTHERS = (DagsterRunStatus.CANCELING, DagsterRunStatus.CANCELED, DagsterRunStatus.FAILURE)
+_ENDED_ELSEWHERE = (DagsterRunStatus.CANCELING, DagsterRunStatus.CANCELED, DagsterRunStatus.FAILURE)
 _logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Beats from a thread of its own while the main thread executes the run, and interrupts it when others end it."""
+    """Write heartbeats in a thread while the main thread executes a run; interrupt it if the run is ended elsewhere."""
 
     def __init__(self, instance: DagsterInstance, worker: str, run_id: str) -> None:
         self._instance, self._worker, self._run_id = instance, worker, run_id
-        self.count = 0  # of beats
-        self._over = threading.Event()
+        self.count = 0  # heartbeats written
+        self._stopped = threading.Event()
         self.has_interrupted = False
 
     def __enter__(self) -> Self:
-        self._beat()
+        self._write()
         self._instance.add_run_tags(self._run_id, {WORKER_TAG: self._worker})
-        self._thread = threading.Thread(target=self._beat_until_over, name="heartbeat", daemon=True)
+        self._thread = threading.Thread(target=self._write_until_stopped, name="heartbeat", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
+        self._stopped.set()
         self._thread.join()
 
-    def _beat_until_over(self) -> None:
-        while not self._over.wait(BEAT_S):
+    def _write_until_stopped(self) -> None:
+        while not self._stopped.wait(INTERVAL_S):
             try:
-                self._beat()
+                self._write()
                 self._interrupt_if_ended()
-            except Exception as error:  # noqa: BLE001  whatever the storage raises while it is away, the next beat counts
-                _logger.warning("no heartbeat for run %s: %s", self._run_id, error)
+            except Exception as error:  # noqa: BLE001  whatever an unavailable storage raises: the next one may succeed
+                _logger.warning("No heartbeat for run %s: %s", self._run_id, error)
 
-    def _beat(self) -> None:
+    def _write(self) -> None:
         self.count += 1
         self._instance.daemon_cursor_storage.set_cursor_values({_key(self._worker): f"{self._run_id} {self.count}"})
 
     def _interrupt_if_ended(self) -> None:
         run = self._instance.get_run_by_id(self._run_id)
-        is_ended = run is None or run.status in _ENDED_BY_OTHERS
-        if is_ended and not self.has_interrupted and not self._over.is_set():
+        is_ended = run is None or run.status in _ENDED_ELSEWHERE
+        if is_ended and not self.has_interrupted and not self._stopped.is_set():
             self.has_interrupted = True
             main = threading.main_thread().ident
             assert main is not None
-            signal.pthread_kill(main, signal.SIGINT)  # to that thread, so that a waiting call returns
+            signal.pthread_kill(main, signal.SIGINT)  # to the main thread, so that a blocking call returns
 
 
-class HeartbeatWatch:
-    """What one watcher has seen of the workers' beats."""
+class HeartbeatMonitor:
+    """Decides from successive checks whether the worker of a run is alive."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[str, int]] = {}
 
     def is_alive(self, instance: DagsterInstance, run: dg.DagsterRun) -> bool:
-        """Tell whether the run's worker still executes it; call it at intervals longer than a beat.
+        """Return whether the run's worker still executes it; call it at intervals longer than INTERVAL_S.
 
-        A run that no worker has taken (one started at a command line) executes in a process of its own and counts as
-        alive.
+        A run without a worker, such as one started on the command line, counts as alive.
         """
         worker = run.tags.get(WORKER_TAG)
         if worker is None:
             return True
-        beat = instance.daemon_cursor_storage.get_cursor_values({_key(worker)}).get(_key(worker), "")
-        before, still = self._seen.get(worker, ("", 0))
-        still = still + 1 if beat == before else 0
-        self._seen[worker] = (beat, still)
-        return beat.split(" ")[0] == run.run_id and still < STILL_LOOKS
+        value = instance.daemon_cursor_storage.get_cursor_values({_key(worker)}).get(_key(worker), "")
+        previous, unchanged = self._seen.get(worker, ("", 0))
+        unchanged = unchanged + 1 if value == previous else 0
+        self._seen[worker] = (value, unchanged)
+        return value.split(" ")[0] == run.run_id and unchanged < MAX_UNCHANGED
 
 
 def _key(worker: str) -> str:

@@ -1,42 +1,42 @@
-"""Dagster's storage on Postgres: connections are kept, and the events of many partitions are written together.
+"""Dagster's Postgres storage with pooled connections and batched writes of partition events, in Dagster's own tables.
 
-Named in `deploy/scaleout/dagster.yaml`; the tables are Dagster's own. Its own storage connects for each statement, 8 ms
-and 70 times in a short run, and stores the events that a run begins with one by one. See `event_log.py`.
+Dagster's own storage connects for each statement (8 ms, 70 times in a short run) and stores the events that begin a run
+one by one.
 """
 
 from collections.abc import Sequence
 from typing import Any, Self
 
-from dagster._core.events.log import EventLogEntry
+import dagster as dg
 from dagster._serdes import ConfigurableClassData
 from dagster_postgres import DagsterPostgresStorage, PostgresEventLogStorage
 from dagster_postgres.utils import create_pg_engine, pg_url_from_config
 
-from news_assets.defs.instance.sqlite_storage import is_of_partitions, store_in_index
+from news_assets.defs.instance.sqlite_storage import are_partition_events, store_in_index
 
 _POOL: dict[str, Any] = {
-    "isolation_level": "AUTOCOMMIT",  # as Dagster has it
+    "isolation_level": "AUTOCOMMIT",  # Dagster's own
     "pool_size": 2,
     "max_overflow": 20,  # a daemon has some ten threads
-    "pool_pre_ping": True,  # Postgres may have been away
+    "pool_pre_ping": True,  # Postgres may have been restarted
     "pool_recycle": 3600,
 }
 
 
 class BatchPostgresEventLogStorage(PostgresEventLogStorage):
-    """Dagster's event log on Postgres; a batch is one statement for each table, all in one transaction."""
+    """Dagster's event log on Postgres; a batch is one transaction with one statement for each table."""
 
-    def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
-        """Store events, all or none of them: of a batch that fails Dagster stores every event once more, by itself."""
-        if not is_of_partitions(events):
+    def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
+        """Store all or none of the events; Dagster stores the events of a failed batch again, one by one."""
+        if not are_partition_events(events):
             super().store_event_batch(events)
             return
-        with self.index_transaction() as connection:  # a real one, whatever the pool's isolation level is
+        with self.index_transaction() as connection:  # a transaction in spite of the pool's isolation level
             store_in_index(self, connection, events, [self._event_to_row(event) for event in events])
 
 
 class BatchPostgresStorage(DagsterPostgresStorage):
-    """Dagster's storage on Postgres with that event log; configured as Dagster's own is."""
+    """Dagster's Postgres storage with `BatchPostgresEventLogStorage` and one connection pool; same configuration."""
 
     def __init__(self, postgres_url: str, inst_data: ConfigurableClassData | None = None) -> None:
         super().__init__(postgres_url, inst_data=inst_data)
@@ -47,5 +47,5 @@ class BatchPostgresStorage(DagsterPostgresStorage):
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:
-        """Return the storage that dagster.yaml describes."""
+        """Return the storage that dagster.yaml configures."""
         return cls(pg_url_from_config(config_value), inst_data)

@@ -1,14 +1,15 @@
-"""The run launcher of the plain profile: a process for each run, forked where Dagster is imported already.
+"""The run launcher of the plain profile: a forked process for each run.
 
-A new interpreter takes 3 s before its run begins, nearly all of it imports. Python's fork server imports once and forks
-in milliseconds; it never runs a thread, and holds libraries only, so that every run reads desk files and this package
-anew. Where forking is not safe (macOS, Windows) each run gets a new interpreter. Named in `dagster.yaml`.
+A new interpreter needs about 3 s before its run begins, nearly all of it for imports. Python's fork server imports the
+libraries once and forks in milliseconds. It runs no threads and does not import this package, so that every run reads
+code and desk files again. Where forking is unsafe (macOS, Windows) each run gets a new interpreter.
 """
 
 import multiprocessing
 import socket
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Self
 
 import dagster as dg
@@ -20,7 +21,7 @@ from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 
-# What has no threads of its own after its import, unlike Polars, DuckDB and onnxruntime.
+# Without Polars, DuckDB and onnxruntime, which start threads when they are imported.
 _LIBRARIES = [
     "dagster._cli.api",
     "dagster._core.storage.event_log.sqlite",
@@ -38,7 +39,7 @@ _LIBRARIES = [
 
 
 class ProcessRunLauncher(RunLauncher, ConfigurableClass):
-    """Starts each run in a process of this machine, and tells whether that process still lives."""
+    """Starts each run in a process of this machine and checks whether the process is alive."""
 
     def __init__(self, inst_data: ConfigurableClassData | None = None) -> None:
         self._inst_data = inst_data
@@ -46,39 +47,39 @@ class ProcessRunLauncher(RunLauncher, ConfigurableClass):
 
     @property
     def inst_data(self) -> ConfigurableClassData | None:
-        """What the instance's file says of this launcher."""
+        """The launcher's block in dagster.yaml."""
         return self._inst_data
 
     @classmethod
     def config_type(cls) -> UserConfigSchema:
-        """Return the options: there are none."""
+        """Return the schema of the configuration, which has no options."""
         return {}
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
-        """Return the launcher that the instance's file asks for."""
+        """Return the launcher that dagster.yaml configures."""
         return cls(inst_data=inst_data)
 
     def launch_run(self, context: LaunchRunContext) -> None:
-        """Start the run's process, and return before it is ready."""
+        """Start the run's process without waiting for it."""
         run = context.dagster_run
         self._instance.report_engine_event("Starting a process for the run.", run, cls=type(self))
         _start_process(self._instance.get_ref(), run.run_id)
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Tell whether the run's process still lives; a run started at a command line has none of ours."""
+        """Return whether the run's process is alive; a run started on the command line has none and counts as alive."""
         tag = run.tags.get(WORKER_TAG)
         if tag is None or _process_of(tag) is not None:
             return CheckRunHealthResult(WorkerStatus.RUNNING)
-        return CheckRunHealthResult(WorkerStatus.FAILED, f"its process is gone ({tag})")
+        return CheckRunHealthResult(WorkerStatus.FAILED, f"Process {tag} has ended.")
 
     @property
     def supports_check_run_worker_health(self) -> bool:
-        """Tell run monitoring to ask."""
+        """True: run monitoring calls `check_run_worker_health`."""
         return True
 
     def terminate(self, run_id: str) -> bool:
-        """Interrupt the run; return False where nothing of it is going here."""
+        """Interrupt the run; return False if it has no process on this machine."""
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False
@@ -96,12 +97,12 @@ def execute_run(reference: InstanceRef, run_id: str) -> None:
     from dagster._utils.interrupts import capture_interrupts
 
     with capture_interrupts(), dg.DagsterInstance.from_ref(reference) as instance:
-        instance.add_run_tags(run_id, {WORKER_TAG: _tag_of(psutil.Process())})
+        instance.add_run_tags(run_id, {WORKER_TAG: process_tag(psutil.Process())})
         _execute_run_command_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
 
 
 def _start_process(reference: InstanceRef, run_id: str) -> None:
-    """Start a process that executes the run; this one waits for it at its own end."""
+    """Start a process that executes the run; multiprocessing joins it when this process exits."""
     if sys.platform == "linux":
         forking = multiprocessing.get_context("forkserver")
         forking.set_forkserver_preload(_LIBRARIES)
@@ -110,16 +111,34 @@ def _start_process(reference: InstanceRef, run_id: str) -> None:
         multiprocessing.get_context("spawn").Process(target=execute_run, args=(reference, run_id)).start()
 
 
-def _tag_of(process: psutil.Process) -> str:
-    """Return what names a process for ever: its number alone is used again."""
-    return f"{process.pid}@{socket.gethostname()} since {process.create_time():.0f}"
+def process_tag(process: psutil.Process) -> str:
+    """Return what identifies a process on this machine; process ids are reused.
+
+    Raises:
+        psutil.Error: The process has ended.
+    """
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text(errors="replace")
+        start = process_start(stat, Path("/proc/sys/kernel/random/boot_id").read_text())
+    except OSError:  # not on Linux; a step of the system clock may move this time
+        start = f"{process.create_time():.0f}"
+    return f"{process.pid}@{socket.gethostname()} start {start}"
+
+
+def process_start(stat: str, boot_id: str) -> str:
+    """Return the start of a process in clock ticks since boot and the boot's id; neither depends on the system clock.
+
+    `stat` is the text of /proc/PID/stat: field 2 is the program's name in parentheses, field 22 the start (proc(5)).
+    """
+    after_name = stat.rpartition(")")[2].split()
+    return f"{after_name[22 - 3]} of boot {boot_id.strip()}"
 
 
 def _process_of(tag: str) -> psutil.Process | None:
-    """Return the living process that a tag names."""
+    """Return the process with this tag if it is alive."""
     try:
         process = psutil.Process(int(tag.partition("@")[0]))
-        is_alive = process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        is_alive = process.status() != psutil.STATUS_ZOMBIE and process_tag(process) == tag
     except (ValueError, psutil.Error):
         return None
-    return process if is_alive and _tag_of(process) == tag else None
+    return process if is_alive else None

@@ -1,15 +1,13 @@
 """The Celery app of a worker: `celery -A news_assets.defs.instance.worker worker --pool solo`.
 
-Broker and queues come from the instance that DAGSTER_HOME names, like the launcher's. A worker executes one run at a
-time, in the main thread of its only process (pool `solo`):
+Broker and queues are those of the run launcher in DAGSTER_HOME/dagster.yaml. A worker executes one run at a time, in
+the main thread of its only process (pool `solo`); start more workers for more concurrent runs.
 
-- Polars and DuckDB do not survive a fork, which rules Celery's own pool out.
-- Dagster keeps a run's output by redirecting the process's own, and stops a run by a signal to the main thread; with a
-  pool of threads neither works.
-- While it executes, nobody answers the broker, so `broker_heartbeat` is 0. Messages are acknowledged late and one at a
-  time: what a dying worker has taken and not begun goes to another one, and a run that had begun is ignored there.
-
-More runs at once are more workers.
+- Celery's default pool forks, which Polars and DuckDB do not survive.
+- In a thread pool Dagster could neither capture a run's output, which it redirects for the whole process, nor stop a
+  run, which takes a signal to the main thread.
+- A worker that executes a run does not answer the broker, so `broker_heartbeat` is 0. Messages are acknowledged late:
+  if a worker dies, the broker sends its message to another one, which ignores a run that had begun.
 """
 
 import importlib
@@ -35,7 +33,7 @@ _logger = logging.getLogger("celery.worker")
 def _launcher() -> DeskRunLauncher:
     launcher = instance.run_launcher
     if not isinstance(launcher, DeskRunLauncher):
-        raise SystemExit(f"{instance.root_directory}/dagster.yaml names another run launcher than DeskRunLauncher")
+        raise SystemExit(f"{instance.root_directory}/dagster.yaml: the run launcher is not DeskRunLauncher")
     try:
         launcher.declare_queues()
     except NewsAssetsError as error:
@@ -43,29 +41,29 @@ def _launcher() -> DeskRunLauncher:
     return launcher
 
 
-instance = DagsterInstance.get()  # one for all runs: opening it takes 0.2 s
+instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
 
 @app.task(bind=True, name=TASK_EXECUTE_JOB_NAME, acks_late=True)  # type: ignore[untyped-decorator]
 def execute_run(task: Task) -> None:
-    """Execute the run whose id is the task's, with a heartbeat; stop the worker if a signal came meanwhile."""
+    """Execute the run whose id is the task's, with a heartbeat; stop the worker if it was signalled meanwhile."""
     run_id, terminate = task.request.id, signal.getsignal(signal.SIGTERM)
-    if not _is_waiting(run_id):
-        _logger.info("Run %s has begun or ended elsewhere", run_id)
+    if not _can_begin(run_id):
+        _logger.info("Run %s has already begun or ended", run_id)
         return
     with capture_interrupts():
         with Heartbeat(instance, task.request.hostname, run_id) as heartbeat:
             execute_run_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
         if not heartbeat.has_interrupted and (check_captured_interrupt() or _was_interrupted(run_id)):
             state.should_stop = 0
-    signal.signal(signal.SIGTERM, terminate)  # Dagster leaves the handler of SIGINT there
+    signal.signal(signal.SIGTERM, terminate)  # Dagster leaves its SIGINT handler there
 
 
-def _is_waiting(run_id: str) -> bool:
-    """Tell whether nobody has begun the run; one that was cancelled before is ended here.
+def _can_begin(run_id: str) -> bool:
+    """Return whether the run has not begun; report it as cancelled if it was cancelled in the queue.
 
-    The broker sends a message again when its connection breaks, also while the worker that took it goes on.
+    The broker sends a message again when its connection breaks, even if the first worker still executes the run.
     """
     run = instance.get_run_by_id(run_id)
     if run is not None and run.status is DagsterRunStatus.CANCELING and WORKER_TAG not in run.tags:
@@ -79,14 +77,14 @@ def _was_interrupted(run_id: str) -> bool:
 
 
 @signals.worker_init.connect  # type: ignore[untyped-decorator]
-def import_what_runs_need(**_: object) -> None:
-    """Import what every run needs, so that the first one does not wait for it."""
+def import_libraries(**_: object) -> None:
+    """Import what every run needs before the first one."""
     for module in _SLOW_IMPORTS:
         importlib.import_module(module)
 
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]
-def say_what_matters(**_: object) -> None:
-    """Log warnings of all libraries, and the worker's own coming, going and taking of runs."""
+def set_up_logging(**_: object) -> None:
+    """Log warnings of all libraries, and the start, the end and the runs of the worker."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     logging.getLogger("celery").setLevel(logging.INFO)

@@ -23,7 +23,7 @@ def run(tags: dict[str, str], *assets: str) -> DagsterRun:
         ({}, (), "dagster"),
     ],
 )
-def test_a_run_goes_to_the_queue_it_asks_for_or_its_desks_or_the_default(
+def test_a_run_goes_to_the_queue_of_its_tag_or_its_desk_or_the_default(
     tags: dict[str, str], assets: tuple[str, ...], queue: str
 ) -> None:
     assert queue_of(run(tags, *assets), QUEUES) == queue

@@ -1,4 +1,4 @@
-"""Who counts as alive, seen at successive looks."""
+"""Which workers count as alive after successive checks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
 from news_assets.defs.instance import heartbeat
-from news_assets.defs.instance.heartbeat import STILL_LOOKS, WORKER_TAG, Heartbeat, HeartbeatWatch
+from news_assets.defs.instance.heartbeat import MAX_UNCHANGED, WORKER_TAG, Heartbeat, HeartbeatMonitor
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def started_run(instance: DagsterInstance) -> DagsterRun:
     return instance.add_run(DagsterRun("any", status=DagsterRunStatus.STARTED))
 
 
-def beat_once(instance: DagsterInstance, run: DagsterRun) -> DagsterRun:
+def send_heartbeat(instance: DagsterInstance, run: DagsterRun) -> DagsterRun:
     with Heartbeat(instance, "worker0@here", run.run_id):
         pass
     again = instance.get_run_by_id(run.run_id)
@@ -28,35 +28,33 @@ def beat_once(instance: DagsterInstance, run: DagsterRun) -> DagsterRun:
     return again
 
 
-def test_a_worker_that_beats_no_more_is_dead_after_some_looks_and_not_before(instance: DagsterInstance) -> None:
-    run, watch = beat_once(instance, started_run(instance)), HeartbeatWatch()
-    looks = [watch.is_alive(instance, run) for _ in range(STILL_LOOKS + 1)]
-    assert looks == [True] * STILL_LOOKS + [False]
+def test_a_worker_is_dead_after_some_checks_without_a_new_heartbeat(instance: DagsterInstance) -> None:
+    run, monitor = send_heartbeat(instance, started_run(instance)), HeartbeatMonitor()
+    checks = [monitor.is_alive(instance, run) for _ in range(MAX_UNCHANGED + 1)]
+    assert checks == [True] * MAX_UNCHANGED + [False]
 
 
-def test_a_worker_that_beats_is_alive_however_often_one_looks(
-    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.001)
-    run, watch = started_run(instance), HeartbeatWatch()
-    with Heartbeat(instance, "worker0@here", run.run_id) as beating:
+def test_a_worker_that_sends_heartbeats_stays_alive(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "INTERVAL_S", 0.001)
+    run, monitor = started_run(instance), HeartbeatMonitor()
+    with Heartbeat(instance, "worker0@here", run.run_id) as sending:
         run = instance.get_run_by_id(run.run_id) or run
-        for _ in range(3 * STILL_LOOKS):
-            before = beating.count
-            while beating.count == before:
+        for _ in range(3 * MAX_UNCHANGED):
+            before = sending.count
+            while sending.count == before:
                 pass
-            assert watch.is_alive(instance, run)
+            assert monitor.is_alive(instance, run)
 
 
-def test_a_run_whose_worker_has_gone_on_to_another_one_is_dead_at_once(instance: DagsterInstance) -> None:
-    first = beat_once(instance, started_run(instance))
-    watch = HeartbeatWatch()
-    assert watch.is_alive(instance, first)
-    second = beat_once(instance, started_run(instance))
-    assert [watch.is_alive(instance, run) for run in (first, second)] == [False, True]
+def test_a_run_is_dead_once_its_worker_executes_another_one(instance: DagsterInstance) -> None:
+    first = send_heartbeat(instance, started_run(instance))
+    monitor = HeartbeatMonitor()
+    assert monitor.is_alive(instance, first)
+    second = send_heartbeat(instance, started_run(instance))
+    assert [monitor.is_alive(instance, run) for run in (first, second)] == [False, True]
 
 
-def test_a_run_that_no_worker_took_is_not_judged(instance: DagsterInstance) -> None:
-    run, watch = started_run(instance), HeartbeatWatch()
+def test_a_run_without_a_worker_counts_as_alive(instance: DagsterInstance) -> None:
+    run, monitor = started_run(instance), HeartbeatMonitor()
     assert WORKER_TAG not in run.tags
-    assert all(watch.is_alive(instance, run) for _ in range(3 * STILL_LOOKS))
+    assert all(monitor.is_alive(instance, run) for _ in range(3 * MAX_UNCHANGED))

