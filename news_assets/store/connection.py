@@ -94,9 +94,9 @@ def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyCo
         config={"threads": threads, "memory_limit": f"{memory_mb}MB", "temp_directory": str(spill)}
     )
     try:
+        connection.execute("SET enable_progress_bar = false")  # DuckDB takes `python -c` for an interactive prompt
         for name in address.extensions:
             _load(connection, name)
-        connection.execute("SET enable_progress_bar = false")  # DuckDB takes `python -c` for an interactive prompt
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         connection.execute("SET GLOBAL parquet_metadata_cache = true")  # DuckLake's files never change
