@@ -1,6 +1,7 @@
-"""What the pipeline needs of the outside, as Protocols, and the values that cross those borders.
+"""Protocols of the external systems that the pipeline uses, and the values passed to and from them.
 
-An implementation lives in `clients/` or `store/` and inherits nothing; tests use `news_assets_tests/support/fakes.py`.
+Implementations are in `clients/` and `store/` and do not inherit from these; those for tests are in
+`news_assets_tests/support/fakes.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,10 +22,10 @@ SearchMode = Literal["keyword", "vector", "hybrid"]
 
 
 class Reader(Protocol):
-    """What can be read of the lake."""
+    """Reads of the lake."""
 
     def read(self, record: type[Row], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[Row]:
-        """Return the rows of these partitions whose columns hold one of the given values, in the order of their key."""
+        """Return the rows of these partitions that have one of the given values in each named column, by key."""
         ...
 
     def frame(
@@ -34,37 +35,37 @@ class Reader(Protocol):
         columns: Sequence[str] | None = None,
         **isin: Collection[Any],
     ) -> "pl.DataFrame":
-        """Return the same rows, or some of their columns, as a frame."""
+        """Return the same rows, or only the named columns, as a frame."""
         ...
 
 
 class Rows(Reader, Protocol):
-    """The lake within one transaction: what is read here is what the writes are based on."""
+    """The lake within one transaction: its reads see the state that its writes change."""
 
     def upsert(self, rows: Sequence[Any]) -> None:
-        """Store rows of one type; those with the same key are replaced."""
+        """Store rows of one type, replacing those with the same key."""
         ...
 
     def append(self, rows: Sequence[Any]) -> None:
-        """Store rows of one type beside what is there."""
+        """Add rows of one type."""
         ...
 
     def delete(self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
-        """Delete the rows that `read` would return with the same arguments; return how many there were."""
+        """Delete the rows that `read` returns for the same arguments; return their number."""
         ...
 
 
 class Lake(Reader, Protocol):
-    """The store of every table."""
+    """The store of all tables."""
 
     def transact(self, work: Callable[[Rows], Result]) -> Result:
-        """Return what `work` returns, run in one transaction; where another one came between, it is run again."""
+        """Run `work` in one transaction and return its result; run it again if another commit came in between."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One URL to fetch. `key` is handed back with the answer."""
+    """One URL to fetch. `key` identifies the request for its caller."""
 
     url: str
     key: str = ""
@@ -73,30 +74,30 @@ class PageRequest:
 
 
 class Fetcher(Protocol):
-    """Gets pages politely: one request at a time per host, with the configured pause."""
+    """Fetches pages, one at a time per host, with the configured delay between them."""
 
     def fetch(self, request: PageRequest) -> Page:
         """Return one page. Raises FetchError."""
         ...
 
     def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        """Yield each request with its page or its error, in the order they arrive; hosts are asked side by side."""
+        """Yield each request with its page or error as it completes; hosts are fetched from in parallel."""
         ...
 
 
 class PageReader(Protocol):
-    """Reads the article on a page of one content type, such as HTML."""
+    """Extracts the article from pages of one content type, such as HTML."""
 
     def __call__(self, page: Page, timezone: str, language: str | None) -> ExtractedArticle:
-        """Return text and metadata, or an `outcome` other than `ok` with the reason. Never raises.
+        """Return text and metadata, or an outcome other than `ok` with a reason. Never raises.
 
-        `timezone` (IANA) applies to times without a zone; `language` (BCP 47) is the agency's usual one.
+        `timezone` (IANA) applies to times without a zone; `language` (BCP 47) is the agency's default.
         """
         ...
 
 
 class Enricher(Protocol):
-    """Says theme, summary and keywords of a text. The four names go into the cache key."""
+    """Determines theme, summary and keywords of a text. The four attributes are part of the cache key."""
 
     name: str
     model: str
@@ -104,31 +105,31 @@ class Enricher(Protocol):
     taxonomy_version: str
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        """Return what can be said of one article. Raises EnrichError."""
+        """Return the enrichment of one article. Raises EnrichError."""
         ...
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """Embeds texts as unit vectors."""
 
     model: str
     dim: int
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Return one vector per passage, in order. Raises EmbedError."""
+        """Return one vector per text, in order. Raises EmbedError."""
         ...
 
     def embed_query(self, query: str) -> Embedded:
-        """Return the vector of a query, which some models prefix differently. Raises EmbedError."""
+        """Return the vector of a query; some models need another prefix for queries. Raises EmbedError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SearchColumn:
-    """What a field of `SearchDocument` means, and what an index that keeps columns does with it.
+    """The meaning of a field of `SearchDocument`, and its use in an index with columns.
 
-    `is_facet`: its values are counted and filtered by. `is_sorted`: hits are ordered by it. `is_stored_only`: it is
-    shown or compared, but nothing is found by it.
+    `is_facet`: hits are counted and filtered by its values. `is_sorted`: hits are sorted by it. `is_stored_only`: it is
+    shown or compared, but not searched.
     """
 
     meaning: str
@@ -139,33 +140,33 @@ class SearchColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchDocument:
-    """What the search index stores of one article; a field that is no `SearchColumn` is not stored.
+    """An article as stored in the search index. Fields without a `SearchColumn` are not stored.
 
-    `trace_id` goes with the document to its receipt.
+    `trace_id` is for the document's receipt.
     """
 
-    article_id: Annotated[str, SearchColumn("the article's id, and the document's")]
+    article_id: Annotated[str, SearchColumn("id of the article and of the document")]
     desk: Annotated[str, SearchColumn("key of the desk", is_facet=True)]
     agency: Annotated[str, SearchColumn("key of the agency", is_facet=True)]
     agency_name: Annotated[str, SearchColumn("name of the agency", is_stored_only=True)]
-    day: Annotated[date, SearchColumn("day of publication in the agency's own time zone", is_sorted=True)]
+    day: Annotated[date, SearchColumn("day of publication in the agency's time zone", is_sorted=True)]
     url: Annotated[str, SearchColumn("address of the article", is_stored_only=True)]
     title: Annotated[str, SearchColumn("headline")]
     text: Annotated[str, SearchColumn("text without Markdown")]
-    summary: Annotated[str | None, SearchColumn("one or two sentences", is_stored_only=True)] = None
-    section: Annotated[str | None, SearchColumn("the site's section", is_stored_only=True)] = None
-    tags: Annotated[tuple[str, ...], SearchColumn("the site's tags", is_stored_only=True)] = ()
-    keywords: Annotated[tuple[str, ...], SearchColumn("key terms, most telling first", is_stored_only=True)] = ()
+    summary: Annotated[str | None, SearchColumn("summary of one or two sentences", is_stored_only=True)] = None
+    section: Annotated[str | None, SearchColumn("section of the site", is_stored_only=True)] = None
+    tags: Annotated[tuple[str, ...], SearchColumn("tags of the page", is_stored_only=True)] = ()
+    keywords: Annotated[tuple[str, ...], SearchColumn("key terms, most significant first", is_stored_only=True)] = ()
     language: Annotated[str | None, SearchColumn("BCP 47 code", is_facet=True)] = None
     theme_code: Annotated[str | None, SearchColumn("code of the most specific theme", is_stored_only=True)] = None
     theme_path: Annotated[tuple[str, ...], SearchColumn("codes of the theme from level 1 down", is_facet=True)] = ()
-    theme_labels: Annotated[tuple[str, ...], SearchColumn("labels from level 1 down", is_stored_only=True)] = ()
+    theme_labels: Annotated[tuple[str, ...], SearchColumn("theme labels from level 1 down", is_stored_only=True)] = ()
     image_url: Annotated[str | None, SearchColumn("main image", is_stored_only=True)] = None
-    published_ts: Annotated[int, SearchColumn("time of publication, seconds since 1970 UTC", is_sorted=True)] = 0
+    published_ts: Annotated[int, SearchColumn("time of publication in Unix seconds", is_sorted=True)] = 0
     text_hash: Annotated[str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)] = None
-    duplicate_of: Annotated[str | None, SearchColumn("article_id of the earlier article with the same text")] = None
+    duplicate_of: Annotated[str | None, SearchColumn("id of the earlier article with the same address or text")] = None
     vector: Annotated[tuple[float, ...] | None, SearchColumn("embedding of title and text")] = None
-    document_hash: Annotated[str, SearchColumn("state of what it was made from", is_stored_only=True)] = ""
+    document_hash: Annotated[str, SearchColumn("hash of the document's inputs", is_stored_only=True)] = ""
     trace_id: str = ""
 
 
@@ -188,7 +189,7 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """One found article. `snippet` is escaped HTML with `<mark>` around what matched."""
+    """One article of the result. `snippet` is escaped HTML with `<mark>` around the matches."""
 
     article_id: str
     title: str
@@ -204,7 +205,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """Hits, best first; how many there are in all; counts by facet value (agency, theme, language, month)."""
+    """Hits, best first, their total number `found`, and counts by value of agency, theme, language and month."""
 
     hits: tuple[SearchHit, ...]
     found: int
@@ -218,33 +219,33 @@ class SearchIndex(Protocol):
     backend: str
 
     def vector_dim(self) -> int | None:
-        """Return the length of the stored vectors; None where there are none yet."""
+        """Return the dimensions of the stored vectors; None if there are no vectors yet."""
         ...
 
     def vector_model(self) -> str | None:
-        """Return the name of the model that makes the vectors; None where it was not said yet."""
+        """Return the name of the model of the vectors; None if it is not set yet."""
         ...
 
     def name_model(self, model: str) -> None:
-        """Remember what makes the vectors; a name that is there already stays. Raises IndexingError."""
+        """Set the name of the model of the vectors, unless one is set. Raises IndexingError."""
         ...
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for those that were refused. Raises IndexingError."""
+        """Store documents; return {article_id: reason} of those that were rejected. Raises IndexingError."""
         ...
 
     def delete(self, article_ids: Sequence[str]) -> None:
-        """Remove documents; an unknown id is no error."""
+        """Delete documents; unknown ids are ignored."""
         ...
 
     def search(self, query: SearchQuery) -> SearchAnswer:
-        """Return the answer. Raises IndexingError where the query's vector has another length than the index's."""
+        """Return the result. Raises IndexingError if the query vector has other dimensions than the index."""
         ...
 
     def count(self) -> int:
-        """Return how many documents there are."""
+        """Return the number of documents."""
         ...
 
     def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of what a desk has in the index: all, or of some days."""
+        """Return article_id, agency, day and document_hash of a desk's documents: all, or of some days."""
         ...

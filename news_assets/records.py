@@ -1,7 +1,7 @@
-"""Row types, one per step of the pipeline, and the values that pass between two steps.
+"""The rows of the lake, one type per table, and the values passed between steps.
 
-Every field of a lake row carries its meaning; the lake's DDL, the Polars schema, the UI's column schema and the column
-reference are made from these declarations (`store/tables.py`). No behaviour belongs here.
+Each field of a row type declares its meaning. `store/tables.py` derives the DDL, the Polars schema, the UI's column
+schema and the column reference from these declarations.
 
 Times (`_at`) are aware UTC datetimes. Hashes are lower-case hex. None means unknown; an empty tuple means none.
 """
@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Annotated, Literal
 
 Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped"]
-PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # from the surest down
+PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
 Pace = Literal["adaptive", "civic"]
 
 
@@ -20,7 +20,7 @@ Pace = Literal["adaptive", "civic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One address that is polled: every so many minutes where that is stated, else at its pace (`schedule.py`)."""
+    """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`)."""
 
     source_id: str
     desk: str
@@ -35,9 +35,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agency:
-    """A public body, newsroom or city: the first partition axis.
+    """A public body, newsroom or city: the first partition dimension.
 
-    `type` is what it is, in its desk's own words; `parent` the key of the body it belongs to, of this desk or outside.
+    `type` is its category, as worded in the desk file. `parent` is the key of its parent agency, in this desk or not.
     """
 
     key: str
@@ -54,7 +54,7 @@ class Agency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Agencies that are run together: one file, one partition grid, one queue."""
+    """Agencies that share one desk file, one partition grid and one queue."""
 
     key: str
     timezone: str
@@ -64,13 +64,13 @@ class Desk:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Every source of every active agency."""
+        """The sources of all active agencies."""
         return tuple(source for agency in self.agencies if agency.is_active for source in agency.sources)
 
 
 @dataclass(frozen=True, slots=True)
 class AgencyDays:
-    """The partitions one run works on: pairs of agency key and day, all of one desk."""
+    """The partitions of one run: pairs of agency key and day of one desk."""
 
     desk: str
     pairs: frozenset[tuple[str, date]]
@@ -81,7 +81,7 @@ class AgencyDays:
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """What a server gave for asking again: opaque strings, sent back as they came (RFC 9110, section 8.8)."""
+    """ETag and Last-Modified of a response, sent back verbatim with the next request (RFC 9110, section 8.8)."""
 
     etag: str | None = None
     last_modified: str | None = None
@@ -89,7 +89,7 @@ class Validators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """An answer as it came: bytes, final URL, and the headers that matter."""
+    """An HTTP response: its bytes, final URL and relevant headers."""
 
     url: str
     final_url: str
@@ -104,13 +104,13 @@ class Page:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the server answered 304: nothing new since the validators were given."""
+        """Whether the server returned 304: not changed since the validators were issued."""
         return self.status == 304
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedEntry:
-    """One item of a listing, as the source states it. `day` is named by its address, and files it."""
+    """One item of a listing, as stated by the source. `day` is the day in its URL; it decides the partition."""
 
     entry_id: str
     url: str
@@ -127,10 +127,10 @@ class ListedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What one document of a source yields: its entries, newest first, and a reason for whatever could not be read.
+    """The content of one document of a source: entries, newest first, and the problems found in it.
 
-    `is_whole` is False where the document ended in the middle or was cut, so that it has to be asked for again.
-    `next_urls` are the documents that continue it, in the order in which they are to be asked.
+    `is_whole` is False if the document was truncated and has to be requested again. `next_urls` are the documents that
+    continue it, in the order to request them.
     """
 
     entries: tuple[ListedEntry, ...]
@@ -144,7 +144,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedArticle:
-    """What one page says: text in Markdown and metadata. `outcome` is `ok` or says why there is no article."""
+    """Text (Markdown) and metadata of one page. If `outcome` is not `ok`, `reason` explains why."""
 
     url: str
     canonical_url: str
@@ -169,7 +169,7 @@ class ExtractedArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrichment:
-    """What an enricher says of one text. `theme_path`: codes of up to three levels; empty where it abstains."""
+    """The result of an enricher for one text. `theme_path` has up to three codes, none if no theme fits well enough."""
 
     theme_path: tuple[str, ...] = ()
     theme_labels: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ class Enrichment:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """One text's unit vector, how many tokens the text has, and whether the model's limit cut it."""
+    """The unit vector of a text, its number of tokens, and whether it was cut at the model's limit."""
 
     vector: tuple[float, ...]
     token_count: int
@@ -195,32 +195,32 @@ class Embedded:
 
 Desk_ = Annotated[str, "key of the desk"]
 Agency_ = Annotated[str, "key of the agency"]
-Day_ = Annotated[date, "partition day: day of publication in the agency's time zone, else the day it was first seen"]
-ArticleId = Annotated[str, "readable and stable: agency, day, slug of the title, hash of the canonical URL"]
+Day_ = Annotated[date, "partition day: day of publication in the agency's time zone, or the day it was first seen"]
+ArticleId = Annotated[str, "readable, stable id: agency, day, slug of the title and hash of the canonical URL"]
 SourceId = Annotated[str, "id of the source"]
 RowOutcome = Annotated[str, "ok, unchanged, gone, blocked, failed or skipped"]
-Reason = Annotated[str | None, "why the outcome is not ok"]
+Reason = Annotated[str | None, "reason for an outcome other than ok"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
-    """What is remembered of a source between two polls."""
+    """The state of a source between two polls."""
 
     source_id: SourceId
     desk: Desk_
     agency: Agency_
-    url: Annotated[str, "address that is polled"]
-    etag: Annotated[str | None, "validator of the last document whose entries were all stored"]
-    last_modified: Annotated[str | None, "validator of the last document whose entries were all stored"]
+    url: Annotated[str, "polled address"]
+    etag: Annotated[str | None, "ETag of the last document whose entries were all stored"]
+    last_modified: Annotated[str | None, "Last-Modified of the last document whose entries were all stored"]
     document_hash: Annotated[str | None, "SHA-256 of the last document whose entries were all stored"]
-    last_polled_at: Annotated[datetime, "when it was last asked"]
-    last_new_at: Annotated[datetime | None, "when it last listed something new"]
-    next_poll_at: Annotated[datetime, "when it is due again"]
-    interval_s: Annotated[float, "pause between two polls that its own rhythm asks for, in seconds"]
+    last_polled_at: Annotated[datetime, "time of the last poll"]
+    last_new_at: Annotated[datetime | None, "time of the last poll that found a new entry"]
+    next_poll_at: Annotated[datetime, "time when the next poll is due"]
+    interval_s: Annotated[float, "interval between polls, adapted to how often the source publishes, in seconds"]
     failure_points: Annotated[float, "weighted failures since the last success: hard 1, soft .5, DNS .25"]
     last_outcome: RowOutcome
     last_reason: Reason
-    ttl_s: Annotated[float | None, "pause that its last document asked for, in seconds"] = None
+    ttl_s: Annotated[float | None, "minimum interval stated by the last document, in seconds"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,28 +230,28 @@ class Poll:
     source_id: SourceId
     desk: Desk_
     agency: Agency_
-    polled_at: Annotated[datetime, "when it was asked"]
+    polled_at: Annotated[datetime, "time of the poll"]
     outcome: RowOutcome
     reason: Reason
-    status: Annotated[int | None, "HTTP status; none where no answer came"]
+    status: Annotated[int | None, "HTTP status; none without a response"]
     entry_count: Annotated[int, "entries listed"]
-    new_count: Annotated[int, "entries never seen before"]
+    new_count: Annotated[int, "entries seen for the first time"]
     updated_count: Annotated[int, "known entries that changed"]
     body_bytes: Annotated[int, "size of the document, decompressed, in bytes"]
-    elapsed_ms: Annotated[int, "time of the request, in milliseconds"]
+    elapsed_ms: Annotated[int, "duration of the request, in milliseconds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedEntry:
-    """One item a source lists, as it was last seen."""
+    """One item listed by a source, as last seen."""
 
-    entry_id: Annotated[str, "the source's own id (Atom id, RSS guid), else the canonical URL"]
+    entry_id: Annotated[str, "id given by the source (Atom id, RSS guid), or else the canonical URL"]
     source_id: SourceId
     desk: Desk_
     agency: Agency_
     day: Day_
     article_id: ArticleId
-    url: Annotated[str, "address of the article as the source gives it"]
+    url: Annotated[str, "address of the article, as listed by the source"]
     url_hash: Annotated[str, "SHA-256 of the entry's canonical URL"]
     title: Annotated[str | None, "title in the listing"]
     summary: Annotated[str | None, "summary in the listing, plain text"]
@@ -259,87 +259,87 @@ class FeedEntry:
     authors: Annotated[tuple[str, ...], "authors in the listing"]
     categories: Annotated[tuple[str, ...], "categories in the listing"]
     image_url: Annotated[str | None, "image in the listing"]
-    published_at: Annotated[datetime | None, "publication time the source states"]
-    updated_at: Annotated[datetime | None, "time of change the source states"]
-    is_future_dated: Annotated[bool, "the stated publication time lay ahead when it was first seen"]
-    is_moved: Annotated[bool, "the source corrected the date by more than a day and the row moved, which happens once"]
-    entry_hash: Annotated[str, "SHA-256 of what the listing says; another hash means that the article is fetched again"]
-    first_seen_at: Annotated[datetime, "when it was first listed"]
-    last_seen_at: Annotated[datetime, "when a changed document last listed it"]
-    trace_id: Annotated[str, "id of the poll that found it; follows the article through every stage"]
+    published_at: Annotated[datetime | None, "publication time stated by the source"]
+    updated_at: Annotated[datetime | None, "time of change stated by the source"]
+    is_future_dated: Annotated[bool, "the stated publication time was in the future when the entry was first seen"]
+    is_moved: Annotated[bool, "moved to another day, once, as the source corrected the date by more than a day"]
+    entry_hash: Annotated[str, "SHA-256 of the listed content; the article is fetched again when it changes"]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    last_seen_at: Annotated[datetime, "time of the last poll of a changed document that listed it"]
+    trace_id: Annotated[str, "id of the poll that found the entry, passed on to the rows of every stage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPage:
-    """One fetched page, for replay."""
+    """One fetched page, kept for replay."""
 
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
-    url: Annotated[str, "address that was asked for"]
+    url: Annotated[str, "requested address"]
     final_url: Annotated[str, "address after redirects"]
     status: Annotated[int, "HTTP status"]
     content_type: Annotated[str, "Content-Type header"]
-    encoding: Annotated[str | None, "charset the server named"]
+    encoding: Annotated[str | None, "charset stated by the server"]
     page_hash: Annotated[str, "SHA-256 of the decompressed body"]
-    body_gzip: Annotated[bytes, "body, gzip"]
+    body_gzip: Annotated[bytes, "body, compressed with gzip"]
     body_bytes: Annotated[int, "size of the body, decompressed, in bytes"]
-    fetched_at: Annotated[datetime, "when it was fetched"]
+    fetched_at: Annotated[datetime, "time of the fetch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawArticle:
-    """One article, or the stated failure to get it."""
+    """One article, or the reason why it could not be fetched or read."""
 
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
     source_id: SourceId
-    entry_id: Annotated[str, "the entry it came from"]
-    entry_hash: Annotated[str, "state of the entry it was made from"]
-    url: Annotated[str, "address that was asked for"]
+    entry_id: Annotated[str, "id of the entry that it was fetched for"]
+    entry_hash: Annotated[str, "entry_hash of the entry that it was fetched for"]
+    url: Annotated[str, "requested address"]
     canonical_url: Annotated[str, "canonical address after redirects"]
     url_hash: Annotated[str, "SHA-256 of the canonical URL"]
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
-    content_hash: Annotated[str, "SHA-256 of what later stages read of it; another one means that they are behind"] = ""
+    content_hash: Annotated[str, "SHA-256 of what later stages read; their rows are stale when it changes"] = ""
     title: Annotated[str | None, "headline"]
     subtitle: Annotated[str | None, "line below the headline"]
-    authors: Annotated[tuple[str, ...], "authors in the order given"]
+    authors: Annotated[tuple[str, ...], "authors in the order of the page"]
     section: Annotated[str | None, "section of the site"]
     category: Annotated[str | None, "category of the article"]
-    tags: Annotated[tuple[str, ...], "tags of the page and the entry"]
-    article_type: Annotated[str | None, "schema.org type the page states"]
+    tags: Annotated[tuple[str, ...], "tags of the page and of the entry"]
+    article_type: Annotated[str | None, "schema.org type stated by the page"]
     language: Annotated[str | None, "BCP 47 code"]
     published_at: Annotated[datetime | None, "publication time"]
     published_origin: Annotated[
         str | None,
-        "where published_at comes from: json_ld, meta, markup or text of the page, the listing, url (a day in the "
-        "address) or guess; none where there is no time, or the row is older than this column",
+        "origin of published_at: json_ld, meta, markup or text of the page, listing, url (a day in the address) or "
+        "guess; none without a time, and in rows from before this column",
     ] = None
-    updated_at: Annotated[datetime | None, "time of last change"]
-    first_seen_at: Annotated[datetime, "when a source first listed it"]
-    fetched_at: Annotated[datetime, "when the page was last asked for"]
+    updated_at: Annotated[datetime | None, "time of the last change"]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    fetched_at: Annotated[datetime, "time of the last request for the page"]
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
     text: Annotated[str | None, "clean text, Markdown where the page has structure"]
-    text_origin: Annotated[str | None, "page or feed: where the text was taken from"]
+    text_origin: Annotated[str | None, "origin of the text: page or feed"]
     text_chars: Annotated[int, "length of the text in characters"]
     word_count: Annotated[int, "length of the text in words"]
     out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]
     outcome: RowOutcome
     reason: Reason
     duplicate_of: Annotated[str | None, "article_id of the earlier article with the same address or text"]
-    rev_n: Annotated[int, "1 for the first text, one more at each change of the text"]
-    attempts: Annotated[int, "tries since the last success"]
-    next_try_at: Annotated[datetime | None, "when a failure is tried again; none where it is final"]
-    trace_id: Annotated[str, "id of the poll that found it"]
+    rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text"]
+    attempts: Annotated[int, "attempts since the last success"]
+    next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
+    trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleRevision:
-    """A text that was replaced by a later one at the same address."""
+    """A text that a later one at the same address replaced."""
 
     article_id: ArticleId
     desk: Desk_
@@ -349,95 +349,95 @@ class ArticleRevision:
     title: Annotated[str | None, "headline of this revision"]
     text: Annotated[str | None, "text of this revision"]
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
-    fetched_at: Annotated[datetime, "when this revision was fetched"]
-    replaced_at: Annotated[datetime, "when a later one replaced it"]
+    fetched_at: Annotated[datetime, "time when this revision was fetched"]
+    replaced_at: Annotated[datetime, "time when a later revision replaced it"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrichedArticle:
-    """What an enricher says of one article."""
+    """The enrichment of one article."""
 
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
-    input_hash: Annotated[str, "SHA-256 of title and text, enricher, model, prompt and taxonomy version"]
-    content_hash: Annotated[str, "content_hash of the article it was made from"] = ""
-    theme_code: Annotated[str | None, "code of the most specific theme; none where the enricher abstains"]
-    theme_path: Annotated[tuple[str, ...], "codes from level 1 down"]
-    theme_labels: Annotated[tuple[str, ...], "labels from level 1 down"]
+    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
+    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
+    theme_code: Annotated[str | None, "code of the most specific theme; none if no theme fits well enough"]
+    theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
+    theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]
     theme_score: Annotated[float, "confidence of the theme, 0 to 1"]
-    summary: Annotated[str | None, "one or two sentences"]
-    keywords: Annotated[tuple[str, ...], "key terms, most telling first"]
-    language: Annotated[str | None, "BCP 47 code, read from the text"]
+    summary: Annotated[str | None, "summary of one or two sentences"]
+    keywords: Annotated[tuple[str, ...], "key terms, most significant first"]
+    language: Annotated[str | None, "BCP 47 code, detected from the text"]
     word_count: Annotated[int, "length of the text in words"]
     reading_minutes: Annotated[int, "reading time in minutes"]
     readability: Annotated[float | None, "Flesch reading ease, 0 to 100, adapted to the language"]
     enricher: Annotated[str, "name of the enricher"]
     model: Annotated[str, "model or version of the enricher"]
-    prompt_version: Annotated[str, "version of the prompt or of the rules"]
+    prompt_version: Annotated[str, "version of the prompt or the rules"]
     taxonomy_version: Annotated[str, "version of the taxonomy"]
-    reused_from: Annotated[str | None, "article_id of the original whose result a duplicate reuses"]
-    enriched_at: Annotated[datetime, "when it was enriched"]
+    reused_from: Annotated[str | None, "article_id of the original article whose result this duplicate reuses"]
+    enriched_at: Annotated[datetime, "time of the enrichment"]
     outcome: RowOutcome
     reason: Reason
-    trace_id: Annotated[str, "id of the poll that found it"]
+    trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedEnrichment:
-    """One enricher's answer to one input; a failure is never kept."""
+    """The result of one enricher for one input; failures are not cached."""
 
-    input_hash: Annotated[str, "SHA-256 of title and text, enricher, model, prompt and taxonomy version"]
+    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
     enricher: Annotated[str, "name of the enricher"]
     model: Annotated[str, "model or version of the enricher"]
-    result_json: Annotated[str, "the Enrichment as JSON"]
-    created_at: Annotated[datetime, "when it was made"]
+    result_json: Annotated[str, "the result (`Enrichment`) as JSON"]
+    created_at: Annotated[datetime, "time when the result was created"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleEmbedding:
-    """One article's vector."""
+    """The embedding of one article."""
 
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of the embedded text and the model"]
-    content_hash: Annotated[str, "content_hash of the article it was made from"] = ""
+    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
     model: Annotated[str, "name of the embedding model"]
-    dim: Annotated[int, "length of the vector"]
-    vector: Annotated[tuple[float, ...], "unit vector; empty where the outcome is not ok"]
+    dim: Annotated[int, "dimensions of the vector"]
+    vector: Annotated[tuple[float, ...], "unit vector; empty if the outcome is not ok"]
     token_count: Annotated[int, "tokens of the text before the cut"]
-    is_cut: Annotated[bool, "the text was longer than the model reads"]
-    embedded_at: Annotated[datetime, "when it was embedded"]
+    is_cut: Annotated[bool, "the text was cut at the model's limit"]
+    embedded_at: Annotated[datetime, "time of the embedding"]
     outcome: RowOutcome
     reason: Reason
-    trace_id: Annotated[str, "id of the poll that found it"]
+    trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedDocument:
-    """Receipt of a document that the search index took, or its refusal."""
+    """Receipt of a document that the search index stored or rejected."""
 
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
-    document_hash: Annotated[str, "SHA-256 of the states of everything the document was made from"]
-    has_vector: Annotated[bool, "the document carries a vector"]
-    indexed_at: Annotated[datetime, "when the index took it"]
+    document_hash: Annotated[str, "SHA-256 of the states of the rows that the document was made from"]
+    has_vector: Annotated[bool, "the document has a vector"]
+    indexed_at: Annotated[datetime, "time when the document was indexed"]
     outcome: RowOutcome
     reason: Reason
-    trace_id: Annotated[str, "id of the poll that found it"]
+    trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One thing that a stage could not do; the row goes when it succeeds.
+    """The failure of a stage for one article; the row is deleted when the stage succeeds.
 
-    `version` is the state it was tried in: `entry_hash`, `content_hash` or `document_hash`. Where that changes, the
-    failure holds nothing back.
+    `version` is the state of the input: `entry_hash`, `content_hash` or `document_hash`. A failure does not hold back
+    an input that has changed since.
     """
 
     stage: Annotated[str, "name of the stage's table: raw_articles, enriched_articles, ..."]
@@ -445,10 +445,10 @@ class Failure:
     desk: Desk_
     agency: Agency_
     day: Day_
-    version: Annotated[str, "state of what it was tried with; another one is tried at once"]
-    reason: Annotated[str, "why it failed the last time"]
-    attempts: Annotated[int, "how often it was tried"]
-    first_failed_at: Annotated[datetime, "when it failed the first time"]
-    last_failed_at: Annotated[datetime, "when it failed the last time"]
-    next_try_at: Annotated[datetime | None, "when it is tried again; none where it was given up"]
-    trace_id: Annotated[str, "id of the poll that found it"]
+    version: Annotated[str, "state of the input that failed; a changed input is processed at once"]
+    reason: Annotated[str, "reason of the last failure"]
+    attempts: Annotated[int, "number of attempts"]
+    first_failed_at: Annotated[datetime, "time of the first failure"]
+    last_failed_at: Annotated[datetime, "time of the last failure"]
+    next_try_at: Annotated[datetime | None, "time of the next attempt; none if it was given up"]
+    trace_id: Annotated[str, "id of the poll that found the entry"]

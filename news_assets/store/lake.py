@@ -1,18 +1,16 @@
-"""The lake: every table of the pipeline, in one place that several processes read and write.
+"""The lake: every table of the pipeline, read and written by several processes.
 
-In and out: the row types of `records.py`. What a row means, and what is to be read or written, is decided by others.
+Concurrent writers were measured with four processes that each read a row and write it back (160 commits), and a fifth
+with two-second transactions (3 commits):
 
-How two writers come to agree (measured with four processes that each read a row and wrote it back, and a fifth whose
-transactions take two seconds; 160 and 3 commits):
+- With its own retries (`ducklake_max_retry_count` 10), DuckLake adds a commit that lost the race to the other one
+  without reading again: on Postgres one of 160 updates was lost. So the count is 0: a commit fails if another one came
+  in between, and `transact` runs its work again from the reads. No update was lost on either catalog.
+- Retries alone starve slow writers: the two-second transactions got through only when the others had finished, after
+  up to 10.4 s, and a third of all attempts failed. So a writer holds the write lock (`write_lock.py`) from its reads to
+  its commit: no attempt failed, and the longest wait was 2.4 s on Postgres and 7.9 s on SQLite.
 
-- Left to itself (`ducklake_max_retry_count` 10), DuckLake puts a commit that lost the race beside the other's without
-  reading again: on Postgres one of 160 updates was lost. So the count is 0: a commit fails if any other came between,
-  and `transact` runs its work again from the read. Nothing was lost on either catalog.
-- That alone starves the slow: the two-second transactions only got through when the others had finished, after up to
-  10.4 s, and a third of all attempts failed. So writers take turns (`turn.py`) and hold the turn from read to commit:
-  no attempt failed, and on Postgres nobody waited longer than 2.4 s (on SQLite 7.9 s, see `turn.py`).
-
-The turn orders writers; the failing commit protects the rows, also from a writer who knows nothing of turns.
+The lock orders the writers. The failing commit protects the rows, also from a writer without the lock.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -34,29 +32,28 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 T = TypeVar("T")
 
-_STREAM_ROWS = 5_000  # with 2 kB of text some 20 MB
+_STREAM_ROWS = 5_000  # about 20 MB with texts of 2 kB
 
 
 class Lake:
-    """An open lake; several threads may use one, and several processes may each open it."""
+    """An open lake. Threads may share one; each process opens its own."""
 
     def __init__(self, address: Address, connection: duckdb.DuckDBPyConnection, wait_s: float) -> None:
         self.address = address
         self._connection = connection
         self._wait_s = wait_s
-        self._turn = attach(connection, address, wait_s)
+        self._write_lock = attach(connection, address, wait_s)
 
     @classmethod
     def open(
         cls, catalog: str | Path, data: str | Path, *, threads: int = 2, memory_mb: int = 512, wait_s: float = 120.0
     ) -> Self:
-        """Return the lake with this catalog (SQLite file or postgresql://) and data (folder or s3://), made if missing.
+        """Open the lake with this catalog (SQLite file or postgresql://) and data (folder or s3://), or create it.
 
-        Tables and columns that the declaration has and the lake has not are added. `wait_s` bounds how long a writer
-        waits for the others, in seconds.
+        Declared tables and columns that the lake lacks are added. A writer waits at most `wait_s` seconds for the lock.
 
         Raises:
-            LakeError: The catalog cannot be opened; says where it is and what to do.
+            LakeError: The catalog cannot be opened; the message has its address and what to do.
         """
         address = Address(str(catalog), str(data))
         connection = connect(address, threads, memory_mb)
@@ -67,7 +64,7 @@ class Lake:
             raise
 
     def close(self) -> None:
-        """Let go of it; closing twice is no error."""
+        """Close the lake; may be called again."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -95,12 +92,12 @@ class Lake:
             return snapshot.frame(record, keys, columns, **isin)
 
     def query(self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()) -> "polars.DataFrame":
-        """Return the answer to one SELECT over the latest commit; see `Snapshot.query`."""
+        """Return the result of one SELECT over the latest commit; see `Snapshot.query`."""
         with self._snapshot() as snapshot:
             return snapshot.query(sql, params)
 
     def snapshot(self) -> int:
-        """Return the number of the latest commit; it moves with every change of any table."""
+        """Return the number of the latest commit, which grows with every change of any table."""
         with self._snapshot() as snapshot:
             return snapshot.snapshot()
 
@@ -111,9 +108,9 @@ class Lake:
         batch_rows: int = _STREAM_ROWS,
         **isin: Collection[Any],
     ) -> "Iterator[polars.DataFrame]":
-        """Yield the rows in frames of about `batch_rows`, by day and then by key, all of one moment.
+        """Yield the rows of one snapshot in frames of about `batch_rows`, by day and then by key.
 
-        Only one frame is in memory at a time; a day with more rows comes as one frame all the same.
+        Only one frame is in memory at a time. A day is never split, so a frame has more rows if its day has.
         """
         with self._snapshot() as snapshot:
             yield from snapshot.stream(record, keys, batch_rows, isin)
@@ -133,15 +130,14 @@ class Lake:
             yield cursor
 
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` in one transaction and return what it returns; nothing of it stays where it raises.
+        """Run `work` in one transaction and return its result; if it raises, nothing is stored.
 
-        `work` may run more than once, each time from the latest commit: it reads, decides and writes through the
-        transaction it is given, and does nothing else that counts. No other writer of this lake runs meanwhile, so
-        what takes long (a page, a model) is done before.
+        `work` may run several times, each time from the latest commit, so its only side effects must be those on its
+        transaction. It blocks all other writers: fetch pages and run models before calling it.
 
         Raises:
-            LakeError: The turn did not come in time, or the lake could not be written; `is_transient` where a later
-                try can help.
+            LakeError: The write lock was not free in time, or the lake could not be written. `is_transient` is set if
+                another attempt can succeed.
         """
         retrying = Retrying(
             retry=retry_if_exception(is_conflict),
@@ -156,18 +152,18 @@ class Lake:
             raise lake_error(self.address, "the lake could not be written", error) from error
 
     def _transact_once(self, work: Callable[[Transaction], T]) -> T:
-        with self._turn.held(self._wait_s), self._cursor() as cursor, in_transaction(cursor):
+        with self._write_lock.held(self._wait_s), self._cursor() as cursor, in_transaction(cursor):
             return work(Transaction(cursor))
 
 
 @contextmanager
 def in_transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commit what happens inside, or roll all of it back where it raises."""
+    """Commit at the end of the block, or roll back if it raises."""
     cursor.begin()
     try:
         yield
         cursor.commit()
     except BaseException:
-        with suppress(duckdb.Error):  # a commit that failed has rolled back already
+        with suppress(duckdb.Error):  # a failed commit has rolled back already
             cursor.rollback()
         raise

@@ -1,8 +1,7 @@
-"""Upkeep of the lake: rows kept in the catalog go to files, small files become large ones, what nobody needs goes.
+"""Maintenance of the lake's files: flush inlined rows, merge small files, expire snapshots, delete unused files.
 
-In: an open lake and `now`. Out: what there was before and after. No row changes. May run beside everything else: each
-step is a commit of its own that waits its turn, and files stay for a day after the last snapshot that names them, so
-that a reader who began earlier finds them.
+No row changes. It may run beside readers and writers: each step is a transaction of its own, and files are kept for a
+day after the last snapshot that uses them, for readers that began earlier.
 """
 
 from dataclasses import dataclass
@@ -14,15 +13,15 @@ from news_assets.store.tables import TABLES
 from news_assets.store.transaction import Transaction
 
 KEEP_DAYS = 7
-FILE_GRACE = timedelta(days=1)  # longer than any read or any transaction that has not committed yet
+FILE_GRACE = timedelta(days=1)  # longer than any read or open transaction
 
-# A file is written anew without its deleted rows once a tenth of it is deleted; merging alone keeps them.
+# Files are rewritten without their deleted rows from this share on; merging alone keeps deleted rows.
 _REWRITE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class LakeSize:
-    """What the lake holds: Parquet files in use and their delete files, snapshots, bytes of all those files."""
+    """The size of a lake: Parquet files in use, their delete files, snapshots, and the bytes of all those files."""
 
     files: int
     delete_files: int
@@ -33,10 +32,10 @@ class LakeSize:
 def maintain(
     lake: Lake, *, now: datetime, keep_days: int = KEEP_DAYS, grace: timedelta = FILE_GRACE
 ) -> tuple[LakeSize, LakeSize]:
-    """Do all upkeep and return what the lake held before and after; snapshots older than `keep_days` go.
+    """Run all steps and return the lake's size before and after; snapshots older than `keep_days` are deleted.
 
     Raises:
-        LakeError: A step failed; those before it stand, and running again goes on.
+        LakeError: A step failed. Earlier steps are committed, and another run continues after them.
     """
     before = lake_size(lake)
     for step in _steps(now - timedelta(days=keep_days), now - grace):
@@ -45,7 +44,7 @@ def maintain(
 
 
 def _steps(expired: datetime, unused: datetime) -> list[str]:
-    """Return the statements in order: each makes work for the next."""
+    """Return the statements in order: each leaves files to the later ones."""
     tables = [table.name for table in TABLES]
     return [
         *(f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{name}')" for name in tables),
@@ -60,8 +59,8 @@ def _steps(expired: datetime, unused: datetime) -> list[str]:
     ]
 
 
-def _time(moment: datetime) -> str:
-    return f"TIMESTAMPTZ '{moment.isoformat()}'"
+def _time(at: datetime) -> str:
+    return f"TIMESTAMPTZ '{at.isoformat()}'"
 
 
 def _run(transaction: Transaction, statement: str) -> None:
@@ -69,7 +68,7 @@ def _run(transaction: Transaction, statement: str) -> None:
 
 
 def lake_size(lake: Lake) -> LakeSize:
-    """Return what the lake holds now."""
+    """Return the lake's present size."""
     files = lake.query(
         "SELECT coalesce(sum(file_count), 0)::BIGINT, coalesce(sum(delete_file_count), 0)::BIGINT, "
         "coalesce(sum(file_size_bytes + delete_file_size_bytes), 0)::BIGINT "

@@ -1,8 +1,7 @@
-"""Records to Polars frames and back.
+"""Convert records to Polars frames and back.
 
-In: records of one type, or a frame read from its table. Out: the frame that is written, or the records. What DuckLake
-cannot keep is mended here, in one place: a NUL character (Postgres refuses it even in column statistics) and half a
-surrogate pair (no UTF-8) become U+FFFD, so that one odd title does not fail its neighbours. No SQL belongs here.
+Characters that DuckLake cannot store become U+FFFD, so that one such title does not fail the whole batch: NUL, which
+Postgres refuses even in column statistics, and lone surrogates, which have no UTF-8 form.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-# What a row written before its column was declared shows where None is not allowed.
+# The values of columns that do not allow None, in rows from before the column was declared.
 _EMPTY: dict[str, object] = {
     "VARCHAR": "",
     "BIGINT": 0,
@@ -29,10 +28,10 @@ _EMPTY: dict[str, object] = {
 
 
 def frame_of(table: Table, rows: Sequence[Any]) -> "polars.DataFrame":
-    """Return the rows as a frame with the table's schema, in the order given.
+    """Return the rows as a frame with the table's schema, in the given order.
 
     Raises:
-        LakeError: A value has another type than the record declares, or None stands where it may not.
+        LakeError: A value has another type than the record declares, or is None in a column that does not allow it.
     """
     import polars as pl
 
@@ -43,7 +42,7 @@ def frame_of(table: Table, rows: Sequence[Any]) -> "polars.DataFrame":
         raise LakeError(f"{table.name}: a row has a value of a wrong type: {error}") from error
     for column, values in zip(columns(table), series, strict=True):
         if not column.is_nullable and values.null_count():
-            raise LakeError(f"{table.name}.{column.name}: a row has none, and the column needs a value")
+            raise LakeError(f"{table.name}.{column.name}: a row has no value, but the column needs one")
     return pl.DataFrame(series)
 
 
@@ -64,7 +63,7 @@ def _storable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # utf-16 joins the two halves of a pair where both are there
+        # the round trip through UTF-16 joins the two surrogates of a pair and replaces lone ones
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
@@ -72,12 +71,12 @@ def _storable(text: str) -> str:
 def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:
     """Yield a record for each row of a frame that has every column of the table."""
     names = [column.name for column in columns(table)]
-    for row in zip(*(_listed(column, frame[column.name]) for column in columns(table)), strict=True):
+    for row in zip(*(_record_values(column, frame[column.name]) for column in columns(table)), strict=True):
         yield record(**dict(zip(names, row, strict=True)))
 
 
-def _listed(column: Column, series: "polars.Series") -> list[Any]:
-    """Return a column's values; what has to have one and has none gets an empty one."""
+def _record_values(column: Column, series: "polars.Series") -> list[Any]:
+    """Return a column's values, with the empty value for NULL where the record does not allow None."""
     values = series.to_list()
     if column.sql_type in ("VARCHAR[]", "FLOAT[]"):
         values = [None if value is None else tuple(value) for value in values]
@@ -88,11 +87,11 @@ def _listed(column: Column, series: "polars.Series") -> list[Any]:
 
 
 class ArrowStream:
-    """A frame that DuckDB scans through the Arrow C stream; a bare Polars frame would ask for pyarrow."""
+    """A frame that DuckDB scans through the Arrow C stream; a Polars frame itself would need pyarrow."""
 
     def __init__(self, frame: "polars.DataFrame") -> None:
         self._frame = frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return a new stream over all rows, each time it is asked."""
+        """Return a new stream over all rows at each call."""
         return self._frame.__arrow_c_stream__(requested_schema)

@@ -1,8 +1,7 @@
-"""The lake's tables, made from the row types of `records.py`.
+"""The lake's tables, one per row type of `records.py`.
 
-In: the record dataclasses, whose fields are `Annotated[type, "meaning"]`. Out: one `Table` for each, and its columns,
-from which the DDL, the Polars schema, the UI's column schema and the column reference are derived. No connection and
-no SQL statement belongs here.
+The fields of a row type are `Annotated[type, "meaning"]`. DDL, Polars schema, the UI's column schema and the column
+reference are derived from them.
 """
 
 from collections.abc import Iterator
@@ -38,13 +37,13 @@ SQL_TYPES: dict[Any, str] = {
     date: "DATE",
     datetime: "TIMESTAMPTZ",
     tuple[str, ...]: "VARCHAR[]",
-    tuple[float, ...]: "FLOAT[]",  # float32: what embedding models give
+    tuple[float, ...]: "FLOAT[]",  # float32, as embedding models return
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, DuckDB type, whether it may be NULL, and what it means."""
+    """One column: its name, DuckDB type, whether it may be NULL, and its meaning."""
 
     name: str
     sql_type: str
@@ -54,11 +53,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table. `key` is what an upsert replaces by; empty where rows are only appended.
+    """One table. An upsert replaces rows with the same `key`; a table without a key is append-only.
 
-    `partition_column` is the date or time whose month is the Parquet file's partition. `order` is how rows are read
-    where the key does not say it. `sort` is how rows lie inside a file: a reader of one agency skips the row groups of
-    the others.
+    Parquet files are partitioned by the month of `partition_column`. `order` is the order of reads if it is not that of
+    the key. `sort` is the order of rows inside a file: a reader of one agency skips the row groups of the others.
     """
 
     name: str
@@ -70,7 +68,7 @@ class Table:
 
     @property
     def row_order(self) -> tuple[str, ...]:
-        """Columns that rows are read by."""
+        """The columns that reads are ordered by."""
         return self.order or self.key
 
 
@@ -92,7 +90,7 @@ _TABLE_OF = {table.record: table for table in TABLES}
 
 
 def table_of(record: type) -> Table:
-    """Return the table that holds this record type.
+    """Return the table of a record type.
 
     Raises:
         KeyError: No table is declared for it.
@@ -126,7 +124,7 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
 
 @cache
 def polars_schema(table: Table) -> "dict[str, polars.DataType]":
-    """Return column name -> Polars data type; times are UTC in microseconds, as DuckDB keeps them."""
+    """Return column name -> Polars data type; times are UTC in microseconds, as in DuckDB."""
     import polars as pl
 
     types: dict[str, pl.DataType] = {
@@ -144,7 +142,7 @@ def polars_schema(table: Table) -> "dict[str, polars.DataType]":
 
 
 def create_statements(table: Table) -> Iterator[str]:
-    """Yield the DDL of a table that does not exist yet; it is partitioned by month and sorted inside each file."""
+    """Yield the DDL of a new table, partitioned by month and sorted inside each file."""
     body = ", ".join(f'"{column.name}" {column.sql_type}' for column in columns(table))
     yield f'CREATE TABLE IF NOT EXISTS "{table.name}" ({body})'
     if table.partition_column:

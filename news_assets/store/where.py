@@ -1,8 +1,7 @@
-"""The WHERE of a read: partitions and lists of values, however many.
+"""The WHERE clause of a read by agency-days and by lists of values.
 
-In: a table, the wanted agency-days, and values by column. Out: SQL with its parameters, and the frames it joins. Long
-lists are joined as frames (4,800 agency-days: 57 ms; as a list parameter 1,340 ms), with the range of their values
-beside them, which lets DuckLake skip files and row groups by their statistics. No connection belongs here.
+Long lists are joined as frames: 4,800 agency-days take 57 ms, as a list parameter 1,340 ms. The range of their values
+is a condition too, which lets DuckLake skip files and row groups by their statistics.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +19,7 @@ _LISTED = ("VARCHAR[]", "FLOAT[]")
 
 @dataclass(slots=True)
 class Selection:
-    """Conditions that are joined by AND, the values of their `?` in order, and the frames they name."""
+    """Conditions joined by AND, the values of their `?` in order, and the frames they refer to."""
 
     table: Table
     conditions: list[str] = field(default_factory=list)
@@ -29,27 +28,27 @@ class Selection:
 
     @property
     def where(self) -> str:
-        """The WHERE clause, or nothing where every row is meant."""
+        """The WHERE clause, or an empty string for all rows."""
         return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row can be meant."""
+        """Whether no row can match."""
         return "false" in self.conditions
 
     def add(self, condition: str, *params: object) -> None:
-        """Narrow it by one more condition."""
+        """Add a condition."""
         self.conditions.append(condition)
         self.params.extend(params)
 
 
 def select(table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[Any]]) -> Selection:
-    """Return what picks the rows of these partitions that have one of the given values in each named column.
+    """Return the selection of the rows of these partitions that have one of the given values in each named column.
 
-    No keys at all or an empty collection picks no row. None among the values stands for NULL.
+    An empty collection, also of keys, selects no row. None among the values matches NULL.
 
     Raises:
-        ValueError: A column that the table does not have, or one that holds lists.
+        ValueError: The table has no such column, or the column holds lists.
     """
     selection = Selection(table)
     if keys is not None:
@@ -57,7 +56,7 @@ def select(table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[
     plain = {column.name for column in columns(table) if column.sql_type not in _LISTED}
     for name, values in isin.items():
         if name not in plain:
-            raise ValueError(f"{table.name} cannot be read by {name!r}; by any of: {', '.join(sorted(plain))}")
+            raise ValueError(f"{table.name} cannot be read by {name!r}; choose from: {', '.join(sorted(plain))}")
         _add_values(selection, name, values)
     return selection
 
@@ -73,24 +72,23 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
     selection.add('"day" BETWEEN ? AND ?', min(days), max(days))
     selection.add('"agency" BETWEEN ? AND ?', agencies[0], agencies[-1])
     if len(keys.pairs) > 1:
-        selection.frames["wanted_keys"] = pl.DataFrame(
+        selection.frames["selected_keys"] = pl.DataFrame(
             {"agency": agencies, "day": days}, schema={"agency": pl.String, "day": pl.Date}
         )
-        selection.add('("agency", "day") IN (FROM wanted_keys)')
+        selection.add('("agency", "day") IN (FROM selected_keys)')
 
 
 def _add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
     given = {value for value in values if value is not None}
-    column = f'"{name}"'
-    ways = []
+    alternatives = []
     if given:
-        ways.append(" AND ".join(_ranges(selection, name, sorted(given))))
+        alternatives.append(" AND ".join(_conditions(selection, name, sorted(given))))
     if len(given) < len(set(values)):
-        ways.append(f"{column} IS NULL")
-    selection.add(f"({' OR '.join(ways)})" if ways else "false")
+        alternatives.append(f'"{name}" IS NULL')
+    selection.add(f"({' OR '.join(alternatives)})" if alternatives else "false")
 
 
-def _ranges(selection: Selection, name: str, given: list[Any]) -> Iterator[str]:
+def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[str]:
     import polars as pl
 
     if len(given) == 1:
@@ -99,6 +97,6 @@ def _ranges(selection: Selection, name: str, given: list[Any]) -> Iterator[str]:
         return
     selection.params.extend((given[0], given[-1]))
     yield f'"{name}" BETWEEN ? AND ?'
-    frame = f"wanted_{name}"
+    frame = f"selected_{name}"
     selection.frames[frame] = pl.DataFrame({"value": given}, schema={"value": polars_schema(selection.table)[name]})
     yield f'"{name}" IN (FROM {frame})'

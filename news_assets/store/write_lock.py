@@ -1,8 +1,7 @@
-"""Whose turn it is to write: one writer of a lake at a time, in about the order they came.
+"""Cross-process write lock of a lake, roughly first come, first served.
 
-In: where the catalog is. Out: a `Turn` to hold while a transaction runs. It makes writers wait instead of failing; that
-no commit is lost does not depend on it (see `lake.py`). A holder that dies lets go at once, because the kernel or
-Postgres does it for him.
+With it, writers wait instead of failing. It does not protect the rows: a commit fails if another one came in between
+(see `lake.py`). The kernel or Postgres releases the lock when the process that holds it dies.
 """
 
 import threading
@@ -16,19 +15,19 @@ from filelock import FileLock, Timeout
 
 from news_assets.errors import LakeError
 
-_LOCK_ID = 0x6E657773  # "news"; advisory locks count per database
+_LOCK_ID = 0x6E657773  # "news"; advisory locks are per database
 
 
-class Turn(Protocol):
-    """The right to write."""
+class WriteLock(Protocol):
+    """A lock that one writer of a lake holds at a time."""
 
     def held(self, wait_s: float) -> AbstractContextManager[None]:
-        """Hold it. Raises LakeError where it does not come within `wait_s` seconds, or is already held here."""
+        """Hold the lock. Raises LakeError after `wait_s` seconds without it, or if this thread already holds it."""
         ...
 
 
-class _ThreadTurn:
-    """One thread of this process at a time."""
+class _ThreadLock:
+    """A lock between the threads of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +36,7 @@ class _ThreadTurn:
     @contextmanager
     def held(self, wait_s: float) -> Iterator[None]:
         if self._owner == threading.get_ident():
-            raise LakeError("a transaction cannot begin inside another one of the same thread")
+            raise LakeError("a transaction cannot begin inside another one of the same thread; use the outer one")
         if not self._lock.acquire(timeout=wait_s):
             raise _too_long("the lake", wait_s)
         self._owner = threading.get_ident()
@@ -48,22 +47,22 @@ class _ThreadTurn:
             self._lock.release()
 
 
-class FileTurn:
-    """For a catalog in a file: two lock files beside it.
+class FileWriteLock:
+    """The write lock of a catalog in a file: two lock files beside it.
 
-    Whoever waits for the second one holds the first, so a writer that begins again at once has to queue behind him.
-    Four writers that commit without a pause beside one of three two-second transactions waited 7.9 s at most; with one
-    lock file 7.9 to 11.5 s, because who polled at the right moment won.
+    The next writer holds the queue lock while it waits for the writer lock, so a writer that has just committed cannot
+    overtake it. Among four writers that commit without a pause and one with three two-second transactions, the longest
+    wait was 7.9 s; with a single lock file 7.9 to 11.5 s, because any waiting process could get the lock.
     """
 
     def __init__(self, catalog: Path) -> None:
-        self._threads = _ThreadTurn()
+        self._threads = _ThreadLock()
         self._queue = FileLock(f"{catalog}.queue.lock", poll_interval=0.01)
         self._writer = FileLock(f"{catalog}.writer.lock", poll_interval=0.002)
 
     @contextmanager
     def held(self, wait_s: float) -> Iterator[None]:
-        """Hold it; see `Turn`."""
+        """Hold the lock; see `WriteLock`."""
         with ExitStack() as stack:
             stack.enter_context(self._threads.held(wait_s))
             try:
@@ -72,25 +71,26 @@ class FileTurn:
             except Timeout as error:
                 raise _too_long(error.lock_file, wait_s) from error
             except OSError as error:
-                raise LakeError(f"{error.filename}: cannot be locked: {error.strerror}") from error
+                raise LakeError(f"{error.filename}: cannot be locked: {error.strerror}; check permissions") from error
             yield
 
 
-class PostgresTurn:
-    """For a catalog in Postgres: an advisory lock, which Postgres hands on in the order of asking."""
+class PostgresWriteLock:
+    """The write lock of a catalog in Postgres: an advisory lock, which Postgres grants in the order of requests."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, database: str) -> None:
-        self._threads = _ThreadTurn()
+        self._threads = _ThreadLock()
         self._connection = connection
         self._database = database
 
     @contextmanager
     def held(self, wait_s: float) -> Iterator[None]:
-        """Hold it; see `Turn`."""
+        """Hold the lock; see `WriteLock`."""
         with self._threads.held(wait_s), self._connection.cursor() as cursor:
             cursor.begin()
+            lock = f"SET LOCAL lock_timeout = {round(wait_s * 1000)}; SELECT pg_advisory_xact_lock({_LOCK_ID})"
             try:
-                cursor.execute(f"CALL postgres_execute('{self._database}', '{_lock_statement(wait_s)}')")
+                cursor.execute(f"CALL postgres_execute('{self._database}', '{lock}')")
             except duckdb.Error as error:
                 if "lock timeout" in str(error):
                     raise _too_long("the Postgres catalog", wait_s) from error
@@ -98,23 +98,13 @@ class PostgresTurn:
             try:
                 yield
             finally:
-                _end(cursor)
-
-
-def _end(cursor: duckdb.DuckDBPyConnection) -> None:
-    """End the cursor's transaction, and the lock with it; a server that is gone has ended it already.
-
-    Closing the cursor would end it, too, but an error within that ends the process (DuckDB 1.5.5).
-    """
-    with suppress(duckdb.Error):
-        cursor.rollback()
-
-
-def _lock_statement(wait_s: float) -> str:
-    return f"SET LOCAL lock_timeout = {round(wait_s * 1000)}; SELECT pg_advisory_xact_lock({_LOCK_ID})"
+                # This releases the lock. Closing the cursor would too, but an error in that, such as a stopped server,
+                # aborts the process (DuckDB 1.5.5).
+                with suppress(duckdb.Error):
+                    cursor.rollback()
 
 
 def _too_long(what: str, wait_s: float) -> LakeError:
-    error = LakeError(f"{what}: other writers held it for more than {wait_s:g} s; try again")
+    error = LakeError(f"{what}: other writers held the write lock for more than {wait_s:g} s; try again")
     error.is_transient = True
     return error

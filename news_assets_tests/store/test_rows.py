@@ -46,7 +46,7 @@ def test_a_time_of_another_zone_comes_back_as_the_same_moment_in_utc() -> None:
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        ({"url": None}, r"raw_articles\.url: a row has none"),
+        ({"url": None}, r"raw_articles\.url: a row has no value"),
         ({"word_count": "many"}, "raw_articles: a row has a value of a wrong type"),
         ({"title": 3}, "raw_articles: a row has a value of a wrong type"),
         ({"fetched_at": "yesterday"}, "raw_articles: a row has a value of a wrong type"),

@@ -46,7 +46,7 @@ def count_up(address: tuple[str, str], takes_turns: bool, pause_s: float = 0.0, 
     """Read a row and store it with one more attempt, or store the first one where there is none."""
     with Lake.open(*address) as lake:
         if not takes_turns:
-            lake._turn = NoTurn()
+            lake._write_lock = NoTurn()
         for number in range(rounds):
             key = f"mec-{number % KEYS}"
 
@@ -183,7 +183,7 @@ def test_a_reader_always_sees_whole_commits(address: tuple[str, str]) -> None:
 def lose_postgres(folder: Path) -> None:
     """Lose the server with the turn held, and again within a transaction."""
     with postgres(folder / "server") as server, Lake.open(server.url("news"), str(folder / "data")) as lake:
-        with lake._turn.held(5.0):
+        with lake._write_lock.held(5.0):
             server.stop()
         server.start()
 

@@ -1,7 +1,6 @@
-"""Agencies and sources of a desk that need a look: the lake, the desk and `now` in, findings out.
+"""Silent agencies and failing sources of a desk.
 
-The queries are in `history.py`, the verdicts in `pipeline/freshness/silence.py` and
-`pipeline/freshness/source_health.py`.
+The rules are in `pipeline/freshness/silence.py` and `pipeline/freshness/source_health.py`.
 """
 
 from collections import defaultdict
@@ -21,15 +20,15 @@ _HOURS_SINCE = timedelta(days=LEARNT_DAYS)
 
 
 def silent_agencies(lake: Lake, desk: Desk, now: datetime) -> Findings:
-    """Return the active agencies that are silent longer than their habit explains, the most striking first.
+    """Return the active agencies that are silent longer than their habit explains, the most unusual first.
 
-    Columns: agency, last_entry_at, silent_for, missed (entries, by its own rate), habit.
+    Columns: agency, last_entry_at, silent_for, missed (entries, at its usual rate), habit.
     """
     return silent(_published(lake, desk, now), now)
 
 
 def failing_sources(lake: Lake, desk: Desk, now: datetime) -> Findings:
-    """Return the sources of active agencies that fail, list nothing or are not asked, the worst kind first.
+    """Return the sources of active agencies that fail, list nothing or are not polled, the worst kind first.
 
     Columns: source_id, agency, what, since, reason, failed_polls, failure_points, next_poll_at.
     """
@@ -63,7 +62,7 @@ def _published(lake: Lake, desk: Desk, now: datetime) -> list[Published]:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """When the sources of an agency answered, as far as states and polls (by source_id) know."""
+    """The first and last successful polls of an agency, from the states and polls of its sources (by source_id)."""
 
     states: Mapping[str, SourceState]
     polls: Mapping[str, PollHistory]
@@ -72,11 +71,11 @@ class _Answers:
         return min(_known(poll.first_answer_at for poll in self._polls(agency)), default=None)
 
     def last(self, agency: Agency, newest_seen_at: datetime | None) -> datetime | None:
-        """Where they were asked and no answer is known of, the newest entry is the last thing that was heard."""
-        asked = [self.states[source.source_id] for source in agency.sources if source.source_id in self.states]
-        times = [state.last_polled_at for state in asked if state.last_outcome in ANSWERS]
+        """Return the last successful poll; of polled sources without one, the time of the newest entry."""
+        polled = [self.states[source.source_id] for source in agency.sources if source.source_id in self.states]
+        times = [state.last_polled_at for state in polled if state.last_outcome in ANSWERS]
         times += _known(poll.last_answer_at for poll in self._polls(agency))
-        return max(times, default=newest_seen_at if asked else None)
+        return max(times, default=newest_seen_at if polled else None)
 
     def _polls(self, agency: Agency) -> list[PollHistory]:
         return [self.polls[source.source_id] for source in agency.sources if source.source_id in self.polls]

@@ -1,8 +1,4 @@
-"""What the lake remembers of each agency and source, counted in SQL: entries by day and hour, polls by outcome.
-
-Polls and entries are many and stay in the lake; a row for each agency-day or source leaves. What is too few or too late
-is judged in `pipeline/freshness/silence.py` and `pipeline/freshness/source_health.py`.
-"""
+"""Entries of each agency by day and hour, and polls of each source by outcome, counted in SQL."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -28,14 +24,14 @@ _ENTRY_TIMES = """
     FROM entries WHERE desk = $1 GROUP BY agency ORDER BY agency
 """
 
-# Entries older than a day when they were first seen came in bulk and say nothing of the hour.
+# Entries that were more than a day old when first seen were listed in bulk; their hour has no meaning.
 _ENTRY_HOURS = """
     SELECT agency, hour(first_seen_at) AS utc_hour, count(*)::BIGINT AS entries
     FROM entries WHERE desk = $1 AND first_seen_at >= $2 AND day >= first_seen_at::DATE - 1
     GROUP BY ALL ORDER BY agency, utc_hour
 """
 
-# Failures and empty listings are few: their times as lists spare a second look at the polls, half of the work.
+# Failures and empty listings are few: their times as lists replace a second scan of the polls, half of the work.
 _POLL_HISTORY = """
     SELECT source_id, first_polled_at, first_answer_at, last_answer_at, entry_count,
         list_min(list_filter(empty_at, lambda t: t > coalesce(last_full_at, '-infinity'))) AS empty_since,
@@ -63,23 +59,23 @@ _POLL_HISTORY = """
 
 
 def entry_days(lake: Lake, desk: str, days: int) -> "polars.DataFrame":
-    """Return agency, day and entries (articles listed) of each agency's `days` up to its own last; no empty days."""
+    """Return agency, day and entries (articles listed) of each agency's last `days` up to its newest; no empty days."""
     return lake.query(_ENTRY_DAYS, [desk, days])
 
 
 def entry_times(lake: Lake, desk: str) -> "polars.DataFrame":
     """Return agency, first_seen_at (of its first entry), newest_seen_at (of its newest) and last_entry_at.
 
-    The last is when its latest entry was published, or first seen where no time is stated or it is still to come.
+    `last_entry_at` is when its latest entry was published, or first seen if no time or a future one is stated.
     """
     return lake.query(_ENTRY_TIMES, [desk])
 
 
 def entry_hours(lake: Lake, desk: str, since: datetime) -> "polars.DataFrame":
-    """Return agency, utc_hour (0 to 23) and entries: how many fresh ones were first seen in that hour."""
+    """Return agency, utc_hour (0 to 23) and the number of fresh entries first seen in that hour."""
     return lake.query(_ENTRY_HOURS, [desk, since])
 
 
 def poll_history(lake: Lake, desk: str, now: datetime, days: int = 30) -> "polars.DataFrame":
-    """Return one row for each source that was polled in the last days; the columns are those of `PollHistory`."""
+    """Return a row for each source polled in the last `days`, with the columns of `PollHistory`."""
     return lake.query(_POLL_HISTORY, [desk, now - timedelta(days=days)])

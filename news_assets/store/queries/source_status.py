@@ -1,8 +1,4 @@
-"""How each source of a desk is going, out of `sources` and `polls`: the lake in, a row for each source out.
-
-What is wrong with a source, or silent, is judged in `health.py`; how a row is shown is
-`pipeline/freshness/source_status.py`'s.
-"""
+"""The polls and schedule of each source; `pipeline/freshness/source_status.py` renders the rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -42,21 +38,21 @@ _SOURCES = f"""
 def source_records(
     lake: Lake, now: datetime, desk: str | None = None, agencies: Sequence[str] | None = None
 ) -> "polars.DataFrame":
-    """Return one row for each source that was ever polled, of all desks and agencies or of these, by source_id.
+    """Return a row for each source that was ever polled, of all desks and agencies or only of these, by source_id.
 
     Columns: source_id, desk, polls (the last ten of the last 30 days, oldest first: polled_at, outcome, new_count),
-    interval_s, next_poll_at, new_ratio (new among the entries that the listings of these days had, 0 to 1; None where
-    they had none), last_new_at, last_polled_at, last_outcome and last_reason.
+    interval_s, next_poll_at, new_ratio (share of new entries in the listings of these days, 0 to 1; None without
+    entries), last_new_at, last_polled_at, last_outcome and last_reason.
     """
     since = now - timedelta(days=POLL_DAYS)
     return lake.query(_SOURCES, {"since": since, "desk": desk, "agencies": agencies})
 
 
 def source_rows(lake: Lake, desk: Desk, silences: Findings | None, now: datetime) -> Iterator[Row]:
-    """Yield one row for each source of a desk, those of inactive agencies too; what was never polled has None.
+    """Yield a row for each source of a desk, including inactive agencies; values of sources never polled are None.
 
-    Of a desk with few of its agencies only their polls are counted: 32 ms in place of 250 among 460,000 polls.
-    `silences` are what `health.silent_agencies` found, where that is to be shown.
+    `silences` are the findings of `health.silent_agencies`, if they are to be shown. Only polls of the desk's agencies
+    are counted: with few agencies 32 ms instead of 250 ms among 460,000 polls.
     """
     records = source_records(lake, now, desk.key, [agency.key for agency in desk.agencies])
     found = {row["source_id"]: row for row in records.iter_rows(named=True)}
