@@ -18,6 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
 from news_assets.records import Agency, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
@@ -64,11 +65,11 @@ _STAGES = (
         fetched_at AS embedded_at, 'ok' AS outcome, trace_id
     FROM raw_articles WHERE day BETWEEN $1 AND $2
     """,
-    """
+    f"""
     INSERT INTO indexed_documents BY NAME
     SELECT article_id, desk, agency, day,
-        sha256(concat_ws(chr(10), '1', content_hash, sha256('i' || article_id), '', 'minilm', sha256('v' || article_id),
-            'Ministério ' || agency)) AS document_hash,
+        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.version}', content_hash, sha256('i' || article_id), '',
+            'minilm', sha256('v' || article_id), 'Ministério ' || agency)) AS document_hash,
         true AS has_vector, fetched_at AS indexed_at, 'ok' AS outcome, trace_id
     FROM raw_articles WHERE day BETWEEN $1 AND $2
     """,

@@ -127,11 +127,11 @@ def show(name: str, times: Times, quiet: Times | None = None) -> None:
     )
 
 
-def show_memory(moment: str) -> None:
+def show_memory(when: str) -> None:
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     mb = {fields[0]: int(fields[1]) // 1024 for fields in lines if fields[-1] == "kB"}
     print(
-        f"memory {moment}: {mb['VmRSS:']} MB, of which {mb['RssAnon:']} MB anonymous, {mb['RssFile:']} MB file-backed; "
+        f"memory {when}: {mb['VmRSS:']} MB, of which {mb['RssAnon:']} MB anonymous, {mb['RssFile:']} MB file-backed; "
         f"peak {mb['VmHWM:']} MB; load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
