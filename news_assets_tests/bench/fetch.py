@@ -1,4 +1,4 @@
-"""What the fetcher costs beside plain httpx: milliseconds a URL over loopback, 20 kB pages, no pause.
+"""Overhead of the fetcher compared with plain httpx: ms per URL over loopback, 20 kB pages, no host delay.
 
 python -m news_assets_tests.bench.fetch
 """
@@ -18,8 +18,8 @@ URLS = 500
 HOSTS = 4
 
 
-def ms_a_url(work: Callable[[], object]) -> float:
-    """Return the best of three."""
+def ms_per_url(work: Callable[[], object]) -> float:
+    """Return the best of three rounds."""
     took = []
     for _ in range(3):
         started = time.perf_counter()
@@ -41,13 +41,13 @@ def main() -> None:
             user_agent="bench", delay_s=0, state_dir=Path(folder), allow_private_hosts=("127.0.0.0/8",)
         ) as fetcher,
     ):
-        plain = ms_a_url(lambda: [client.get(url) for url in urls])
-        one = ms_a_url(lambda: [fetcher.fetch(request) for request in requests])
-        many = ms_a_url(lambda: list(fetcher.fetch_all(requests)))
+        plain = ms_per_url(lambda: [client.get(url) for url in urls])
+        one = ms_per_url(lambda: [fetcher.fetch(request) for request in requests])
+        many = ms_per_url(lambda: list(fetcher.fetch_all(requests)))
     for site in sites:
         site.close()
     for name, took in (("httpx", plain), ("fetch", one), ("fetch_all", many)):
-        print(f"{name:10} {took:6.2f} ms a URL  {took / plain:5.2f} x httpx")
+        print(f"{name:10} {took:6.2f} ms per URL  {took / plain:5.2f} x httpx")
 
 
 if __name__ == "__main__":

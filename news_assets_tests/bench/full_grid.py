@@ -1,13 +1,12 @@
-"""The whole grid on record, 160 agencies by 600 days: how long sensors, freshness checks and the UI's grid take.
+"""Time of sensor ticks, freshness checks and the UI's partition grid on a full grid of 160 agencies by 600 days.
 
     python -m news_assets_tests.bench.full_grid [--agencies N] [--days N] [--keep DIR]
 
-Two articles in each agency-day, everything done (`support/filled_lake.py`): 192,000 rows in each table of the lake,
-96,000
-partitions of four assets in Dagster's SQLite event log. Each figure is of a process of its own, with nothing to do and
-with 100 agency-days at random behind: its first tick, which opens the lake and looks at the whole grid; the median of
-those that do so after it; and of those that look at the last weeks. Of the freshness checks the last column is a run of
-their job.
+Two articles in each agency-day, all stages complete (`support/filled_lake.py`): 192,000 rows in each table of the lake,
+96,000 partitions of four assets in Dagster's SQLite event log. Each figure is measured in its own process, without a
+backlog and with 100 random agency-days of backlog. Columns: the first tick, which opens the lake and sweeps the whole
+grid; the median of further sweeps; the median of evaluations of the last weeks. For the freshness checks the last
+column is a run of their job.
 """
 
 import argparse
@@ -47,11 +46,11 @@ from news_assets_tests.support.synthetic_desk import DESK, desk_file
 
 REPOSITORY = Path(__file__).parents[2]
 SENSORS = ("pending_entries", "stale_stages", "lost_documents", "due_sources")
-BEHIND = 100  # agency-days
+BACKLOG = 100  # agency-days
 MAX_S = 2.0
 REPEATS = 5
 
-Spent = tuple[float, float]  # seconds on the clock, and of all processors together
+Times = tuple[float, float]  # wall and CPU seconds
 
 
 def prepare(home: Path, agencies: int, days: Sequence[date]) -> None:
@@ -61,17 +60,17 @@ def prepare(home: Path, agencies: int, days: Sequence[date]) -> None:
     _use(home)
     (desk,) = load_desks(Settings.read().desks, KINDS)
     with Lake.open(Settings.read().catalog, Settings.read().data) as lake:
-        _took("lake", lambda: fill_lake(lake, desk, days, datetime.now(UTC)))
-        _took("search index", lambda: fill_index(lake, Settings.read().search_path))
+        _timed("lake", lambda: fill_lake(lake, desk, days, datetime.now(UTC)))
+        _timed("search index", lambda: fill_index(lake, Settings.read().search_path))
     with dg.DagsterInstance.get() as instance:
-        _took("event log", lambda: fill_event_log(instance, desk, days))
+        _timed("event log", lambda: fill_event_log(instance, desk, days))
     sizes = [
         f"{name} {_megabytes(home / name):.0f} MB" for name in ("data", "catalog.sqlite", "search.sqlite", "dagster")
     ]
     print("  " + ", ".join(sizes))
 
 
-def _took(name: str, work: Callable[[], None]) -> None:
+def _timed(name: str, work: Callable[[], None]) -> None:
     started = time.perf_counter()
     work()
     print(f"  {name} filled in {time.perf_counter() - started:.0f} s", flush=True)
@@ -87,11 +86,11 @@ def _use(home: Path) -> None:
     os.environ.update({name: str(value) for name, value in values.items()})
 
 
-# --- measuring, in a process of its own ------------------------------------------------------------------------------
+# --- measurements, each in its own process ----------------------------------------------------------------------------
 
 
 def ticks(name: str) -> dict[str, Any]:
-    """Return seconds of the first tick, of further ones, and of looks that go back some weeks only."""
+    """Return the times of the first tick, of further sweeps, and of evaluations of the last weeks."""
     settings = Settings.read()
     desks = load_desks(settings.desks, KINDS)
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
@@ -99,7 +98,7 @@ def ticks(name: str) -> dict[str, Any]:
     resources = {key: one for key, one in build_resources(settings).items() if key in sensor.required_resource_keys}
     counts: list[int] = []
 
-    def tick(cursor: dict[str, float]) -> Spent:
+    def tick(cursor: dict[str, float]) -> Times:
         context = dg.build_sensor_context(instance, cursor=json.dumps(cursor), resources=resources)
         started, worked = time.perf_counter(), time.process_time()
         with context:
@@ -110,12 +109,12 @@ def ticks(name: str) -> dict[str, Any]:
 
     with dg.DagsterInstance.get() as instance:
         first, *further = (tick({}) for _ in range(1 + REPEATS))
-        looks = [tick({"swept_at": time.time()}) for _ in range(REPEATS)]
-    return {"first": first, "again": further, "look": looks, "found": f"{counts[0]} runs"}
+        evaluations = [tick({"swept_at": time.time()}) for _ in range(REPEATS)]
+    return {"first": first, "again": further, "recent": evaluations, "found": f"{counts[0]} runs"}
 
 
 def freshness() -> dict[str, Any]:
-    """Return seconds of the desk's seven checks: the first time, again, and as a run of their job."""
+    """Return the times of the desk's seven checks: the first evaluation, further ones, and a run of their job."""
     settings = Settings.read()
     (desk,) = load_desks(settings.desks, KINDS)
     found = 0
@@ -125,18 +124,18 @@ def freshness() -> dict[str, Any]:
         dg.DagsterInstance.get() as instance,
     ):
 
-        def look() -> Spent:
+        def evaluate() -> Times:
             nonlocal found
             started, worked = time.perf_counter(), time.process_time()
             found = sum(len(one.rows) for one in desk_gaps(lake, index, desk, datetime.now(UTC)).values())
             return time.perf_counter() - started, time.process_time() - worked
 
-        first, *further = (look() for _ in range(1 + REPEATS))
+        first, *further = (evaluate() for _ in range(1 + REPEATS))
         job = build_definitions(settings).resolve_job_def(FRESHNESS)
         started, worked = time.perf_counter(), time.process_time()
         job.execute_in_process(instance=instance)
         run = time.perf_counter() - started, time.process_time() - worked
-    return {"first": first, "again": further, "look": [run], "found": f"{found} rows"}
+    return {"first": first, "again": further, "recent": [run], "found": f"{found} rows"}
 
 
 CHILDREN: dict[str, Callable[[], dict[str, Any]]] = {
@@ -150,16 +149,16 @@ def child(name: str) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr[-3000:])
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def report(title: str) -> bool:
-    print(f"{title:28}{'first':>14}{'again':>14}{'recent':>14}  s, clock and cpu; load {os.getloadavg()[0]:.1f}")
+    print(f"{title:28}{'first':>14}{'again':>14}{'recent':>14}  s, wall and cpu; load {os.getloadavg()[0]:.1f}")
     slowest = 0.0
     for name in CHILDREN:
         took = child(name)
-        figures = [took["first"], _median(took["again"]), _median(took["look"])]
+        figures = [took["first"], _median(took["again"]), _median(took["recent"])]
         slowest = max(slowest, figures[1][0])
         columns = "".join(f"{seconds:8.2f}{cpu_s:6.2f}" for seconds, cpu_s in figures)
         print(f"  {name:26}{columns}  {took['found']}")
@@ -167,14 +166,14 @@ def report(title: str) -> bool:
     return slowest <= MAX_S
 
 
-def _median(spent: Sequence[Spent]) -> Spent:
+def _median(spent: Sequence[Times]) -> Times:
     seconds, cpu_s = zip(*spent, strict=True)
     return statistics.median(seconds), statistics.median(cpu_s)
 
 
 # --- the UI's grid ---------------------------------------------------------------------------------------------------
 
-# What an asset's page sends for its grid of partitions (`PartitionHealthQuery` in the web server's own scripts).
+# The query that an asset's page sends for its partition grid (`PartitionHealthQuery` in the web server's scripts).
 _GRID = """query PartitionHealthQuery($assetKey: AssetKeyInput!) {
   assetNodeOrError(assetKey: $assetKey) {
     ... on AssetNode {
@@ -208,7 +207,7 @@ def webserver(home: Path) -> Iterator[str]:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=home)
     try:
         url = f"http://127.0.0.1:{port}/graphql"
-        while "errors" in ask(url, "{ version }"):
+        while "errors" in graphql(url, "{ version }"):
             assert process.poll() is None, (home / "webserver.log").read_text()[-2000:]
             time.sleep(0.2)
         yield url
@@ -217,13 +216,13 @@ def webserver(home: Path) -> Iterator[str]:
         process.wait()
 
 
-def ask(url: str, query: str, **variables: Any) -> dict[str, Any]:
+def graphql(url: str, query: str, **variables: Any) -> dict[str, Any]:
     body = json.dumps({"query": query, "variables": variables}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=600) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+        with urllib.request.urlopen(request, timeout=600) as response:
+            answer: dict[str, Any] = json.load(response)
+            return answer
     except urllib.error.URLError as error:
         return {"errors": str(error)}
 
@@ -235,7 +234,7 @@ def grid(home: Path, partitions: int) -> None:
             spent = []
             for _ in range(1 + REPEATS):
                 started = time.perf_counter()
-                node = ask(url, _GRID, assetKey={"path": [DESK, stage]})["data"]["assetNodeOrError"]
+                node = graphql(url, _GRID, assetKey={"path": [DESK, stage]})["data"]["assetNodeOrError"]
                 spent.append(time.perf_counter() - started)
             ranges = node["assetPartitionStatuses"]["ranges"]
             print(
@@ -248,9 +247,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agencies", type=int, default=160)
     parser.add_argument("--days", type=int, default=600)
-    parser.add_argument(
-        "--keep", type=Path, help="folder to keep what was filled in; it is copied before it is changed"
-    )
+    parser.add_argument("--keep", type=Path, help="folder of the filled lake and event log; kept without the backlog")
     parser.add_argument("--child", choices=CHILDREN, help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore", dg.BetaWarning)
@@ -268,7 +265,7 @@ def measure(home: Path, agencies: int, count: int) -> int:
     if not (home / "dagster.yaml").exists():
         prepare(home, agencies, days)
     _use(home)
-    is_quick = report("nothing to do")
+    is_quick = report("no backlog")
     grid(home, agencies * count)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("catalog.sqlite", "search.sqlite"):
@@ -280,8 +277,8 @@ def measure(home: Path, agencies: int, count: int) -> int:
             Lake.open(settings.catalog, settings.data) as lake,
             SqliteSearchIndex.open(settings.search_path) as index,
         ):
-            fall_behind(lake, index, desk, days, BEHIND)
-        return 0 if report(f"{BEHIND} agency-days behind") and is_quick else 1
+            fall_behind(lake, index, desk, days, BACKLOG)
+        return 0 if report(f"backlog of {BACKLOG} agency-days") and is_quick else 1
 
 
 if __name__ == "__main__":

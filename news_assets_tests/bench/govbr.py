@@ -1,13 +1,13 @@
-"""How long a poll of the whole desk `govbr` takes against a local copy of its structure, at one request a second.
+"""Time to poll the whole desk `govbr` against a local replica of its structure, at one request a second per host.
 
     python -m news_assets_tests.bench.govbr [--one-host]
 
-The real path, with a pause of a second at each host: `poll_agencies` with the real fetcher and lake, never asked
-before. Each agency has a host of its own, as far as the pause goes; all entries have to be stored within 60 s. The
-server's log says whether two requests ever came to one host within a second. Exits 1 where a target is missed.
+Runs `poll_agencies` with the real fetcher into an empty lake. Each agency has its own host; all entries have to be
+stored within 60 s. The server's log shows whether two requests came to one host within a second. Exits 1 if a target
+is missed.
 
-With --one-host the hosts are as they are: all but two of the agencies are on www.gov.br, so that at one request a
-second the desk takes as many seconds as there are sources, whatever the program does.
+With --one-host the hosts are those of the real sites: all but two of the agencies are on www.gov.br. The desk then
+takes at least as many seconds as it has sources.
 """
 
 import argparse
@@ -44,30 +44,32 @@ def poll(desk: Desk, folder: Path) -> tuple[float, list[Poll], Counter[str]]:
 
 
 def closest_s(log: Path) -> tuple[int, float]:
-    """Return how many requests there were, and the least time between two to one host."""
-    asked: dict[str, list[float]] = defaultdict(list)
+    """Return the number of requests, and the shortest time between two to one host."""
+    requests_of: dict[str, list[float]] = defaultdict(list)
     for line in log.read_text().splitlines():
         at, host, _ = line.split(" ", 2)
-        asked[host].append(float(at))
-    pauses = [after - before for times in asked.values() for before, after in pairwise(times)]
-    return sum(map(len, asked.values())), min(pauses, default=float("inf"))
+        requests_of[host].append(float(at))
+    pauses = [after - before for times in requests_of.values() for before, after in pairwise(times)]
+    return sum(map(len, requests_of.values())), min(pauses, default=float("inf"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--one-host", action="store_true", help="all of www.gov.br on one host: some three minutes")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--one-host", action="store_true", help="all of www.gov.br on one host; takes about three minutes"
+    )
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, govbr_server() as (port, log):
-        desk = local_desk(port, is_one_host=given.one_host)
+        desk = local_desk(port, is_one_host=options.one_host)
         seconds, polls, stored = poll(desk, Path(folder))
         requests, pause_s = closest_s(log)
     expected = Counter({source.agency: 0 for source in desk.sources})
     expected.update({agency: sum(LISTED[s.kind] for s in desk.sources if s.agency == agency) for agency in expected})
     failed = [poll for poll in polls if poll.outcome != "ok"]
     is_whole = stored == expected and len(polls) == len(desk.sources)
-    max_s = requests * HOST_DELAY_S * 1.1 + 10 if given.one_host else MAX_S
+    max_s = requests * HOST_DELAY_S * 1.1 + 10 if options.one_host else MAX_S
     print(
-        f"govbr, {'hosts as they are' if given.one_host else 'a host an agency'}: {len(desk.sources)} sources of "
+        f"govbr, {'real hosts' if options.one_host else 'one host per agency'}: {len(desk.sources)} sources of "
         f"{len(expected)} agencies\n"
         f"  all entries stored after {seconds:.1f} s (target {max_s:.0f} s), {stored.total()} of {expected.total()}; "
         f"{len(failed)} polls failed{''.join(f'; {poll.source_id}: {poll.reason}' for poll in failed[:3])}\n"

@@ -1,7 +1,7 @@
-"""The whole graph over real pages in one range run, against the bare cost of its two heavy libraries on the same pages.
+"""The whole graph over real pages in one range run, compared with its two heavy libraries on the same pages.
 
-Bare cost: trafilatura on every page, one after the other, then onnxruntime on the texts it gives. Needs the evaluation
-material beside the repository. Prints seconds, the ratio, where the graph's time goes, and peak memory.
+The reference is trafilatura on every page, one after the other, then onnxruntime on the extracted texts. Needs the
+evaluation corpus beside the repository. Prints seconds, the ratio, the seconds of each step, and peak memory.
 """
 
 import argparse
@@ -28,14 +28,14 @@ def main() -> None:
     parser.add_argument("--child", choices=("graph", "bare"))
     parser.add_argument("--home", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    if arguments.child:
-        print(json.dumps(_graph(arguments.home) if arguments.child == "graph" else _bare(arguments.home)))
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(_graph(options.home) if options.child == "graph" else _bare(options.home)))
         return
     if not SHARED.is_dir():
-        print("skipped: the evaluation material is not beside the repository")
+        print("skipped: the evaluation corpus is not beside the repository")
         return
-    _compare(arguments.repeats)
+    _compare(options.repeats)
 
 
 def _compare(repeats: int) -> None:
@@ -48,7 +48,7 @@ def _compare(repeats: int) -> None:
     ratios = sorted(graph["seconds"] / bare["seconds"] for graph, bare in runs)
     ratio, memory = ratios[len(ratios) // 2], max(graph["peak_mb"] for graph, _ in runs)
     graph, bare = runs[0]
-    print(f"{pages} pages, 12 agencies, median of {repeats} runs in turn")
+    print(f"{pages} pages, 12 agencies, median of {repeats} alternating runs")
     print(f"  graph, one range run   {graph['seconds']:6.1f} s  {graph['peak_mb']:5.0f} MB  {graph['outcomes']}")
     for step, seconds in graph["steps"].items():
         print(f"    {step:<21}{seconds:6.1f} s")
@@ -60,7 +60,7 @@ def _compare(repeats: int) -> None:
 
 
 def _models(home: Path) -> None:
-    """Export the model once: that is not part of a run."""
+    """Export the model once, so that no run includes it."""
     from news_assets.clients.embedding.embedder import OnnxEmbedder
     from news_assets.settings import Settings
 
@@ -72,7 +72,8 @@ def _child(name: str, home: Path) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def _graph(home: Path) -> dict[str, Any]:

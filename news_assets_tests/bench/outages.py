@@ -1,9 +1,9 @@
-"""A server away for 60 s while articles come in: how long until everything is current after it has returned.
+"""Recovery after a server was unavailable for 60 s: seconds after its restart until everything is current.
 
-    python -m news_assets_tests.bench.outages [broker postgres] [--away 60]
+    python -m news_assets_tests.bench.outages [broker postgres] [--seconds 60]
 
-The scale-out profile; its Postgres holds Dagster's storage and the lake's catalog. Entries come in before the outage,
-and as soon as it is over.
+Runs the scale-out profile, whose Postgres holds Dagster's storage and the lake's catalog. Entries are stored before
+the outage and right after it.
 """
 
 import argparse
@@ -22,13 +22,13 @@ from news_assets_tests.support.synthetic_desk import stored_entries
 TARGET_S, AGENCIES, PER_DAY = 120.0, 40, 3
 
 
-def current_again(running: RunningDesk) -> float:
-    """Return after how many seconds everything is current; connections from before the outage are not used."""
+def recovery_s(running: RunningDesk) -> float:
+    """Return the seconds until everything is current, over connections opened after the outage."""
     started = time.monotonic()
     with Lake.open(running.profile.env["NEWS_CATALOG"], running.home / ".news" / "data") as lake:
-        fresh = RunningDesk(running.profile, running.site, running.desk, running.home, lake, running.index)
-        store(fresh, 1)
-        fresh.wait_until_current()
+        reconnected = RunningDesk(running.profile, running.site, running.desk, running.home, lake, running.index)
+        store(reconnected, 1)
+        reconnected.wait_until_current()
         seconds = time.monotonic() - started
         stored = lake.frame(RawArticle, None, ("article_id",), outcome=["ok"])["article_id"]
         documents = running.index.stored(running.desk.key)["article_id"]
@@ -40,13 +40,13 @@ def current_again(running: RunningDesk) -> float:
 
 
 def store(running: RunningDesk, days_ago: int) -> None:
-    """Store entries as a poll would."""
+    """Store the entries of one day as a poll does."""
     day = running.today - timedelta(days=days_ago)
     running.lake.transact(lambda rows: rows.upsert(stored_entries(running.desk, [day], PER_DAY, datetime.now(UTC))))
 
 
-def measure(what: str, away_s: float, models_dir: Path) -> bool:
-    """Print one outage; return whether it was over in time."""
+def measure(what: str, outage_s: float, models_dir: Path) -> bool:
+    """Print the result of one outage; return whether recovery was within the target."""
     with profile_with_desk("scaleout", models_dir, datetime.now(UTC).date() - timedelta(days=9), AGENCIES) as running:
         profile = running.profile
         assert isinstance(profile, ScaleoutProfile)
@@ -54,16 +54,16 @@ def measure(what: str, away_s: float, models_dir: Path) -> bool:
         profile.switch("due_sources", on=False)
         running.wait_until_quiet()
         store(running, 0)
-        time.sleep(3)  # until runs are going
+        time.sleep(3)  # until runs are active
         server.stop()
-        time.sleep(away_s)
+        time.sleep(outage_s)
         server.start()
-        seconds = current_again(running)
+        seconds = recovery_s(running)
         with profile.instance as instance:
             runs = Counter(run.status.value for run in instance.get_runs())
     print(
-        f"{what:9} away for {away_s:.0f} s: current {seconds:.0f} s after its return (target {TARGET_S:.0f}), "
-        f"nothing lost or twice; runs: {dict(runs)}",
+        f"{what:9} unavailable for {outage_s:.0f} s: current {seconds:.0f} s after its restart "
+        f"(target {TARGET_S:.0f}), every article stored and indexed once; runs: {dict(runs)}",
         flush=True,
     )
     return seconds <= TARGET_S
@@ -72,10 +72,10 @@ def measure(what: str, away_s: float, models_dir: Path) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("servers", nargs="*", default=["broker", "postgres"])
-    parser.add_argument("--away", type=float, default=60.0)
-    given = parser.parse_args()
+    parser.add_argument("--seconds", type=float, default=60.0)
+    options = parser.parse_args()
     with exported_model() as models:
-        sys.exit(not all([measure(what, given.away, models) for what in given.servers]))
+        sys.exit(not all([measure(what, options.seconds, models) for what in options.servers]))
 
 
 if __name__ == "__main__":

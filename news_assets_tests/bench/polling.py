@@ -1,11 +1,11 @@
-"""What polling costs: 2,000 feeds on as many hosts, of which 95 % answer 304 and 5 % have one new entry; and parsing.
+"""Cost of polling 2,000 feeds on as many hosts, 95 % answering 304 and 5 % with one new entry; and of parsing.
 
-    python -m news_assets_tests.bench.polling [--feeds 2000] [--profile]
+    python -m news_assets_tests.bench.polling [--feeds 2000] [--profile FILE]
 
-The real path: `poll_agencies` with the real fetcher and lake, no pause at a host. A first poll, in a process that is
-not counted, finds everything new; a second one, in a process of its own, is measured. Prints its CPU seconds (user and
-system, all threads), wall clock and peak memory, with what of both is the interpreter, its imports and the open lake;
-then the milliseconds that a feed of 50 entries takes, and feedparser's own for it. Exits 1 above a target.
+Runs `poll_agencies` with the real fetcher and lake and no host delay. A first poll finds everything new; a second one,
+in its own process, is measured. Prints CPU seconds (user and system, all threads), wall time and peak memory, and how
+much of CPU time and memory the interpreter, its imports and opening the lake take. Then prints the milliseconds to
+parse a feed of 50 entries, and feedparser's time for the same feed. Exits 1 above a target.
 """
 
 import argparse
@@ -36,22 +36,22 @@ from news_assets.store.lake import Lake
 from news_assets_tests.support.feed_server import NEWS_EVERY, feed_server, feed_url, rss
 
 MAX_CPU_S, MAX_PEAK_MB, MAX_PARSE_MS = 6.0, 200.0, 35.0
-PARSED_ENTRIES, TEXT_CHARS = 50, (0, 3000)  # with summaries only, which the target is for, and with full texts
+PARSED_ENTRIES, TEXT_CHARS = 50, (0, 3000)  # summaries only, which the target is for, and full texts
 
 
 def desk_of(feeds: int, port: int) -> Desk:
-    """Return a desk of as many agencies, each with one feed."""
-    said: dict[str, Any] = {"timezone": "America/Sao_Paulo", "language": "pt-BR"}
+    """Return a desk with this many agencies, each with one feed."""
+    locale: dict[str, Any] = {"timezone": "America/Sao_Paulo", "language": "pt-BR"}
     agencies = []
     for number in range(feeds):
         key = f"a{number:04}"
-        source = Source(source_id=f"d/{key}", desk="d", agency=key, kind="feed", url=feed_url(number, port), **said)
-        agencies.append(Agency(key=key, name=key, sources=(source,), **said))
-    return Desk(key="d", first_day=date(2026, 1, 1), agencies=tuple(agencies), **said)
+        source = Source(source_id=f"d/{key}", desk="d", agency=key, kind="feed", url=feed_url(number, port), **locale)
+        agencies.append(Agency(key=key, name=key, sources=(source,), **locale))
+    return Desk(key="d", first_day=date(2026, 1, 1), agencies=tuple(agencies), **locale)
 
 
 def poll(folder: Path, feeds: int, port: int, profile: cProfile.Profile | None = None) -> dict[str, Any]:
-    """Poll once; return what it cost."""
+    """Poll once and return the costs."""
     desk = desk_of(feeds, port)
     with (
         Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
@@ -86,40 +86,40 @@ def cpu_s() -> float:
 
 
 def peak_mb() -> float:
-    """Return this process's peak; `ru_maxrss` would begin with that of the one that started it."""
+    """Return the peak memory of this process; `ru_maxrss` would include that of its parent."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 
 
-def in_a_process(*arguments: str) -> dict[str, Any]:
+def run_child(*arguments: str) -> dict[str, Any]:
     done = subprocess.run([sys.executable, "-m", __spec__.name, *arguments], check=True, stdout=subprocess.PIPE)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    costs: dict[str, Any] = json.loads(done.stdout)
+    return costs
 
 
-def polled(feeds: int, profile_file: Path | None) -> bool:
-    """Poll twice and print what the second time cost; return whether it is within the targets."""
+def measure_polling(feeds: int, profile_file: Path | None) -> bool:
+    """Poll twice and print the costs of the second poll; return whether they are within the targets."""
     with tempfile.TemporaryDirectory() as folder, feed_server() as port:
-        given = ("--feeds", str(feeds), "--poll", folder, "--port", str(port))
-        first = in_a_process(*given)
-        told = in_a_process(*given, *(("--profile", str(profile_file)) if profile_file else ()))
-    unchanged, new = told["outcomes"].get("unchanged, 0 new", 0), told["outcomes"].get("ok, 1 new", 0)
-    is_right = new == -(-feeds // NEWS_EVERY) and unchanged == feeds - new
+        arguments = ("--feeds", str(feeds), "--poll", folder, "--port", str(port))
+        first = run_child(*arguments)
+        costs = run_child(*arguments, *(("--profile", str(profile_file)) if profile_file else ()))
+    unchanged, new = costs["outcomes"].get("unchanged, 0 new", 0), costs["outcomes"].get("ok, 1 new", 0)
+    is_correct = bool(new == -(-feeds // NEWS_EVERY) and unchanged == feeds - new)
     print(
-        f"{feeds} feeds: {unchanged} unchanged, {new} with one new entry{'' if is_right else f'; WRONG: {told}'}\n"
-        f"  CPU   {told['cpu_s']:6.2f} s, {1000 * told['cpu_s'] / feeds:.2f} ms a feed (target {MAX_CPU_S:.0f} s); "
-        f"starting took {told['start_cpu_s']:.2f} s\n"
-        f"  wall  {told['wall_s']:6.2f} s\n"
-        f"  peak  {told['peak_mb']:6.0f} MB, of which {told['start_mb']:.0f} MB before the first request "
+        f"{feeds} feeds: {unchanged} unchanged, {new} with one new entry{'' if is_correct else f'; WRONG: {costs}'}\n"
+        f"  CPU   {costs['cpu_s']:6.2f} s, {1000 * costs['cpu_s'] / feeds:.2f} ms per feed (target {MAX_CPU_S:.0f} s); "
+        f"startup {costs['start_cpu_s']:.2f} s\n"
+        f"  wall  {costs['wall_s']:6.2f} s\n"
+        f"  peak  {costs['peak_mb']:6.0f} MB, of which {costs['start_mb']:.0f} MB at startup "
         f"(target {MAX_PEAK_MB:.0f} MB)\n"
-        f"  the first poll, everything new: {first['cpu_s']:.0f} s CPU, {first['peak_mb']:.0f} MB",
+        f"  first poll, everything new: {first['cpu_s']:.0f} s CPU, {first['peak_mb']:.0f} MB",
         flush=True,
     )
-    return is_right and told["cpu_s"] <= MAX_CPU_S and told["peak_mb"] <= MAX_PEAK_MB
+    return is_correct and bool(costs["cpu_s"] <= MAX_CPU_S and costs["peak_mb"] <= MAX_PEAK_MB)
 
 
-def parsed(text_chars: int) -> bool:
-    """Print how long one feed takes to be read, beside feedparser; return whether it is within the target."""
+def measure_parsing(text_chars: int) -> bool:
+    """Print the time to parse one feed, and feedparser's; return whether it is within the target."""
     site = "http://feed.example.org"
     body = rss(site, range(PARSED_ENTRIES), text_chars)
     page = Page(url=site, final_url=site, status=200, body=body, fetched_at=datetime(2026, 11, 21, tzinfo=UTC))
@@ -146,17 +146,17 @@ def median_ms(work: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--feeds", type=int, default=2000)
-    parser.add_argument("--profile", type=Path, help="file for cProfile's figures of the main thread")
+    parser.add_argument("--profile", type=Path, help="file for a cProfile of the main thread")
     parser.add_argument("--poll", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.poll is None:
-        is_fast, _ = (parsed(text_chars) for text_chars in TEXT_CHARS)
-        sys.exit(not all([is_fast, polled(given.feeds, given.profile)]))
-    profile = cProfile.Profile() if given.profile else None
-    print(json.dumps(poll(given.poll, given.feeds, given.port, profile)))
+    options = parser.parse_args()
+    if options.poll is None:
+        is_within_target, _ = (measure_parsing(text_chars) for text_chars in TEXT_CHARS)
+        sys.exit(not all([is_within_target, measure_polling(options.feeds, options.profile)]))
+    profile = cProfile.Profile() if options.profile else None
+    print(json.dumps(poll(options.poll, options.feeds, options.port, profile)))
     if profile:
-        pstats.Stats(profile).dump_stats(given.profile)
+        pstats.Stats(profile).dump_stats(options.profile)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""`news-assets rebuild search` from a lake of made-up articles, over both backends.
+"""Cost of `news-assets rebuild search` from a lake of synthetic articles, for both backends.
 
     python -m news_assets_tests.bench.rebuild [--documents N] [--keep DIR]
 
-Articles of 2 kB of words by Zipf's law, 384-d vectors, 160 agencies by 600 days, written by SQL through the lake's own
-transactions. Each rebuild is a process of its own: seconds on the clock, of its processors, and its greatest memory.
-The Typesense is the tests' own server in another process, which is far slower than a real one: there only the client's
-processor time counts. The reference is reading the same rows from the lake without building or sending anything.
+Articles of 2 kB of Zipf-distributed words, 384-d vectors, 160 agencies by 600 days, inserted by SQL in the lake's own
+transactions. Each rebuild runs in its own process: wall time, CPU time and peak memory. The Typesense is the tests' own
+server in another process and far slower than a real one, so only the client's CPU time counts. The reference reads the
+same rows from the lake without building or sending anything.
 """
 
 import argparse
@@ -21,14 +21,14 @@ from pathlib import Path
 
 import yaml
 
-from news_assets.pipeline.stage_state.versions import DOCUMENT_VERSION
+from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
 from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 
-AGENCIES, DAYS, WRITTEN_TOGETHER = 160, 600, 20_000
+AGENCIES, DAYS, ROWS_PER_TRANSACTION = 160, 600, 20_000
 KEY = "bench-key"
-MOST_CPU_S, MOST_MB = 60.0, 1024
+MAX_CPU_S, MAX_MB = 60.0, 1024
 
 _WORDS = """
     CREATE OR REPLACE TEMP TABLE made_words AS
@@ -74,7 +74,7 @@ _TABLES = (
     """,
     f"""
     INSERT INTO indexed_documents BY NAME
-    SELECT article_id, desk, agency, day, sha256(concat_ws(chr(10), '{DOCUMENT_VERSION}', sha256('c' || h),
+    SELECT article_id, desk, agency, day, sha256(concat_ws(chr(10), '{DOCUMENT_STATE.version}', sha256('c' || h),
             sha256('i' || h), '', 'made', sha256('v' || h), 'Agency ' || agency)) AS document_hash,
         true AS has_vector, day::TIMESTAMPTZ AS indexed_at, 'ok' AS outcome, h[:16] AS trace_id
     FROM made
@@ -90,8 +90,8 @@ def fill(home: Path, count: int) -> None:
     desk = {"desk": "bench", "timezone": "UTC", "language": "pt", "first_day": "2024-01-01", "agencies": agencies}
     (home / "bench.yaml").write_text(yaml.safe_dump(desk))
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        for first in range(0, count, WRITTEN_TOGETHER):
-            span = {"first": first, "last": min(count, first + WRITTEN_TOGETHER)}
+        for first in range(0, count, ROWS_PER_TRANSACTION):
+            span = {"first": first, "last": min(count, first + ROWS_PER_TRANSACTION)}
 
             def write(transaction: Transaction, span: dict[str, int] = span) -> None:
                 transaction.cursor.execute(_WORDS)
@@ -112,8 +112,8 @@ def environment(home: Path, search: str) -> dict[str, str]:
     }
 
 
-def measured(name: str, words: list[str], env: dict[str, str]) -> tuple[float, float, float]:
-    """Run it and return seconds on the clock, of its processors, and its greatest memory in MB."""
+def measure(name: str, words: list[str], env: dict[str, str]) -> tuple[float, float, float]:
+    """Run the command and return its wall seconds, CPU seconds and peak memory in MB."""
     code = (
         "import json, resource, subprocess, sys;"
         "done = subprocess.run(sys.argv[1:]);"
@@ -126,12 +126,12 @@ def measured(name: str, words: list[str], env: dict[str, str]) -> tuple[float, f
     code_, cpu, memory = json.loads(done.stdout.splitlines()[-1])
     if code_:
         sys.exit(f"{name} failed: {done.stderr}")
-    print(f"{name:24} {took:8.1f} s {cpu:8.1f} s of processor time {memory:8.0f} MB   {done.stdout.splitlines()[0]}")
+    print(f"{name:24} {took:8.1f} s {cpu:8.1f} s of CPU time {memory:8.0f} MB   {done.stdout.splitlines()[0]}")
     return took, cpu, memory
 
 
 def read_only() -> None:
-    """Read every row that a rebuild reads, in streams."""
+    """Stream every row that a rebuild reads."""
     home = Path(os.environ["NEWS_HOME"])
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         rows = sum(f.height for record in (RawArticle, EnrichedArticle, ArticleEmbedding) for f in lake.stream(record))
@@ -152,33 +152,33 @@ def typesense() -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--backend", choices=("sqlite", "typesense"), help="only this one")
-    parser.add_argument("--keep", type=Path, help="folder of the lake, filled if it is empty, and kept")
+    parser.add_argument("--backend", choices=("sqlite", "typesense"), help="measure only this backend")
+    parser.add_argument("--keep", type=Path, help="folder of the lake; filled if it is empty, and kept")
     parser.add_argument("--read", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.read:
+    options = parser.parse_args()
+    if options.read:
         read_only()
         return
     with tempfile.TemporaryDirectory() as temporary:
-        home = given.keep or Path(temporary)
+        home = options.keep or Path(temporary)
         home.mkdir(parents=True, exist_ok=True)
         if not (home / "bench.yaml").exists():
             started = time.perf_counter()
-            fill(home, given.documents)
-            print(f"{given.documents} articles written in {time.perf_counter() - started:.0f} s")
+            fill(home, options.documents)
+            print(f"{options.documents} articles written in {time.perf_counter() - started:.0f} s")
         load = os.getloadavg()[0]
-        print(f"load of the machine {load:.1f}, {os.cpu_count()} processors")
-        measured("reading", [sys.executable, "-m", __spec__.name, "--read"], environment(home, "sqlite"))
+        print(f"load {load:.1f}, {os.cpu_count()} cores")
+        measure("reading", [sys.executable, "-m", __spec__.name, "--read"], environment(home, "sqlite"))
         rebuild = [sys.executable, "-c", "from news_assets.cli import main; main()", "rebuild", "search"]
         figures = {}
-        if given.backend != "typesense":
-            figures["sqlite"] = measured("sqlite", rebuild, environment(home, "sqlite"))
-        if given.backend != "sqlite":
+        if options.backend != "typesense":
+            figures["sqlite"] = measure("sqlite", rebuild, environment(home, "sqlite"))
+        if options.backend != "sqlite":
             with typesense() as address:
-                figures["typesense"] = measured("typesense (client)", rebuild, environment(home, address))
-    most = {"sqlite": 0, "typesense": 1}
-    slow = [name for name, figure in figures.items() if figure[most[name]] > MOST_CPU_S or figure[2] > MOST_MB]
-    sys.exit(f"over {MOST_CPU_S:.0f} s or {MOST_MB} MB: {', '.join(slow)}" if slow else 0)
+                figures["typesense"] = measure("typesense (client)", rebuild, environment(home, address))
+    limited = {"sqlite": 0, "typesense": 1}  # wall time of the embedded index, CPU time of the client
+    slow = [name for name, figure in figures.items() if figure[limited[name]] > MAX_CPU_S or figure[2] > MAX_MB]
+    sys.exit(f"over {MAX_CPU_S:.0f} s or {MAX_MB} MB: {', '.join(slow)}" if slow else 0)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Speed, size and memory of the search index with 100,000 documents of 2 kB; `--documents 1000000` takes 20 minutes.
 
-Words follow Zipf's law over 50,000 made-up Portuguese and English words; vectors are random, 384-d, of length 1. The
-reference for the vector search is the bare product with a matrix of 100,000 vectors, measured in the same run; that for
-searches while another process writes is the same search without it. `--keep FOLDER` builds once and measures again.
+Words follow Zipf's law over 50,000 synthetic Portuguese and English words; vectors are random, 384-d, of length 1. The
+reference of the vector search is one product with a matrix of 100,000 vectors, measured in the same run. Searches while
+another process writes are compared with the same searches without it. `--keep FOLDER` keeps the index for later runs.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,25 +27,8 @@ from news_assets.ports import SearchDocument, SearchQuery
 
 DIM = 384
 SYLLABLES = (
-    "ba",
-    "ca",
-    "de",
-    "fe",
-    "go",
-    "in",
-    "la",
-    "ma",
-    "ni",
-    "or",
-    "pa",
-    "ri",
-    "so",
-    "ta",
-    "ver",
-    "con",
-    "est",
-    "pre",
-)
+    "ba", "ca", "de", "fe", "go", "in", "la", "ma", "ni", "or", "pa", "ri", "so", "ta", "ver", "con", "est", "pre",
+)  # fmt: skip
 ENDINGS = {
     "pt": ("ção", "ções", "mento", "dade", "ar", "ou", "os", "a"),
     "en": ("ing", "ed", "tion", "s", "er", "ly", "y"),
@@ -63,7 +47,7 @@ def vocabulary(language: str, count: int) -> list[str]:
                 break
     words = np.array(list(made), dtype=object)
     rng.shuffle(words)
-    return words[:count].tolist()
+    return [str(word) for word in words[:count]]
 
 
 def zipf(count: int) -> np.ndarray:
@@ -98,24 +82,24 @@ def documents(count: int, words: dict[str, list[str]], first: int = 0) -> Iterat
 
 
 def topical(words: list[str], count: int) -> list[str]:
-    """One to three words of middle frequency: of the first 200 to 5,000 by rank."""
-    asking = np.random.default_rng(7)
-    return [" ".join(words[n] for n in asking.integers(200, 5_000, asking.integers(1, 4))) for _ in range(count)]
+    """Return queries of one to three words of medium frequency, ranks 200 to 5,000."""
+    query_rng = np.random.default_rng(7)
+    return [" ".join(words[n] for n in query_rng.integers(200, 5_000, query_rng.integers(1, 4))) for _ in range(count)]
 
 
 def common_pairs(words: list[str], count: int) -> list[str]:
-    """Two of the 20 most common words: most documents have both."""
-    asking = np.random.default_rng(8)
-    return [" ".join(words[n] for n in asking.choice(20, 2, replace=False)) for _ in range(count)]
+    """Return queries of two of the 20 most common words; most documents have both."""
+    query_rng = np.random.default_rng(8)
+    return [" ".join(words[n] for n in query_rng.choice(20, 2, replace=False)) for _ in range(count)]
 
 
-READER_PAUSE_S = 0.02  # between two searches while another process writes: asked back to back, few would meet a write
+READER_PAUSE_S = 0.02  # between two searches during writes; without it few searches would coincide with a write
 PERCENTILES = (0.5, 0.95, 1.0)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of a call, by the clock and of the processor: others may be using the machine."""
+    """Sorted wall and CPU milliseconds of the calls."""
 
     wall: list[float]
     cpu: list[float]
@@ -143,11 +127,11 @@ def show(name: str, times: Times, quiet: Times | None = None) -> None:
     )
 
 
-def show_memory(moment: str) -> None:
+def show_memory(when: str) -> None:
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     mb = {fields[0]: int(fields[1]) // 1024 for fields in lines if fields[-1] == "kB"}
     print(
-        f"memory {moment}: {mb['VmRSS:']} MB, of which {mb['RssAnon:']} MB own and {mb['RssFile:']} MB of files; "
+        f"memory {when}: {mb['VmRSS:']} MB, of which {mb['RssAnon:']} MB anonymous, {mb['RssFile:']} MB file-backed; "
         f"peak {mb['VmHWM:']} MB; load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
@@ -163,50 +147,50 @@ def build(path: Path, count: int, words: dict[str, list[str]]) -> None:
             index.upsert(batch)
             spent_cpu += time.thread_time() - started_cpu
             spent += time.perf_counter() - started
-    print(f"{count} documents, built in {spent:.1f} s ({count / spent:.0f}/s), {spent_cpu:.1f} s of the processor")
+    print(f"{count} documents, built in {spent:.1f} s ({count / spent:.0f}/s), {spent_cpu:.1f} s of CPU time")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=300)
-    parser.add_argument("--keep", type=Path, help="folder of the index; an index that is there is used as it is")
-    asked = parser.parse_args()
+    parser.add_argument("--keep", type=Path, help="folder of the index; built if it is empty, and kept")
+    options = parser.parse_args()
     words = {"pt": vocabulary("pt", 30_000), "en": vocabulary("en", 20_000) + vocabulary("en", 10_000)}
     with tempfile.TemporaryDirectory() as folder:
-        path = (asked.keep or Path(folder)) / "search.sqlite"
+        path = (options.keep or Path(folder)) / "search.sqlite"
         if not path.exists():
-            build(path, asked.documents, words)
+            build(path, options.documents, words)
         print(f"{sum(file.stat().st_size for file in path.parent.glob(path.name + '*')) / 2**20:.0f} MB on disk")
         show_memory("before")
         with SqliteSearchIndex.open(path) as index:
-            measure_words(index, asked.queries, words["pt"])
-            measure_vectors(index, asked.queries, words["pt"])
+            measure_words(index, options.queries, words["pt"])
+            measure_vectors(index, options.queries, words["pt"])
             measure_upserts(index, words)
-            measure_while_writing(index, path, asked.queries, words)
+            measure_while_writing(index, path, options.queries, words)
 
 
-def ask(index: SqliteSearchIndex, texts: list[str], **given: object) -> Callable[[int], object]:
-    return lambda i: index.search(SearchQuery(text=texts[i], **({"mode": "keyword"} | given)))
+def keyword(index: SqliteSearchIndex, texts: list[str], **fields: Any) -> Callable[[int], object]:
+    return lambda i: index.search(SearchQuery(text=texts[i], **({"mode": "keyword"} | fields)))
 
 
 def measure_words(index: SqliteSearchIndex, count: int, words: list[str]) -> None:
     texts, pairs = topical(words, count), common_pairs(words, count)
     days = {"from_day": FIRST_DAY + timedelta(days=200), "to_day": FIRST_DAY + timedelta(days=229)}
-    show("first keyword search (reads the facts)", measured(ask(index, ["x"]), 1))
-    show("keyword, topical, each word for the first time", measured(ask(index, texts), count))
-    show("keyword, topical", measured(ask(index, texts), count))
-    show("keyword, two common words", measured(ask(index, pairs), count))
-    show("keyword, topical, an agency's 30 days", measured(ask(index, texts, agency="agency-7", **days), count))
-    show("keyword, topical, an agency", measured(ask(index, texts, agency="agency-7"), count))
-    show("keyword, one typing mistake", measured(ask(index, ["x" + text for text in texts]), count // 4))
-    show("the newest, no words", measured(ask(index, [""] * count), count // 4))
+    show("first keyword search (loads the facts)", measured(keyword(index, ["x"]), 1))
+    show("keyword, topical, words not cached", measured(keyword(index, texts), count))
+    show("keyword, topical", measured(keyword(index, texts), count))
+    show("keyword, two common words", measured(keyword(index, pairs), count))
+    show("keyword, topical, an agency's 30 days", measured(keyword(index, texts, agency="agency-7", **days), count))
+    show("keyword, topical, an agency", measured(keyword(index, texts, agency="agency-7"), count))
+    show("keyword, one typo", measured(keyword(index, ["x" + text for text in texts]), count // 4))
+    show("newest, no words", measured(keyword(index, [""] * count), count // 4))
     show_memory("after keyword searches")
 
 
 def measure_vectors(index: SqliteSearchIndex, count: int, words: list[str]) -> None:
-    texts, vectors = topical(words, count), asked_vectors(count)
-    show("first vector search (reads the vectors)", measured(hybrid(index, texts, vectors, mode="vector"), 1))
+    texts, vectors = topical(words, count), query_vectors(count)
+    show("first vector search (loads the vectors)", measured(hybrid(index, texts, vectors, mode="vector"), 1))
     show_memory("after the first vector search")
     show("vector", measured(hybrid(index, texts, vectors, mode="vector"), count))
     show("hybrid, topical", measured(hybrid(index, texts, vectors), count))
@@ -214,17 +198,17 @@ def measure_vectors(index: SqliteSearchIndex, count: int, words: list[str]) -> N
     show_memory("after hybrid searches")
     matrix = rng.standard_normal((100_000, DIM), dtype=np.float32)
     query = rng.standard_normal(DIM, dtype=np.float32)
-    show("reference: product with 100,000 vectors alone", measured(lambda i: matrix @ query, 60))
+    show("reference: matrix product, 100,000 vectors", measured(lambda i: matrix @ query, 60))
 
 
-def asked_vectors(count: int) -> list[tuple[float, ...]]:
+def query_vectors(count: int) -> list[tuple[float, ...]]:
     return [tuple(row) for row in np.random.default_rng(9).standard_normal((count, DIM)).tolist()]
 
 
 def hybrid(
-    index: SqliteSearchIndex, texts: list[str], vectors: list[tuple[float, ...]], **given: object
+    index: SqliteSearchIndex, texts: list[str], vectors: list[tuple[float, ...]], **fields: Any
 ) -> Callable[[int], object]:
-    return lambda i: index.search(SearchQuery(text=texts[i], vector=vectors[i], **given))
+    return lambda i: index.search(SearchQuery(text=texts[i], vector=vectors[i], **fields))
 
 
 def measure_upserts(index: SqliteSearchIndex, words: dict[str, list[str]]) -> None:
@@ -238,13 +222,13 @@ def new_number() -> int:
 
 
 def measure_while_writing(index: SqliteSearchIndex, path: Path, count: int, words: dict[str, list[str]]) -> None:
-    texts, vectors = topical(words["pt"], count), asked_vectors(count)
-    kinds = {"keyword, topical": ask(index, texts), "hybrid, topical": hybrid(index, texts, vectors)}
+    texts, vectors = topical(words["pt"], count), query_vectors(count)
+    kinds = {"keyword, topical": keyword(index, texts), "hybrid, topical": hybrid(index, texts, vectors)}
     quiet = {name: measured(call, count, READER_PAUSE_S) for name, call in kinds.items()}
     with writing_20_each_second(path, words):
         for name, call in kinds.items():
-            show(f"{name}, quiet", quiet[name])
-            show(f"{name}, while 20 are upserted a second", measured(call, count, READER_PAUSE_S), quiet[name])
+            show(f"{name}, no writes", quiet[name])
+            show(f"{name}, during 20 upserts per second", measured(call, count, READER_PAUSE_S), quiet[name])
 
 
 @contextmanager
@@ -264,9 +248,9 @@ def writing_20_each_second(path: Path, words: dict[str, list[str]]) -> Iterator[
 def write_steadily(path: Path, words: dict[str, list[str]], is_writing: "multiprocessing.synchronize.Event") -> None:
     first = new_number()
     with SqliteSearchIndex.open(path) as index:
-        for turn in itertools.count():
+        for number in itertools.count():
             started = time.monotonic()
-            index.upsert(list(documents(20, words, first=first + 20 * turn)))
+            index.upsert(list(documents(20, words, first=first + 20 * number)))
             is_writing.set()
             time.sleep(max(0.0, 1 - (time.monotonic() - started)))
 

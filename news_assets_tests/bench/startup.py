@@ -1,4 +1,4 @@
-"""Loading the definitions, against `import dagster` alone; and what must not be imported by it."""
+"""Time to load the definitions compared with `import dagster` alone; fails if it imports a heavy library."""
 
 import subprocess
 import sys

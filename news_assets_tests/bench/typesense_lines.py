@@ -1,4 +1,4 @@
-"""What the client itself spends on documents for a Typesense server: stems, vectors and JSON, without sending.
+"""CPU time the Typesense client spends per document on stems, vectors and JSON, without sending.
 
 `python -m news_assets_tests.bench.typesense_lines [documents]`
 """
@@ -19,7 +19,7 @@ LANGUAGES = ("pt", "en")
 WORDS, TEXT_WORDS, DIM = 30_000, 330, 384  # a text of 2 kB
 
 
-def made_documents(count: int) -> list[SearchDocument]:
+def build_documents(count: int) -> list[SearchDocument]:
     rng = np.random.default_rng(1)
     letters = list("abcdefghijlmnopqrstuvzãçéí")
     vocabulary = ["".join(rng.choice(letters, rng.integers(2, 11))) for _ in range(WORDS)]
@@ -45,7 +45,7 @@ def made_documents(count: int) -> list[SearchDocument]:
 
 
 def main() -> None:
-    documents = made_documents(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
+    documents = build_documents(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
     stories = {one.article_id: one.article_id for one in documents}
     parts: dict[str, Callable[[list[SearchDocument]], object]] = {
         "unit vectors": lambda some: sent_vectors([one.vector for one in some]),

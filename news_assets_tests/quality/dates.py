@@ -1,11 +1,11 @@
-"""How often the time of publication is right, by the place it comes from.
+"""Accuracy of publication times, by the part of the page they were read from.
 
     python -m news_assets_tests.quality.dates
 
-The first table is over pages whose time is known. The second takes the surer places away from pages that state a time
-in JSON-LD or meta tags, in two steps, and looks at what the next place says: it counts as near within a day and a half,
-since a day without a clock is midnight of a zone that is not known here. Exits 1 where a score is below its floor;
-floors are raised and never lowered.
+The first table covers pages whose time is known. For the second, the most reliable origins are removed in two steps
+from pages that state a time in JSON-LD or meta tags, and the time from the next origin is compared with it. It counts
+as near within a day and a half, because a date without a time is midnight in a zone that is not known here. Exits 1 if
+a score is below its floor; floors are raised and never lowered.
 """
 
 import gzip
@@ -24,21 +24,21 @@ from news_assets_tests.quality.extraction import CORPUS, cases, page, paired_cas
 ZONE = "UTC"
 DAY_FLOORS = {"article_fundus": 61, "article_readability": 6, "article_goose3": 9, "article_naeb": 54}
 MINUTE_FLOORS = {"article_fundus": 61, "article_readability": 6, "article_goose3": 8}  # the others state days only
-SHARE_FLOORS = {"markup": 0.9, "text": 0.95, "url": 0.99}  # of the second table; a guess promises nothing
+SHARE_FLOORS = {"markup": 0.9, "text": 0.95, "url": 0.99}  # of the second table; guesses have no floor
 
 _LINKED = re.compile(rb"<script[^>]*ld\+json.*?</script>", re.IGNORECASE | re.DOTALL)
 _META = re.compile(rb"<meta\b[^>]*>", re.IGNORECASE)
-_MARKS = re.compile(rb"\b(?:itemprop|pubdate)\b", re.IGNORECASE)
+_MICRODATA = re.compile(rb"\b(?:itemprop|pubdate)\b", re.IGNORECASE)
 _TIMES = re.compile(rb"<time\b.*?</time>", re.IGNORECASE | re.DOTALL)
-TAKEN_AWAY: dict[str, tuple[re.Pattern[bytes], ...]] = {
+REMOVED: dict[str, tuple[re.Pattern[bytes], ...]] = {
     "JSON-LD and meta": (_LINKED, _META),
-    "microdata and <time> as well": (_LINKED, _META, _MARKS, _TIMES),
+    "microdata and <time> as well": (_LINKED, _META, _MICRODATA, _TIMES),
 }
 NEAR = timedelta(hours=36)
 
 
 def dated_cases(name: str) -> Iterator[tuple[dict[str, str], bytes, str]]:
-    """Yield page and known time of one set."""
+    """Yield ground truth, page and known time of one set."""
     if name == "article_readability":
         for path in sorted((CORPUS / name / "dev").glob("*/expected-metadata.json")):
             known = json.loads(path.read_text()).get("publishedTime")
@@ -73,8 +73,8 @@ def print_counts(title: str, counts: Counter[tuple[str, str]], columns: tuple[st
         print(f"{title:36} {origin:8} {counts[origin, 'pages']:4}   {figures}")
 
 
-def known_times(name: str) -> tuple[int, int]:
-    """Print one set's table; return right days and right minutes."""
+def score_known_times(name: str) -> tuple[int, int]:
+    """Print the table of one set; return the numbers of correct days and minutes."""
     counts: Counter[tuple[str, str]] = Counter()
     for truth, body, text in dated_cases(name):
         if known := parse_date(text, ZONE):
@@ -98,7 +98,7 @@ def without(body: bytes, patterns: tuple[re.Pattern[bytes], ...]) -> bytes:
 
 
 def stated_cases() -> list[tuple[dict[str, str], bytes, datetime]]:
-    """Return the pages that state their time in JSON-LD or meta, which is taken for the truth."""
+    """Return the pages that state their time in JSON-LD or meta tags, which is used as ground truth."""
     names = ("article_aeb", "article_fundus", "article_naeb", "article_trafilatura", "article_pt")
     found = [(truth, body, read(truth, body)) for name in names for truth, body in cases(name)]
     return [
@@ -108,11 +108,11 @@ def stated_cases() -> list[tuple[dict[str, str], bytes, datetime]]:
     ]
 
 
-def next_places() -> Counter[tuple[str, str]]:
-    """Print the second table; return the counts of all its steps together."""
+def score_next_origins() -> Counter[tuple[str, str]]:
+    """Print the second table; return the counts of all steps together."""
     every: Counter[tuple[str, str]] = Counter()
     stated = stated_cases()
-    for title, patterns in TAKEN_AWAY.items():
+    for title, patterns in REMOVED.items():
         counts: Counter[tuple[str, str]] = Counter()
         for truth, body, known in stated:
             article = read(truth, without(body, patterns))
@@ -126,21 +126,21 @@ def next_places() -> Counter[tuple[str, str]]:
 
 
 def low_scores() -> Iterator[str]:
-    """Yield what is below its floor."""
+    """Yield a line for each score below its floor."""
     for name, floor in DAY_FLOORS.items():
-        days, minutes = known_times(name)
+        days, minutes = score_known_times(name)
         if days < floor or minutes < MINUTE_FLOORS.get(name, 0):
             yield f"{name}: day {days}, minute {minutes}"
-    counts = next_places()
-    for origin, floor in SHARE_FLOORS.items():
+    counts = score_next_origins()
+    for origin, share_floor in SHARE_FLOORS.items():
         share = counts[origin, "near"] / max(counts[origin, "pages"], 1)
-        if share < floor:
-            yield f"{origin}: {share:.3f} < {floor}"
+        if share < share_floor:
+            yield f"{origin}: {share:.3f} < {share_floor}"
 
 
 def main() -> int:
     if not CORPUS.is_dir():
-        print("no corpus beside the repository: nothing to score")
+        print("skipped: no corpus beside the repository")
         return 0
     low = list(low_scores())
     for line in low:

@@ -1,8 +1,8 @@
-"""Precision and recall of the duplicate finder on altered copies and on real pairs.
+"""Precision and recall of near-duplicate detection on altered copies and on labelled pairs.
 
     python -m news_assets_tests.quality.dedupe
 
-Exits 1 below a floor. Precision counts more: two stories taken for one is the worse error.
+Exits 1 below a floor. Precision has the higher floors: a false duplicate is worse than a missed one.
 """
 
 import json
@@ -37,16 +37,16 @@ def pairs_of(groups: dict[str, str]) -> set[Pair]:
     return {frozenset(pair) for keys in members.values() for pair in combinations(keys, 2)}
 
 
-def score(name: str, wanted: set[Pair], found: set[Pair]) -> dict[str, float]:
-    hits = len(wanted & found)
-    precision, recall = hits / max(len(found), 1), hits / max(len(wanted), 1)
+def score(name: str, expected: set[Pair], found: set[Pair]) -> dict[str, float]:
+    hits = len(expected & found)
+    precision, recall = hits / max(len(found), 1), hits / max(len(expected), 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-    print(f"{name:6} pairs {len(wanted):5}  P {precision:.4f}  R {recall:.4f}  F1 {f1:.4f}")
+    print(f"{name:6} pairs {len(expected):5}  P {precision:.4f}  R {recall:.4f}  F1 {f1:.4f}")
     return {f"{name} precision": precision, f"{name} recall": recall}
 
 
 def score_synth() -> dict[str, float]:
-    """One shuffled stream; two documents of one group are duplicates, any others are not."""
+    """Score one shuffled stream, in which exactly the documents of one group are duplicates."""
     folder = CORPUS / "dedupe_synth" / "dev"
     documents, labels = lines(folder / "docs.jsonl"), lines(folder / "labels.jsonl")
     started = time.perf_counter()
@@ -59,15 +59,15 @@ def score_synth() -> dict[str, float]:
         for group in set(groups.values())
     }
     kinds = {one["id"]: one["kind"] for one in labels}
-    lost = Counter(kinds[key] for key in found if found[key] != main_root[groups[key]])
+    missed = Counter(kinds[key] for key in found if found[key] != main_root[groups[key]])
     for kind, count in sorted(Counter(kinds.values()).items()):
-        print(f"       {kind:16} {count - lost[kind]:3}/{count}")
-    print(f"       {1000 * seconds / len(documents):.2f} ms a document")
+        print(f"       {kind:16} {count - missed[kind]:3}/{count}")
+    print(f"       {1000 * seconds / len(documents):.2f} ms per document")
     return result
 
 
 def score_real() -> dict[str, float]:
-    """Labelled pairs, each pair as a stream of its own."""
+    """Score labelled pairs, each as its own stream."""
     folder = CORPUS / "dedupe_real" / "dev"
     documents = {one["id"]: one for one in lines(folder / "docs.jsonl")}
     pairs = lines(folder / "pairs.jsonl")
@@ -77,15 +77,15 @@ def score_real() -> dict[str, float]:
         if len(set(roots([documents[pair["a"]], documents[pair["b"]]]).values())) == 1
     }
     kinds = Counter(pair["label"] for pair in pairs)
-    taken = Counter(pair["label"] for pair in pairs if frozenset((pair["a"], pair["b"])) in found)
+    matched = Counter(pair["label"] for pair in pairs if frozenset((pair["a"], pair["b"])) in found)
     result = score("real", {frozenset((p["a"], p["b"])) for p in pairs if p["label"] == "duplicate"}, found)
     for kind, count in sorted(kinds.items()):
-        print(f"       {kind:28} taken for copies {taken[kind]:3}/{count}")
+        print(f"       {kind:28} found as duplicates {matched[kind]:3}/{count}")
     return result
 
 
 def score_pool() -> None:
-    """All real documents as one stream: what is joined without a label saying so."""
+    """Print the labels of the pairs that are joined when all real documents are one stream."""
     folder = CORPUS / "dedupe_real" / "dev"
     documents = lines(folder / "docs.jsonl")
     labelled = {frozenset((pair["a"], pair["b"])): pair["label"] for pair in lines(folder / "pairs.jsonl")}
@@ -95,7 +95,7 @@ def score_pool() -> None:
 
 def main() -> int:
     if not CORPUS.is_dir():
-        print("no corpus beside the repository: nothing to score")
+        print("skipped: no corpus beside the repository")
         return 0
     results = score_synth() | score_real()
     score_pool()

@@ -1,9 +1,9 @@
-"""Scores of the extraction on pages with known text, and its time, beside trafilatura's own in the same run.
+"""Extraction scores and time on pages with known text, beside trafilatura's own in the same run.
 
     python -m news_assets_tests.quality.extraction
 
-F1 over 4-word shingles, averaged over pages as in scrapinghub/article-extraction-benchmark; for segments, as in
-trafilatura's own evaluation. Exits 1 where a score is below its floor; floors are raised and never lowered.
+F1 over 4-word shingles, averaged over pages as in scrapinghub/article-extraction-benchmark; over segments as in
+trafilatura's own evaluation. Exits 1 if a score is below its floor; floors are raised and never lowered.
 """
 
 import gzip
@@ -40,14 +40,14 @@ Case = tuple[dict[str, Any], bytes]
 
 
 def cases(name: str) -> list[Case]:
-    """Ground truth and page of one set."""
+    """Return the ground truth and page of each case of one set."""
     folder = CORPUS / name / "dev"
     truth = json.loads((folder / "groundtruth.json").read_text())
     return [(one, gzip.decompress((folder / "html" / f"{key}.html.gz").read_bytes())) for key, one in truth.items()]
 
 
 def paired_cases(name: str) -> list[Case]:
-    """Goose3's sets: NAME.json beside NAME.html.gz."""
+    """Return the cases of a Goose3 set: NAME.json beside NAME.html.gz."""
     folder = CORPUS / name / "dev"
     return [
         (json.loads(path.read_text()), gzip.decompress(path.with_suffix(".html.gz").read_bytes()))
@@ -102,9 +102,9 @@ def ours(truth: dict[str, Any], body: bytes) -> ExtractedArticle:
     return extract(page(truth, body), "UTC")
 
 
-def plain(truth: dict[str, Any], body: bytes) -> str:
+def reference_text(truth: dict[str, Any], body: bytes) -> str:
     document = trafilatura.bare_extraction(body, url=truth.get("url"), with_metadata=True)
-    return (document.text or "") if document else ""
+    return getattr(document, "text", None) or ""
 
 
 def scored(name: str, found: list[tuple[dict[str, Any], str]]) -> tuple[float, float, float]:
@@ -116,16 +116,16 @@ def scored(name: str, found: list[tuple[dict[str, Any], str]]) -> tuple[float, f
 
 
 def run_set(name: str) -> tuple[float, float, float]:
-    """Print one set's line; return our F1, our seconds and trafilatura's."""
+    """Print the line of one set; return our F1, our seconds and trafilatura's."""
     pages = [case for case in cases(name) if case[0].get("kind") != "not_article"]
     texts: list[tuple[dict[str, Any], str]] = []
     reference: list[tuple[dict[str, Any], str]] = []
     seconds = [0.0, 0.0]
-    for truth, body in pages:  # in turns, so that a busy machine slows both alike
+    for truth, body in pages:  # alternating, so that other load affects both
         started = time.perf_counter()
         texts.append((truth, ours(truth, body).text or ""))
         middle = time.perf_counter()
-        reference.append((truth, plain(truth, body)))
+        reference.append((truth, reference_text(truth, body)))
         seconds[0] += middle - started
         seconds[1] += time.perf_counter() - middle
     own, other = scored(name, texts), scored(name, reference)
@@ -133,7 +133,7 @@ def run_set(name: str) -> tuple[float, float, float]:
         f"{name:20} {len(pages):4}  F1 {own[0]:.4f}  P {own[1]:.4f}  R {own[2]:.4f}   trafilatura {other[0]:.4f}"
         f"   F1 ratio {own[0] / other[0]:.3f}   time ratio {seconds[0] / seconds[1]:.2f}"
     )
-    return own[0], *seconds
+    return own[0], seconds[0], seconds[1]
 
 
 def print_readability() -> None:
@@ -151,10 +151,10 @@ def print_readability() -> None:
 def print_goose() -> None:
     found = [(truth.get("expected") or {}, ours(truth, body)) for truth, body in paired_cases("article_goose3")]
     texts = [(one["cleaned_text"], got.text or "") for one, got in found if one.get("cleaned_text")]
-    starts = sum(" ".join(_WORD.findall(want)[:12]) in " ".join(_WORD.findall(got)) for want, got in texts)
+    starts = sum(" ".join(_WORD.findall(expected)[:12]) in " ".join(_WORD.findall(got)) for expected, got in texts)
     titles = [(one["title"], got.title) for one, got in found if one.get("title")]
     print(
-        f"{'article_goose3':20} {len(found):4}  expected beginning found {starts}/{len(texts)}"
+        f"{'article_goose3':20} {len(found):4}  expected beginnings found {starts}/{len(texts)}"
         f"   titles {sum(_same(*pair) for pair in titles)}/{len(titles)}"
     )
 
@@ -164,13 +164,14 @@ def print_metadata() -> None:
     titles = sum(_same(truth["title"], got.title) for truth, got in found)
     dated = [(parse_date(truth["publishing_date"], "UTC"), got.published_at) for truth, got in found]
     dated = [pair for pair in dated if pair[0]]
-    minutes = sum(got is not None and abs((want - got).total_seconds()) < 60 for want, got in dated if want)
-    days = sum(got is not None and want.date() == got.date() for want, got in dated if want)
+    minutes = sum(got is not None and abs((expected - got).total_seconds()) < 60 for expected, got in dated if expected)
+    days = sum(got is not None and expected.date() == got.date() for expected, got in dated if expected)
     signed = [(set(truth["authors"]), set(got.authors)) for truth, got in found if truth["authors"]]
     print(
         f"{'fundus metadata':20} {len(found):4}  title {titles}/{len(found)}   day {days}/{len(dated)}"
-        f"   minute {minutes}/{len(dated)}   author set {sum(want == got for want, got in signed)}/{len(signed)}"
-        f"   any author {sum(bool(want & got) for want, got in signed)}/{len(signed)}"
+        f"   minute {minutes}/{len(dated)}"
+        f"   author set {sum(expected == got for expected, got in signed)}/{len(signed)}"
+        f"   any author {sum(bool(expected & got) for expected, got in signed)}/{len(signed)}"
     )
     naeb = [(truth, ours(truth, body)) for truth, body in cases("article_naeb")]
     titles = sum(_same(truth["title"], got.title) for truth, got in naeb)
@@ -188,16 +189,16 @@ def _same(one: str | None, other: str | None) -> bool:
 
 def main() -> int:
     if not CORPUS.is_dir():
-        print("no corpus beside the repository: nothing to score")
+        print("skipped: no corpus beside the repository")
         return 0
     extract(page({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>"), "UTC")
-    plain({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>")
+    reference_text({}, b"<html><body><p>" + b"warm " * 100 + b"</p></body></html>")
     results = {name: run_set(name) for name in FLOORS}
     print_goose()
     print_readability()
     print_metadata()
-    refused = [ours(truth, body) for truth, body in cases("article_pt") if truth.get("kind") == "not_article"]
-    print(f"not an article, refused: {sum(one.outcome != 'ok' for one in refused)}/{len(refused)}")
+    rejected = [ours(truth, body) for truth, body in cases("article_pt") if truth.get("kind") == "not_article"]
+    print(f"not an article, rejected: {sum(one.outcome != 'ok' for one in rejected)}/{len(rejected)}")
     ratio = sum(own for _, own, _ in results.values()) / sum(other for _, _, other in results.values())
     print(f"time: {ratio:.2f} of trafilatura's bare_extraction with metadata")
     low = [name for name, floor in FLOORS.items() if results[name][0] < floor]

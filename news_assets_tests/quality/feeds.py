@@ -1,13 +1,13 @@
-"""How much of real, synthetic and hostile feeds is read: shares of items and of documents, with pinned floors on items.
+"""Shares of items and documents read correctly from real, synthetic and hostile feeds, with floors on items.
 
-Run: `python -m news_assets_tests.quality.feeds [-v]`. Reads ../shared/corpus; exits 1 below a floor, 0 where the corpus
-is missing. Titles are compared as one line of text, links only where the reference's is an absolute http(s) address,
-times only where the reference has one. `real` is what two other parsers agree on; `advisory` is what they do not.
+Run: `python -m news_assets_tests.quality.feeds [-v]`. Reads ../shared/corpus; exits 1 below a floor, 0 if the corpus
+is missing. Titles are compared as one line of text, links only if the reference's is an absolute http(s) URL, times
+only if the reference has one. `real` is what two other parsers agree on; `advisory` is where they differ.
 
-Where the reference is known to be wrong. Settled here: FeedBurner's counting redirect for a link (we give the original,
-so such links are left out), and a time in the year 1, which is what software writes for "none". Counted as our
-mistakes: `2020/1/10` read as the 1st of November, a time whose PM is lost, JSON that is read as no feed, and a link
-whose `uri` attribute is an address of another protocol, which feedparser takes for the link.
+Some references are known to be wrong. Left out: links that are FeedBurner's counting redirects, where we return the
+original, and times in the year 1, which software writes for "none". Counted as our errors: `2020/1/10` read as
+1 November, a time whose PM is lost, JSON not recognised as a feed, and a link whose `uri` attribute is an address of
+another protocol, which feedparser returns as the link.
 """
 
 import json
@@ -37,7 +37,7 @@ FLOORS = {
     "brazil titles": 1.0,
     "brazil links": 1.0,
     "brazil times": 1.0,
-    "brazil refused": 1.0,
+    "brazil rejected": 1.0,
     "gofeed count": 0.99,
     "gofeed titles": 0.99,
     "gofeed links": 0.9,  # 10 of 11
@@ -57,7 +57,7 @@ SOURCE = Source(
 
 @dataclass
 class Score:
-    """How much of one thing was right."""
+    """Counts of correct items and documents of one score."""
 
     right: int = 0
     items: int = 0
@@ -73,12 +73,12 @@ scores: dict[str, Score] = defaultdict(Score)
 
 def main() -> int:
     if not CORPUS.is_dir():
-        print(f"no corpus at {CORPUS}: nothing measured")
+        print(f"skipped: no corpus at {CORPUS}")
         return 0
     for measure in (real, brazil, gofeed_cases, feedparser_cases, feedparser_files, hostile):
         measure()
     below = []
-    print(f"{'':26}{'items':>15}{'share':>9}{'floor':>9}   {'documents without a miss':>24}")
+    print(f"{'':26}{'items':>15}{'share':>9}{'floor':>9}   {'documents without an error':>24}")
     for name, score in scores.items():
         floor = FLOORS.get(name)
         below += [name] if floor is not None and score.share < floor else []
@@ -104,7 +104,7 @@ def note_one(name: str, document: str, is_right: bool, detail: object = "") -> N
 
 
 def read(path: Path, content_type: str = "") -> Listing | str:
-    """Return the listing, or why it is refused; any other error ends the script."""
+    """Return the listing, or the message of the `SourceError`; other errors are raised."""
     page = Page(
         url=SOURCE.url,
         final_url="https://example.com/",
@@ -134,7 +134,7 @@ def time_of(published: str) -> datetime | None:
 
 
 def compare(name: str, document: str, listing: Listing | str, expected: list[dict[str, Any]], count: int) -> None:
-    """Note each expected item's title, link and time; an item that is not there is a miss in each."""
+    """Score title, link and time of each expected item; a missing item is an error in each."""
     entries: tuple[ListedEntry | None, ...] = () if isinstance(listing, str) else listing.entries
     missed = abs(len(entries) - count)
     detail = listing if isinstance(listing, str) else f"{len(entries)}, not {count}"
@@ -145,7 +145,7 @@ def compare(name: str, document: str, listing: Listing | str, expected: list[dic
     links = [(e and e.url, x["link"].strip()) for e, x in pairs if is_comparable(x.get("link"))]
     times = [(e and e.published_at, time_of(x["published"])) for e, x in pairs if x.get("published")]
     for what, values in (("titles", titles), ("links", links), ("times", times)):
-        wrong = [(got, wanted) for got, wanted in values if got != wanted]
+        wrong = [(got, expected_value) for got, expected_value in values if got != expected_value]
         if values:
             note(f"{name} {what}", document, len(values) - len(wrong), len(values), wrong[:1])
 
@@ -162,13 +162,13 @@ def brazil() -> None:
     for row in rows(folder / "reference.jsonl"):
         listing = read(folder / f"{row['id']}.xml")
         if row["kind"] == "not_a_feed":
-            note_one("brazil refused", row["id"], isinstance(listing, str), listing)
+            note_one("brazil rejected", row["id"], isinstance(listing, str), listing)
         else:
             compare("brazil", row["id"], listing, row["items"], row["n_items"])
 
 
 def gofeed_cases() -> None:
-    """Its parsed models, of each format and the universal one, brought to one form."""
+    """Compare with gofeed's parsed models, per format and universal, converted to one form."""
     folder = CORPUS / "feeds_gofeed" / "dev"
     for expected_path in sorted(folder.rglob("*.json")):
         stem = expected_path.stem
@@ -195,7 +195,10 @@ def gofeed_item(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def feedparser_cases() -> None:
-    """Its own test files; those that are about text/plain titles with markup or about times in HTTP headers differ."""
+    """Compare with feedparser's results on its own test files that meet their expectation.
+
+    Those about text/plain titles with markup or about times in HTTP headers differ.
+    """
     folder = CORPUS / "feeds_feedparser" / "dev"
     sent = content_types(folder)
     for row in rows(folder / "reference_feedparser.jsonl"):
@@ -206,7 +209,7 @@ def feedparser_cases() -> None:
 
 
 def feedparser_files() -> None:
-    """Every file, with the headers it is served with: a listing or a refusal, and nothing else."""
+    """Check that every file, with the headers it is served with, gives a listing or a `SourceError`."""
     folder = CORPUS / "feeds_feedparser" / "dev"
     sent = content_types(folder)
     for path in sorted(folder.rglob("*.*")):

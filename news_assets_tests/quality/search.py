@@ -1,12 +1,13 @@
-"""How well the search finds: known items, questions and judged queries beside the repository; exit 1 below the floors.
+"""Search quality on known items, questions and judged queries; exits 1 below the floors.
 
-The reference is plain BM25 (k1 1.2, b .75, accents folded, stop words removed), as the sets' manifests state it.
+The reference is plain BM25 (k1 1.2, b .75, accents folded, stop words removed), as stated in the sets' manifests.
 `--vectors MODEL_FOLDER` adds vector and hybrid search with the default embedding model.
 """
 
 import argparse
 import csv
 import dataclasses
+import functools
 import json
 import math
 import sys
@@ -15,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.ports import SearchDocument, SearchQuery
@@ -23,6 +25,8 @@ CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 SETS = {"search_govbr_knownitem": "pt-BR", "search_quati_ptbr": "pt-BR", "search_cranfield": "en"}
 FLOORS = {"search_govbr_knownitem": 0.875, "search_quati_ptbr": 0.81, "search_cranfield": 0.395}  # nDCG@10, keyword
 DEPTH = 100
+Mode = Literal["keyword", "vector", "hybrid"]
+MODES: tuple[Mode, ...] = ("vector", "hybrid")
 
 
 def lines(path: Path) -> list[dict[str, str]]:
@@ -55,8 +59,8 @@ def judged(folder: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def scores(ranking: list[str], relevance: dict[str, float]) -> tuple[float, float, float, float]:
-    """nDCG@10 (gain 2^r - 1), MRR@10, recall@10, recall@100."""
+def scores(ranking: list[str], relevance: dict[str, float]) -> tuple[float, ...]:
+    """Return nDCG@10 (gain 2^r - 1), MRR@10, recall@10, recall@100."""
     gains = [2 ** relevance.get(doc, 0) - 1 for doc in ranking[:10]]
     ideal = sorted((2**r - 1 for r in relevance.values()), reverse=True)[:10]
     dcg, idcg = (sum(g / math.log2(i + 2) for i, g in enumerate(some)) for some in (gains, ideal))
@@ -66,10 +70,10 @@ def scores(ranking: list[str], relevance: dict[str, float]) -> tuple[float, floa
     return dcg / idcg, 1 / first if first else 0.0, *shares
 
 
-def evaluated(ask: Callable[[str], list[str]], folder: Path) -> list[float]:
+def evaluate(rank: Callable[[str], list[str]], folder: Path) -> list[float]:
     relevance = judged(folder)
     rows = [
-        scores(ask(query["text"]), relevance[query["id"]])
+        scores(rank(query["text"]), relevance[query["id"]])
         for query in lines(folder / "dev/queries.jsonl")
         if any(relevance[query["id"]].values())
     ]
@@ -92,15 +96,15 @@ def measure(name: str, folder: Path, models: Path | None) -> float:
     with tempfile.TemporaryDirectory() as home, SqliteSearchIndex.open(Path(home) / "search.sqlite") as index:
         index.upsert(documents)
 
-        def ask(text: str, mode: str = "keyword") -> list[str]:
+        def rank(text: str, mode: Mode = "keyword") -> list[str]:
             vector = embedder.embed_query(text).vector if embedder and mode != "keyword" else None
             query = SearchQuery(text=text, mode=mode, vector=vector, limit=DEPTH)
             return [hit.article_id for hit in index.search(query).hits]
 
-        keyword = evaluated(ask, folder)
+        keyword = evaluate(rank, folder)
         show(name, "keyword", keyword)
-        for mode in ("vector", "hybrid") if embedder else ():
-            show(name, mode, evaluated(lambda text, mode=mode: ask(text, mode), folder))
+        for mode in MODES if embedder else ():
+            show(name, mode, evaluate(functools.partial(rank, mode=mode), folder))
     return keyword[0]
 
 
@@ -113,7 +117,7 @@ def main() -> None:
     for name, floor in FLOORS.items():
         folder = CORPUS / name
         if not folder.exists():
-            print(f"{name:26} not here, skipped")
+            print(f"{name:26} skipped: no corpus beside the repository")
             continue
         manifest = json.loads((folder / "MANIFEST.json").read_text())
         known = next(iter(manifest["reference_scores_of_known_tools"].values()))["dev"]

@@ -1,7 +1,7 @@
-"""Accuracy of the local enricher's themes on labelled news, beside the most frequent label; exit 1 below a floor.
+"""Accuracy of the local enricher's themes on labelled news, beside the most frequent label; exits 1 below a floor.
 
-A set's labels are not the taxonomy's: each is given the codes that mean it, the longest code deciding. An item without
-a theme counts as wrong in `accuracy` and is left out of `decided`. Run: python -m news_assets_tests.quality.themes
+A set's labels are not the taxonomy's: each label is mapped to taxonomy codes, and the longest matching code decides. An
+item without a theme is wrong in `accuracy` and excluded from `decided`. Run: python -m news_assets_tests.quality.themes
 """
 
 import json
@@ -90,7 +90,7 @@ GOVBR = {
 
 @dataclass(frozen=True)
 class Case:
-    """One labelled set and the least it has to reach."""
+    """One labelled set and its floor."""
 
     name: str
     items: Callable[[], list[Item]]
@@ -100,9 +100,9 @@ class Case:
 
 
 def main() -> int:
-    """Print one line per set; 1 where a floor is missed."""
+    """Print one line per set; return 1 if a score is below its floor."""
     if not CORPUS.exists():
-        print("no corpus beside the repository: skipped")
+        print("skipped: no corpus beside the repository")
         return 0
     print(
         f"{'set':26}{'items':>6}{'majority':>10}{'accuracy':>10}{'lenient':>9}{'decided':>9}{'of those':>10}"
@@ -118,17 +118,17 @@ def _measure(case: Case) -> bool:
     paths = [enricher.enrich(item["title"], item["text"], item["language"]).theme_path for item in items]
     ms = (time.process_time() - started) / len(items) * 1000
     found = [_label(path, case.codes_of) for path in paths]
-    right = sum(label == item["label"] for label, item in zip(found, items, strict=True))
+    correct = sum(label == item["label"] for label, item in zip(found, items, strict=True))
     lenient = sum(
         label is not None and label in (item["label"], item.get("also"))
         for label, item in zip(found, items, strict=True)
     )
     decided = sum(label is not None for label in found)
     majority = Counter(item["label"] for item in items).most_common(1)[0][1] / len(items)
-    accuracy = right / len(items)
+    accuracy = correct / len(items)
     print(
         f"{case.name:26}{len(items):6}{majority:10.3f}{accuracy:10.3f}{lenient / len(items):9.3f}"
-        f"{decided / len(items):9.3f}{right / max(decided, 1):10.3f}{ms:7.2f}  {case.floor:.3f}"
+        f"{decided / len(items):9.3f}{correct / max(decided, 1):10.3f}{ms:7.2f}  {case.floor:.3f}"
         + ("" if accuracy >= case.floor else "  BELOW")
     )
     return accuracy >= case.floor

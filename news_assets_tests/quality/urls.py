@@ -1,8 +1,8 @@
-"""How well addresses of one page are made one, and of two pages kept two: shares over other tools' test vectors.
+"""Canonical URLs on other tools' test vectors: shares of equal pages joined and of different pages kept apart.
 
-Run: `python -m news_assets_tests.quality.urls [-v]`. Reads ../shared/corpus/url_canonical; exits 1 below a floor, 0
-where it is missing. The tools disagree about `www.`, a slash at the end and more, so a vector counts as right where
-its input and its expected output have one canonical URL. `kept apart` are those that a tool keeps apart.
+Run: `python -m news_assets_tests.quality.urls [-v]`. Reads ../shared/corpus/url_canonical; exits 1 below a floor, 0 if
+it is missing. The tools disagree about `www.`, trailing slashes and more, so a vector is correct if its input and its
+expected output have the same canonical URL. `kept apart` covers the URLs that normalize-url keeps apart.
 """
 
 import json
@@ -38,7 +38,7 @@ scores: dict[str, list[bool]] = defaultdict(list)
 
 def main() -> int:
     if not CORPUS.is_dir():
-        print(f"no corpus at {CORPUS}: nothing measured")
+        print(f"skipped: no corpus at {CORPUS}")
         return 0
     vectors()
     whatwg()
@@ -51,9 +51,9 @@ def main() -> int:
     return 1 if below else 0
 
 
-def score(name: str, is_right: bool, *detail: object) -> None:
-    scores[name].append(is_right)
-    if not is_right and "-v" in sys.argv:
+def score(name: str, is_correct: bool, *detail: object) -> None:
+    scores[name].append(is_correct)
+    if not is_correct and "-v" in sys.argv:
         print(f"  {name}:", *detail)
 
 
@@ -72,8 +72,8 @@ def vectors() -> None:
         tool = NORMALISERS.get(row["function"])
         if tool is None or is_ural_normal or row["kwargs"] or not isinstance(row["expected"], str):
             continue
-        wanted, got = canonical_url(row["expected"]), canonical_url(row["args"][0])
-        score(tool, wanted == got, row["args"][0], "wanted", wanted, "got", got)
+        expected, got = canonical_url(row["expected"]), canonical_url(row["args"][0])
+        score(tool, expected == got, row["args"][0], "expected", expected, "got", got)
         if tool == "normalize-url" and row["expected"].startswith("http"):
             kept_by_tool.add(row["expected"].partition("#")[0].rstrip("/"))
     known: dict[str, str] = {}
@@ -83,7 +83,7 @@ def vectors() -> None:
 
 
 def whatwg() -> None:
-    """Addresses that browsers can read must end where the browser ends, whatever is dropped from both."""
+    """Score URLs that browsers accept: input and parsed form must have the same canonical URL."""
     for case in json.loads((CORPUS / "common" / "wpt" / "urltestdata.json").read_text(encoding="utf-8")):
         if not isinstance(case, dict) or not str(case.get("href", "")).startswith(("http://", "https://")):
             continue
