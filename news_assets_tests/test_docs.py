@@ -88,7 +88,7 @@ def test_every_command_is_documented_with_its_options() -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {re.split(r"[\[<>=]", requirement)[0] for requirement in project["dependencies"]}
+    names = {re.split(r"[\[<>=~]", requirement)[0] for requirement in project["dependencies"]}
     table = README.partition("## Dependencies")[2].partition("\n## ")[0]
     explained = {name for name in names if name in table or (name.startswith("duckdb-extension-"))}
     assert names - explained == {"sqlalchemy"}, "sqlalchemy is only held below a version"
