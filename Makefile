@@ -10,7 +10,7 @@ SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
 	echo "== $$name"; $(BIN)/python -m news_assets_tests.$(1).$$name || failed=1; done; exit $$failed
 
-.PHONY: demo test ui up scaleout bench quality lint clean
+.PHONY: demo test ui up scaleout bench quality lint docs clean
 
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -46,6 +46,9 @@ lint: $(VENV)/.installed  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed  ## write docs/tables.md from the declared records
+	$(BIN)/python -m news_assets_tests.tables_page > docs/tables.md
 
 clean:  ## remove everything that was built or stored
 	rm -rf $(VENV) .news *.egg-info

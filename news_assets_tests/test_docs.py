@@ -1,20 +1,45 @@
-"""What the README says is there, and what is there the README says."""
+"""The documentation matches the code: settings, commands, kinds, tables, checks, links and examples."""
 
 import re
 import shlex
+import textwrap
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 import yaml
 
 from news_assets.cli import app
+from news_assets.desks.loader import load_desks
+from news_assets.desks.spec import AgencySpec, DeskSpec, SourceSpec
+from news_assets.pipeline.stages import STAGES
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.store.queries.freshness import freshness_checks
 from news_assets.store.tables import TABLES, columns
+from news_assets_tests.tables_page import tables_page
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+README, SOURCES, OPERATIONS = (PAGES[name] for name in ("README.md", "docs/sources.md", "docs/operations.md"))
+
+
+def code_of(page: str) -> str:
+    """Return the code blocks and the inline code of a page, one a line."""
+    blocks = re.findall(r"^ *```\w*\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^ *```.*?^ *```", "", page, flags=re.MULTILINE | re.DOTALL)
+    return "\n".join((*blocks, *re.findall(r"`([^`\n]+)`", text)))
+
+
+def first_cells(page: str) -> set[str]:
+    """Return the first code in each row of the page's tables."""
+    return set(re.findall(r"^\| `([^`]+)`", page, re.MULTILINE))
 
 
 def settings_table() -> str:
@@ -37,55 +62,122 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert documented == settings_table()
 
 
-def command_names() -> set[str]:
-    """Return every command as it is typed: `status`, `failures list`."""
-    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        names |= {f"{group.name} {command.name}" for command in group.typer_instance.registered_commands}
-    return names
+def commands(command: Any = None, name: str = "") -> dict[str, set[str]]:
+    """Return the long options of every command by its name as it is typed: `status`, `failures list`."""
+    command = command or typer.main.get_command(app)
+    if subcommands := getattr(command, "commands", None):
+        found = [commands(sub, f"{name} {word}".strip()) for word, sub in subcommands.items()]
+        return {key: options for one in found for key, options in one.items()}
+    return {name: {option for param in command.params for option in param.opts if option.startswith("--")}}
 
 
-def test_every_command_is_documented() -> None:
-    documented = re.findall(r"^\| `([a-z-]+(?: [a-z]+)?)[^`]*` \|", README, re.MULTILINE)
-    assert command_names() <= set(documented)
+def command_of(words: Sequence[str]) -> str | None:
+    """Return the command that a command line names, if there is one."""
+    return next((name for name in (" ".join(words[:2]), words[0]) if name in commands()), None)
+
+
+def test_every_command_is_documented_with_its_options() -> None:
+    table = README.partition("| command | input | output |")[2].partition("\n\n")[0]
+    documented: dict[str, set[str]] = {}
+    for row in table.splitlines()[2:]:
+        words = row.replace("`", "").strip("| ").split()
+        options = set(re.findall(r"--[a-z-]+", " ".join(row.split(" | ")[:2])))
+        documented.setdefault(command_of(words) or row, set()).update(options)
+    assert documented == commands()
 
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     names = {re.split(r"[\[<>=~]", requirement)[0] for requirement in project["dependencies"]}
-    table = README.partition("## Dependencies and why")[2].partition("\n## ")[0]
+    table = README.partition("## Dependencies")[2].partition("\n## ")[0]
     explained = {name for name in names if name in table or (name.startswith("duckdb-extension-"))}
     assert names - explained == {"sqlalchemy"}, "sqlalchemy is only held below a version"
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"`?make ([a-z]+)", README)) - {"and"} <= targets | {"are"}
+def test_every_kind_of_source_and_every_key_of_a_desk_file_is_documented() -> None:
+    keys = {*DeskSpec.model_fields, *AgencySpec.model_fields, *SourceSpec.model_fields}
+    assert {*KINDS, *keys} - {"desk"} <= first_cells(SOURCES)
+    assert "`desk`" in SOURCES
 
 
-def test_the_desk_file_of_the_readme_is_one(tmp_path: Path) -> None:
-    from news_assets.desks.loader import load_desks
+def test_every_check_and_every_option_of_a_run_is_documented() -> None:
+    from news_assets.defs.assets.feed_entries import PollConfig
 
-    text = next(
-        block
-        for block in re.findall(r"```yaml\n(.*?)```", README.replace("\n   ", "\n"), re.DOTALL)
-        if "desk:" in block
-    )
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    (desk,) = load_desks([str(path)], KINDS)
-    assert (desk.key, [agency.key for agency in desk.agencies]) == ("mine", ["mec"])
+    checks = {"ids_are_unique", *freshness_checks(), *(check.name for stage in STAGES for check in stage.row_checks)}
+    assert checks <= first_cells(OPERATIONS)
+    options = {*PollConfig.model_fields, *(option.name for stage in STAGES for option in stage.options)}
+    assert {option for option in options if f"`{option}`" not in OPERATIONS} == set()
 
 
-def test_every_news_assets_command_line_of_the_readme_parses() -> None:
-    lines = re.findall(r"\.venv/bin/news-assets ([^`\n]+)", README)
-    assert lines
-    assert {shlex.split(line)[0] for line in lines} <= {name.partition(" ")[0] for name in command_names()}
+def test_every_asset_sensor_and_schedule_is_documented() -> None:
+    from news_assets_tests.test_definitions import SCHEDULES, SENSORS
+
+    assert {"feed_entries", *(stage.name for stage in STAGES), *SENSORS} <= first_cells(README)
+    assert {*SENSORS, *(name.replace("sample", "<desk>") for name in SCHEDULES)} <= first_cells(OPERATIONS)
+
+
+def test_the_tables_page_is_up_to_date() -> None:
+    assert PAGES["docs/tables.md"] == tables_page(), "run `make docs`"
 
 
 def test_every_column_says_what_it_means() -> None:
     assert [c for table in TABLES for c in columns(table) if len(c.meaning) < 5] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_relative_link_resolves(name: str) -> None:
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", PAGES[name]) if "://" not in link]
+    assert [link for link in links if not resolves(ROOT / name, link)] == []
+
+
+def resolves(page: Path, link: str) -> bool:
+    """Return whether a link leads to a file and, with a fragment, to one of its headings."""
+    target, _, fragment = link.partition("#")
+    path = (page.parent / target).resolve() if target else page
+    if not path.exists():
+        return False
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE) if fragment else []
+    slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return not fragment or fragment in slugs
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    assert [name for name in PAGES if name != "README.md" and f"({name})" not in README] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_make_target_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"^\s*make ([a-z-]+)", code_of(PAGES[name]), re.MULTILINE)) <= targets
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_line_names_a_command_and_its_options(name: str) -> None:
+    lines = re.findall(r"(?:^|[\s/])news-assets ([a-z][^\n|#>]*)", code_of(PAGES[name]))
+    wrong = []
+    for words in map(shlex.split, lines):
+        command = command_of(words)
+        options = {word for word in words if word.startswith("--")}
+        if command is None or not options <= commands()[command]:
+            wrong.append(words)
+    assert wrong == []
+
+
+def test_the_desk_files_of_the_pages_are_valid(tmp_path: Path) -> None:
+    for page in (README, SOURCES):
+        blocks = re.findall(r"^ *```yaml\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+        path = tmp_path / "mine.yaml"
+        path.write_text(textwrap.dedent(next(block for block in blocks if "desk:" in block)))
+        (desk,) = load_desks([str(path)], KINDS)
+        assert (desk.key, [agency.key for agency in desk.agencies]) == ("mine", ["mec"])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_python_module_and_file_named_exists(name: str) -> None:
+    paths = set(re.findall(r"\bnews_assets(?:_tests)?/[\w/]+\.py\b", PAGES[name]))
+    modules = re.findall(r"python -m (news_assets[\w.]+)", PAGES[name])
+    paths |= {f"{module.replace('.', '/')}.py" for module in modules}
+    assert [path for path in sorted(paths) if not (ROOT / path).is_file()] == []
 
 
 def test_dagster_and_workspace_files_are_yaml() -> None:
@@ -95,5 +187,6 @@ def test_dagster_and_workspace_files_are_yaml() -> None:
 
 
 @pytest.mark.parametrize("word", ["\t", "TODO"])
-def test_the_readme_is_clean(word: str) -> None:
-    assert word not in README
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_clean(name: str, word: str) -> None:
+    assert word not in PAGES[name]

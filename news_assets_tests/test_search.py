@@ -16,7 +16,7 @@ from news_assets.ports import SearchDocument
 from news_assets.records import Embedded
 from news_assets_tests.support.search_backends import BACKENDS, Backend, configured_backend
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "search.md"
 
 
 def document(article_id: str, agency: str, day: date, title: str, text: str) -> SearchDocument:
@@ -60,11 +60,11 @@ def test_the_example_of_the_module_runs(place: Backend) -> None:
     assert doctest.testmod(search) == doctest.TestResults(failed=0, attempted=4)
 
 
-def test_the_readme_has_the_example_of_the_module() -> None:
+def test_the_documentation_has_the_example_of_the_module() -> None:
     example = doctest.DocTestParser().get_examples(search.__doc__ or "")
     lines = [line for one in example for line in one.source.splitlines()]
-    readme = README.read_text(encoding="utf-8")
-    assert [line for line in lines if line.strip() and line.strip() not in readme] == []
+    page = PAGE.read_text(encoding="utf-8")
+    assert [line for line in lines if line.strip() and line.strip() not in page] == []
 
 
 @pytest.mark.parametrize(
