@@ -138,7 +138,7 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
         try:
             requests, cursor, reason = _evaluate(context.instance, lake, desks, query, cursor, utc_now())
-        except IndexingError as error:  # an unavailable index says nothing about its documents
+        except IndexingError as error:  # no document is known to be lost
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.to_json())
 

@@ -83,7 +83,7 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One table with its heading; `note` says what is counted, or what was left out."""
+    """One table with its heading; `note` states what is counted or left out."""
 
     title: str
     header: tuple[str, ...]

@@ -60,8 +60,8 @@ def find_failing_sources(
 ) -> Findings:
     """Return the findings about the sources of a desk, the worst kind first; states and polls are by source_id.
 
-    - `gone`, `blocked` (access denied) and `fails`: the last poll failed, and lastingly: the source is gone, it has a
-      whole failure point, two polls in a row failed, or there was no answer for an hour and for two intervals.
+    - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft failure is no finding: the
+      source is gone, has a whole failure point, failed twice in a row, or did not answer for an hour and two intervals.
     - `lists nothing`: the listings have been empty for EMPTY_AFTER.
     - `never polled`.
     - `overdue`: it was due two intervals ago, at least ten minutes. A failing source can also be overdue.
