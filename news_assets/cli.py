@@ -1,6 +1,6 @@
-"""`news-assets`: the same pipeline without Dagster, for people at a prompt and for measuring.
+"""The command line `news-assets`: single steps of the pipeline without Dagster, and queries over the lake.
 
-Bad usage exits 2 with one line; an error of ours exits 1 with its own lines; the rest exits 0.
+Exit codes: 0 for success, 1 for a NewsAssetsError with its message, 2 for wrong usage with one line.
 """
 
 import sys
@@ -22,24 +22,24 @@ from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
 from news_assets.store.queries.freshness import GAP_DAYS
 
-# The class of every complaint about a command line; typer names only this child of it in public.
+# The base class of usage errors; only its subclass is public in typer.
 _UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="From a feed to a search answer: one step at a time, or what the lake holds.",
+    help="News from feeds to a search index: run single steps, and query the lake.",
 )
 
-failures = typer.Typer(no_args_is_help=True, help="What no stage could do, why, and trying it again.")
+failures = typer.Typer(no_args_is_help=True, help="List, show and retry failures of stages.")
 app.add_typer(failures, name="failures")
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
 From = Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")]
 To = Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")]
-Json = Annotated[bool, typer.Option("--json", help="JSON for machines")]
+Json = Annotated[bool, typer.Option("--json", help="JSON output")]
 
 
 def _stream_command(name: str, run: Callable[[], None]) -> None:
@@ -73,32 +73,32 @@ def search_articles(
     search.run(query, filters, mode, limit, as_json=as_json)
 
 
-rebuilds = typer.Typer(no_args_is_help=True, help="What can be made anew from the lake.")
+rebuilds = typer.Typer(no_args_is_help=True, help="Rebuild from the lake.")
 app.add_typer(rebuilds, name="rebuild")
 
 
 @rebuilds.callback()
 def _rebuilds() -> None:
-    """Keep `search` a word of its own: typer takes the only command of a group for the group."""
+    """Keep `search` a subcommand: without a callback typer merges the only command of a group into the group."""
 
 
 @rebuilds.command("search")
 def rebuild_search(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be done, and do nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be done, and do nothing")] = False,
 ) -> None:
-    """Build the whole search index anew from the lake, beside the one in use; interrupted, it goes on where it was."""
+    """Rebuild the search index from the lake beside the one in use; an interrupted rebuild is continued."""
     rebuild.rebuild_search(dry_run=dry_run)
 
 
 @app.command("search-key")
 def make_search_key(
-    desk: Annotated[str | None, typer.Option(help="the only desk whose documents it shows")] = None,
-    days: Annotated[int | None, typer.Option(min=1, max=search_key.MAX_DAYS, help="days from now it is valid")] = None,
-    expires: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last day it is valid, UTC")] = None,
-    description: Annotated[str, typer.Option(help="what it is for, as the server lists it")] = "news-assets search-key",
+    desk: Annotated[str | None, typer.Option(help="the only desk that can be searched")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=search_key.MAX_DAYS, help="valid for so many days")] = None,
+    expires: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last valid day, UTC")] = None,
+    description: Annotated[str, typer.Option(help="purpose, as listed by the server")] = "news-assets search-key",
     as_json: Json = False,
 ) -> None:
-    """Print a key that may search a Typesense server and nothing else, until it expires."""
+    """Create a key that can only search a Typesense server until it expires, and print it."""
     search_key.make_key(desk, days, expires.date() if expires else None, description, as_json=as_json)
 
 
@@ -106,7 +106,7 @@ def make_search_key(
 def add_search_fields(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")] = False,
 ) -> None:
-    """Add the fields that a search server's index lacks since it was made by an older version."""
+    """Add the fields missing from a search server's index that an older version created."""
     search_fields.add_fields(dry_run=dry_run)
 
 
@@ -114,7 +114,7 @@ def add_search_fields(
 def status(
     desk: Desk = None,
     days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = 7,
-    url: Annotated[str | None, typer.Option(help="tell what happened to this address instead")] = None,
+    url: Annotated[str | None, typer.Option(help="show the history of this address instead")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what is stored at each stage, by agency; with --url the history of one address."""
@@ -132,10 +132,10 @@ def list_failures(
     desk: Desk = None,
     stage: Stage = None,
     agency: Agency = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="how many of them")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="maximum number of failures")] = None,
     as_json: Json = False,
 ) -> None:
-    """List what failed, newest first."""
+    """List failures, newest first."""
     failures_command.list_failures(failures_command.Filters(desk, stage, agency), limit, as_json=as_json)
 
 
@@ -154,10 +154,10 @@ def retry_failures(
     stage: Stage = None,
     agency: Agency = None,
     run_now: Annotated[
-        bool, typer.Option("--now", help="run the stage here instead of leaving it to the daemon")
+        bool, typer.Option("--now", help="run the stages in this process instead of leaving them to the daemon")
     ] = False,
 ) -> None:
-    """Make failures due now, their tries counted from the start."""
+    """Make failures due now, with all their attempts left."""
     filters = failures_command.Filters(desk, stage, agency)
     failures_command.retry(filters, article_ids or (), run_now=run_now)
 
@@ -168,28 +168,29 @@ def gaps(
     days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = GAP_DAYS,
     as_json: Json = False,
 ) -> None:
-    """Show what is missing, lost, silent or failing, row by row."""
+    """Show every row that is missing, stale, lost, silent or failing."""
     gaps_command.gaps(desk, days, as_json=as_json)
 
 
 @app.command()
 def agencies(desk: Desk = None, as_json: Json = False) -> None:
-    """List every agency and source: how its last polls went, when it is due, what is new, what is silent."""
+    """List agencies and sources with their last polls, next poll, share of new entries, and silences."""
     agencies_command.agencies(desk, as_json=as_json)
 
 
 @app.command("try-source")
 def try_source(
     urls: Annotated[
-        list[str] | None, typer.Argument(help="addresses of pages, feeds or sitemaps; without any, one a line")
+        list[str] | None,
+        typer.Argument(help="addresses of pages, feeds or sitemaps; default: one a line from standard input"),
     ] = None,
     language: Annotated[str | None, typer.Option(help="accept this language only")] = None,
     max_age_days: Annotated[int, typer.Option(min=1, help="how old the newest entry may be")] = MAX_AGE_DAYS,
-    desk: Annotated[str | None, typer.Option(help="desk that is to grow; its language is the one accepted")] = None,
-    tries_all: Annotated[bool, typer.Option("--all", help="try usual addresses also where something is found")] = False,
+    desk: Annotated[str | None, typer.Option(help="desk to extend; only its language is accepted")] = None,
+    tries_all: Annotated[bool, typer.Option("--all", help="try common addresses even if a source was found")] = False,
     as_json: Json = False,
 ) -> None:
-    """Find what can be polled of a site, and show the block for a desk file."""
+    """Find the sources of a site, and show the block for a desk file."""
     options = try_source_command.Options(language, max_age_days, desk)
     try_source_command.try_source(urls or (), options, tries_all=tries_all, as_json=as_json)
 
@@ -198,27 +199,29 @@ def try_source(
 def import_sources(
     file: Annotated[Path, typer.Argument(help="OPML, CSV with a column `url`, or an address a line")],
     desk: Annotated[str | None, typer.Option(help="key of the desk")] = None,
-    into: Annotated[Path | None, typer.Option(help="desk file to write or extend; without it nothing is")] = None,
+    into: Annotated[Path | None, typer.Option(help="desk file to write or extend; default: write nothing")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and write nothing")] = False,
     timezone: Annotated[str, typer.Option(help="time zone of a new desk")] = "UTC",
     language: Annotated[str, typer.Option(help="language of a new desk")] = "en",
-    kind: Annotated[str, typer.Option(help="kind of the sources whose line names none")] = "feed",
+    kind: Annotated[str, typer.Option(help="kind of sources whose line has none")] = "feed",
 ) -> None:
-    """Add sources of a feed reader or a list to a desk file."""
+    """Add sources from a feed reader's export or a list to a desk file."""
     defaults = sources.Defaults(timezone, language, kind)
     sources.import_sources(file, desk, into, defaults, dry_run=dry_run)
 
 
 @app.command()
 def export(
-    table: Annotated[str | None, typer.Argument(help="name of the table; none with --opml")] = None,
-    opml: Annotated[bool, typer.Option("--opml", help="the desks' feeds, for feed readers")] = False,
+    table: Annotated[str | None, typer.Argument(help="name of the table; not with --opml")] = None,
+    opml: Annotated[
+        bool, typer.Option("--opml", help="export the feeds of the desks instead, for feed readers")
+    ] = False,
     desk: Desk = None,
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
     form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv or parquet")] = lake.Form.JSONL,
-    output: Annotated[Path | None, typer.Option(help="file to write; standard output without it")] = None,
+    output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:
     """Write a table's rows, or the feeds of the desks as OPML."""
     if opml == (table is not None) or (opml and (agency or from_day or to_day)):
@@ -243,16 +246,16 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:
-        _complain(2, f"{error.format_message().rstrip('.')}; see news-assets --help")
+        _exit(2, f"{error.format_message().rstrip('.')}; see news-assets --help")
     except NewsAssetsError as error:
-        _complain(1, str(error))
+        _exit(1, str(error))
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has what it wanted, as with `| head`
+        sys.stderr.close()  # the reader closed the pipe, as `| head` does
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
 
 
-def _complain(code: int, message: str) -> None:
+def _exit(code: int, message: str) -> None:
     lines = message.splitlines() if code == 1 else [" ".join(message.split())]
     print("\n".join(f"news-assets: {line}" for line in lines), file=sys.stderr)
     sys.exit(code)

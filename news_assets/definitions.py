@@ -1,4 +1,4 @@
-"""The composition root: every asset, check, job and schedule of the desks that the settings name."""
+"""The composition root: the assets, checks, jobs, sensors and schedules of the desks in the settings."""
 
 import warnings
 
@@ -21,7 +21,7 @@ from news_assets.sources.kinds import KINDS
 def build_definitions(
     settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
 ) -> dg.Definitions:
-    """Return the definitions of these settings; `desks` and `resources` given here replace the settings' own."""
+    """Return the definitions of these settings; `desks` and `resources` override those of the settings."""
     desks = desks if desks is not None else load_desks(settings.desks, KINDS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies

@@ -76,10 +76,10 @@ def _show_table(failures: Sequence[Failure], limit: int, now: datetime) -> None:
     table.add_column("stage, attempts", no_wrap=True)
     table.add_column("article, reason", overflow="fold")
     for failure in failures[:limit]:
-        tried = f"attempt {failure.attempts}, {_minute(failure.last_failed_at)}"
+        attempt = f"attempt {failure.attempts}, {_minute(failure.last_failed_at)}"
         about = f"[dim]{escape(failure.agency)} · {failure.day}[/dim]"
         table.add_row(
-            f"{failure.stage}\n{tried}\n{_next_try(failure.next_try_at, now)}",
+            f"{failure.stage}\n{attempt}\n{_next_try(failure.next_try_at, now)}",
             f"{about}\n[bold]{escape(failure.article_id)}[/bold]\n{escape(failure.reason)}",
             end_section=True,
         )
@@ -161,12 +161,12 @@ def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> Non
     """Make failures due with all their attempts left; or run their stages in this process."""
     filters.check()
     with open_lake() as lake:
-        wanted = filters.isin() | ({"article_id": set(article_ids)} if article_ids else {})
-        known = set(lake.frame(Failure, None, ("article_id",), **wanted)["article_id"])
+        selected = filters.isin() | ({"article_id": set(article_ids)} if article_ids else {})
+        known = set(lake.frame(Failure, None, ("article_id",), **selected)["article_id"])
         if unknown := sorted(set(article_ids) - known):
             raise NewsAssetsError(f"no failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}")
         now = datetime.now(UTC)
-        made_due = lake.transact(lambda rows: make_due(rows, now, **wanted))
+        made_due = lake.transact(lambda rows: make_due(rows, now, **selected))
         if not made_due:
             _print("no failures")
         elif run_now:

@@ -1,4 +1,4 @@
-"""The command `gaps`: what is missing, lost, silent or failing, as the asset checks see it."""
+"""The command `gaps`: the findings of the freshness checks."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -19,11 +19,11 @@ from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 
 _SHOWN_ROWS = 20
-_MARKS = {True: "[red]no [/red]", False: "[green]yes[/green]"}
+_SYMBOLS = {True: "[red]no [/red]", False: "[green]yes[/green]"}
 
 
 def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
-    """Print every finding of the last days, also those of a moment ago."""
+    """Print every finding of the last days, including work of the last minutes."""
     check_names(desk_key, None)
     settings = Settings.read()
     desks = [desk for desk in load_desks(settings.desks, KINDS) if desk_key in (None, desk.key)]
@@ -47,9 +47,9 @@ def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
 def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
     console = Console()
     for name, findings in found.items():
-        mark = "[yellow]?  [/yellow]" if findings.unknown else _MARKS[bool(findings.rows)]
-        sentence = f"{desk.key}: {freshness_checks()[name][1]} [dim]{findings.checked} looked at[/dim]"
-        console.print(f"{mark} {sentence}", soft_wrap=True)
+        symbol = "[yellow]?  [/yellow]" if findings.unknown else _SYMBOLS[bool(findings.rows)]
+        sentence = f"{desk.key}: {freshness_checks()[name][1]} [dim]{findings.checked} checked[/dim]"
+        console.print(f"{symbol} {sentence}", soft_wrap=True)
         if findings.unknown:
             console.print(f"    {escape(findings.unknown)}", soft_wrap=True)
         if findings.rows:

@@ -27,7 +27,7 @@ from news_assets.store.tables import Table as LakeTable
 if TYPE_CHECKING:
     import polars
 
-_EARLIEST = date(1990, 1, 1)  # feeds that say less are not believed
+_EARLIEST = date(1990, 1, 1)  # earlier dates of feeds are ignored
 
 
 class Form(StrEnum):
@@ -45,10 +45,10 @@ def open_lake() -> Lake:
 
 
 def check_names(desk: str | None, agency: str | None) -> None:
-    """Refuse a desk or an agency that neither the desk files nor the lake know.
+    """Check that the desk and the agency are in the desk files or in the lake.
 
     Raises:
-        NewsAssetsError: Says which exist.
+        NewsAssetsError: One of them is not; the message lists those that exist.
     """
     if desk is None and agency is None:
         return
@@ -94,7 +94,7 @@ def show_counts(counts: "polars.DataFrame") -> None:
         table.add_row("all", *(str(rows[column].sum()) for column in count_columns()), "")
         console.print(table)
     if counts.is_empty():
-        console.print("nothing stored yet; `make demo` shows how it comes in")
+        console.print("the lake has no rows yet; `make demo` fills a sample lake")
 
 
 # --- export ----------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def export(
         raise NewsAssetsError(f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}")
     check_names(desk, agency)
     if form is Form.PARQUET and output is None and sys.stdout.isatty():
-        raise NewsAssetsError("Parquet is not for a terminal; name a file with --output")
+        raise NewsAssetsError("Parquet cannot be written to a terminal; name a file with --output")
     with open_lake() as lake:
         frames = lake.stream(table.record, **_filters(table, desk, agency, days))
         if form is Form.PARQUET:
@@ -135,7 +135,7 @@ def _filters(
         first, last = days[0] or _EARLIEST, days[1] or datetime.now(UTC).date() + timedelta(days=1)
         filters["day"] = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     if unknown := filters.keys() - {column.name for column in columns(table)}:
-        raise NewsAssetsError(f"table `{table.name}` has no {' and no '.join(sorted(unknown))} to choose rows by")
+        raise NewsAssetsError(f"table `{table.name}` has no {' and no '.join(sorted(unknown))} to filter by")
     return filters
 
 
@@ -153,12 +153,12 @@ def _write_text(frames: "Iterator[polars.DataFrame]", form: Form, output: Path |
 
 
 def _cell(value: object) -> object:
-    """Return a value as a CSV cell: plain ones as they are, the others as in JSON."""
+    """Return a value as a CSV cell: strings and numbers unchanged, others as in JSON."""
     return value if value is None or isinstance(value, (str, int, float)) else json_of(value).strip('"')
 
 
 def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", output: Path | None) -> None:
-    """Write the batches beside each other and then as one file, so that no more than a batch is held in memory."""
+    """Write each batch to a file and then join the files, so that memory holds one batch at most."""
     import polars as pl
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,1 +1,11 @@
-"""The Dagster side: the only importer of dagster. No policy, no SQL, no HTTP belongs here."""
+"""The Dagster side, and the only importer of dagster. No policy, SQL or HTTP belongs here.
+
+sensors     read the backlog in the lake, with `sensor_cursor` and `active_runs`, and request runs
+schedules   start freshness checks, report and maintenance at fixed times
+jobs        the assets and checks that run together
+assets/     read, call the pipeline, write; `resources` opens what they need, `partitions` yields their batches
+checks      show findings as asset checks
+metadata    what the UI shows of assets and materialisations
+retention   deletes old runs
+instance/   what Dagster's instance runs on: storages, launchers, heartbeat
+"""

@@ -1,4 +1,4 @@
-"""The time at which a run decides; everything below it gets `now` as an argument."""
+"""The clock of runs and sensors; all other code gets `now` as an argument."""
 
 from datetime import UTC, datetime
 

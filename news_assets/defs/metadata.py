@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OWNERS = ["team:newsroom"]
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
-_MOST_SOURCES = 500  # some 80 kB
+_MAX_SOURCES = 500  # about 80 kB
 _MARKDOWN = re.compile(r"([\\`*\[\]<!|])")  # escaped: titles from the web may hold images, links and tags
 
 
@@ -60,7 +60,7 @@ def asset_attributes(desk: Desk, name: str, record: type[Any], kind: str) -> Ass
 
 
 class MaterializationCounts:
-    """Counts of one materialisation: rows and a preview for each partition, writes and seconds for the run."""
+    """Collects the metadata of one run: rows and a preview by partition; rows written and seconds in total."""
 
     def __init__(self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage) -> None:
         self._context, self._lake, self._record = context, lake, stage.record
@@ -74,10 +74,10 @@ class MaterializationCounts:
         self._written += written
         frame = self._lake.frame(self._record, keys, ("outcome", *self._preview))
         self._outcomes.update(frame["outcome"].to_list())
-        parts, nothing = frame.partition_by("agency", "day", as_dict=True), frame.clear()
+        parts, empty = frame.partition_by("agency", "day", as_dict=True), frame.clear()
         add_partition_metadata(
             self._context,
-            {f"{agency}|{day}": self._of_partition(parts.get((agency, day), nothing)) for agency, day in keys.pairs},
+            {f"{agency}|{day}": self._of_partition(parts.get((agency, day), empty)) for agency, day in keys.pairs},
         )
         self._context.log.info(f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now")
 
@@ -113,8 +113,8 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
 def sources_table(rows: Iterable[Mapping[str, Any]], now: datetime) -> dg.MarkdownMetadataValue:
     """Return the status of the sources of active agencies as a table, as in `news-assets agencies`."""
     facts = [source_facts(row, now).row for row in rows if row["is_active"]]
-    more = f"\n\n{len(facts) - _MOST_SOURCES} more: `news-assets agencies`" if len(facts) > _MOST_SOURCES else ""
-    return dg.MetadataValue.md(f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MOST_SOURCES])}{more}")
+    more = f"\n\n{len(facts) - _MAX_SOURCES} more: `news-assets agencies`" if len(facts) > _MAX_SOURCES else ""
+    return dg.MetadataValue.md(f"{LEGEND}\n\n{markdown_table(HEADER, facts[:_MAX_SOURCES])}{more}")
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Partition grids: agencies, and agencies by day. What a run's keys mean to the pipeline; no policy belongs here."""
+"""Partition grids (agencies, and agencies by day), and the agency-days of a run."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -8,19 +8,19 @@ import dagster as dg
 
 from news_assets.records import AgencyDays, Desk
 
-BATCH_PARTITIONS = 200  # agency-days read, worked on and stored together: bounds memory and what a killed run repeats
+BATCH_PARTITIONS = 200  # agency-days stored together: bounds memory, and the work that a killed run repeats
 
 
 def agency_partitions(desk: Desk) -> dg.StaticPartitionsDefinition:
-    """Return one partition per agency, inactive ones too: their rows stay."""
+    """Return one partition per agency; inactive ones are included because their rows stay."""
     return dg.StaticPartitionsDefinition([agency.key for agency in desk.agencies])
 
 
 def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
     """Return the grid of agencies by days, from the desk's first day to today.
 
-    Today's partition exists from midnight on. A desk with agencies in several time zones has tomorrow's too, because it
-    has begun for those east of the desk.
+    Today's partition exists from midnight on. A desk with agencies in other time zones than its own has tomorrow's
+    too, which begins earlier for agencies east of the desk.
     """
     days = dg.DailyPartitionsDefinition(
         start_date=desk.first_day.isoformat(), timezone=desk.timezone, end_offset=1 + _days_ahead(desk)

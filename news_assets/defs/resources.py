@@ -1,8 +1,8 @@
-"""Dagster resources: typed settings in, a plain object of `clients/` or `store/` out.
+"""Dagster resources: typed settings that open plain objects of `clients/` and `store/`.
 
-What is slow to open is kept for the life of the process, which matters to sensors and to workers that stay warm: a lake
-takes 0.3 s (its extensions are verified each time), a model half a second, a taxonomy 0.1 s. The keys name roles
-(`lake`, `fetcher`, `enricher`, `embedder`, `search`), never products. Nothing that an asset calls belongs here.
+Objects that are slow to open are cached for the life of the process, for sensors and for workers that run many jobs: a
+lake takes 0.3 s (its extensions are verified each time), a model 0.5 s, a taxonomy 0.1 s. Resource keys name roles
+(`lake`, `fetcher`, `enricher`, `embedder`, `search`), not products.
 """
 
 import threading
@@ -25,10 +25,10 @@ from news_assets.settings import Settings
 from news_assets.store.connection import Address
 from news_assets.store.lake import Lake
 
-_COOLDOWN_DELAYS = 60  # a minute at the usual pause between two requests, none where none is kept: one's own site
+_COOLDOWN_DELAYS = 60  # a minute at the default delay of one second; none without a delay, as for the sample site
 
 _lock = threading.Lock()
-_kept: dict[str, tuple[Lake, int]] = {}  # the open lake, and the commit it was last seen at
+_cached: dict[str, tuple[Lake, int]] = {}  # the open lake, and its last known commit
 
 
 class LakeResource(dg.ConfigurableResource[Lake]):
@@ -40,28 +40,28 @@ class LakeResource(dg.ConfigurableResource[Lake]):
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Lake]:
         """Yield the open lake."""
-        yield _kept_lake(self.catalog, self.data)
+        yield _cached_lake(self.catalog, self.data)
 
 
-def _kept_lake(catalog: str, data: str) -> Lake:
+def _cached_lake(catalog: str, data: str) -> Lake:
     """Return the lake that this process has open, or open it.
 
-    Another address or a lost connection is a new lake, and so is one that went back to an earlier commit, because a
-    copy of it was put back: DuckLake remembers statistics by the numbers of commits, and with another history under
-    the same numbers it left out the condition `next_try_at > now`, which had been true of every row before.
+    It is opened again at another address, after a lost connection, and where its last commit is an earlier one because
+    a copy was restored: DuckLake caches statistics by commit number, and with another history under the same numbers
+    it dropped the condition `next_try_at > now`, which its statistics showed as true for every row.
     """
     with _lock:
-        lake, seen = _kept.get("lake", (None, 0))
+        lake, known = _cached.get("lake", (None, 0))
         commit = _last_commit(lake) if lake and lake.address == Address(catalog, data) else None
-        if lake is None or commit is None or commit < seen:
+        if lake is None or commit is None or commit < known:
             lake = Lake.open(catalog, data)
             commit = lake.snapshot()
-        _kept["lake"] = lake, commit
+        _cached["lake"] = lake, commit
         return lake
 
 
 def _last_commit(lake: Lake) -> int | None:
-    """Return the number of the lake's last commit; None where it does not answer."""
+    """Return the number of the lake's last commit; None if it is unavailable."""
     try:
         return lake.snapshot()
     except LakeError:
@@ -74,7 +74,7 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
     user_agent: str = Field(description="User-Agent header")
     host_delay_s: float = Field(ge=0, description="pause between two requests to one host, in seconds")
     allow_private_hosts: list[str] = Field(description="hosts or CIDR blocks on private networks that may be fetched")
-    state_dir: str = Field(description="folder where the runs of this machine agree on whose turn it is at a host")
+    state_dir: str = Field(description="folder of the host queues, which the runs of this machine share")
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[HttpFetcher]:
@@ -89,7 +89,7 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
 
 
 class CooldownResource(dg.ConfigurableResource[timedelta]):
-    """How long a source that was asked is left alone by runs that people start."""
+    """How long runs started by hand skip a source after a poll."""
 
     seconds: float = Field(ge=0, description="how long, in seconds")
 
@@ -108,11 +108,11 @@ class EnricherResource(dg.ConfigurableResource[Enricher]):
     def create_resource(self, context: dg.InitResourceContext) -> Enricher:
         """Return the enricher with its taxonomy loaded."""
         file = Path(self.taxonomy)
-        return _kept_enricher(self.enricher, self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
+        return _cached_enricher(self.enricher, self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
 
 
 @lru_cache(maxsize=1)
-def _kept_enricher(enricher: str, taxonomy: str, changed_ns: int) -> Enricher:
+def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int) -> Enricher:
     return build_enricher(enricher, Path(taxonomy) if taxonomy else None)
 
 
@@ -125,23 +125,23 @@ class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):
 
     def create_resource(self, context: dg.InitResourceContext) -> OnnxEmbedder:
         """Return the loaded model."""
-        return _kept_embedder(self.model, self.models_dir, self.threads)
+        return _cached_embedder(self.model, self.models_dir, self.threads)
 
 
 @lru_cache(maxsize=1)
-def _kept_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
+def _cached_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
     return OnnxEmbedder.open(model, Path(models_dir), threads)
 
 
 class SearchResource(dg.ConfigurableResource[LazyIndex]):
-    """The search index. The server's API key is no part of it, as the UI shows what is: it is read when it is used."""
+    """The search index. The server's API key is not a field, because the UI shows them; it is read when it is used."""
 
     search: str = Field(description="sqlite, or the address of a Typesense server")
     path: str = Field(description="file of the embedded index")
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[LazyIndex]:
-        """Yield the index, which is opened when it is first asked."""
+        """Yield the index, which is opened at its first use."""
         with LazyIndex(self.search.partition(":")[0], self._open) as index:
             yield index
 
@@ -156,12 +156,12 @@ class ReportsResource(dg.ConfigurableResource[Path]):
     folder: str = Field(description="folder of the reports, one HTML file a day")
 
     def create_resource(self, context: dg.InitResourceContext) -> Path:
-        """Return the folder, which is made when the first report is written."""
+        """Return the folder, which is created with the first report."""
         return Path(self.folder)
 
 
 def build_resources(settings: Settings) -> dict[str, object]:
-    """Return every resource as these settings ask for."""
+    """Return the resources of these settings."""
     return {
         "lake": LakeResource(catalog=settings.catalog, data=settings.data),
         "fetcher": FetcherResource(

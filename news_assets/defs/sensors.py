@@ -1,9 +1,9 @@
 """Sensors: they read the lake and request runs. No sensor uses the network.
 
-    due_sources      sources that are due                  -> one poll of a desk
-    pending_entries  entries without a current article     -> their agency-days, all stages in one run
-    stale_stages     articles that a later stage lags behind -> their agency-days, from that stage on
-    lost_documents   index and lake differ                 -> their agency-days, `search_index` alone
+    due_sources      sources that are due                       -> one poll of each desk
+    pending_entries  entries without a current article          -> their agency-days, all stages in one run
+    stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
+    lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
 
 `store/queries/backlog.py` finds the work by comparing rows; `pipeline/freshness/run_planner.py` plans the runs.
 """
@@ -139,7 +139,7 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
         try:
             requests, cursor, reason = _evaluate(context.instance, lake, desks, query, cursor, utc_now())
-        except IndexingError as error:  # an unavailable index says nothing about its documents
+        except IndexingError as error:  # no document is known to be lost
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.to_json())
 

@@ -1,13 +1,15 @@
-"""The policy of each step; adapters and ports come in as arguments, and so does `now`. No I/O of its own.
+"""The policy of each step. No I/O: adapters, ports and `now` are arguments.
 
-The data's way:
+    due sources                                              schedule
+    | poll/             listing -> FeedEntry, SourceState, Poll
+    | articles/fetch    FeedEntry -> Page                    one request at a time per host
+    | page/             Page -> ExtractedArticle -> RawArticle
+    | articles/dedupe   RawArticle -> RawArticle with `duplicate_of`
+    | enrich/           RawArticle -> EnrichedArticle        cached by its input
+    | embed             EnrichedArticle -> ArticleEmbedding
+    | index             all three -> documents of the search index, IndexedDocument receipts
 
-    due sources
-    | poll      listing -> ListedEntry -> FeedEntry rows, validators and schedule
-    | fetch     FeedEntry -> Page                            one request at a time per host
-    | extract   Page -> ExtractedArticle -> RawArticle
-    | dedupe    RawArticle -> RawArticle with `duplicate_of`
-    | enrich    RawArticle -> EnrichedArticle                 cached by its input
-    | embed     EnrichedArticle -> ArticleEmbedding
-    | index     all three -> SearchDocument -> IndexedDocument receipts
+`stages` declares the assets that follow `feed_entries`, and `stage_state/` what their rows are made from and what
+failed. `freshness/` plans the runs and finds what is missing, silent or failing. `discovery/` finds the sources of a
+site, and `reindex` rebuilds the search index from the lake.
 """

@@ -55,42 +55,44 @@ def test_export_writes_each_format(home: Path, tmp_path: Path) -> None:
     assert pl.read_parquet(path)["article_id"].to_list() == ["gazeta-1"]
 
 
-def test_export_keeps_to_its_filters(home: Path) -> None:
+def test_export_applies_its_filters(home: Path) -> None:
     assert run(home, "export", "pages", "--agency", "prefeitura").stdout == b""
     assert run(home, "export", "pages", "--to", "2020-01-01").stdout == b""
     assert run(home, "export", "pages", "--from", TODAY.isoformat()).stdout != b""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("status", "--desk", "nowhere"), "no desk `nowhere`; there are: sample"),
         (("search", "x", "--agency", "nobody"), "no agency `nobody`; there are: gazeta, prefeitura"),
         (("export", "articles"), "no table `articles`; there are: sources, polls, entries"),
-        (("export", "sources", "--from", "2026-01-01"), "table `sources` has no day to choose rows by"),
+        (("export", "sources", "--from", "2026-01-01"), "table `sources` has no day to filter by"),
     ],
 )
-def test_an_unknown_name_is_met_with_those_that_exist(home: Path, arguments: tuple[str, ...], complaint: str) -> None:
+def test_an_unknown_name_is_an_error_that_lists_the_known_ones(
+    home: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = run(home, *arguments)
     assert done.returncode == 1
     (line,) = done.stderr.decode().splitlines()
-    assert complaint in line
+    assert message in line
 
 
-def test_a_wrong_setting_stops_the_start_with_one_line(home: Path) -> None:
+def test_a_wrong_setting_is_an_error_of_one_line(home: Path) -> None:
     done = run(home, "status", NEWS_HOST_DELAY_S="soon")
     assert done.returncode == 1
     assert done.stderr.decode().startswith("news-assets: NEWS_HOST_DELAY_S='soon'")
 
 
-def test_an_unknown_model_says_which_exist(home: Path) -> None:
+def test_an_unknown_model_is_an_error_that_lists_the_known_ones(home: Path) -> None:
     done = run(home, "search", "x", NEWS_EMBEDDING_MODEL="no-such-model")
     assert done.returncode == 1
     (line,) = done.stderr.decode().splitlines()
     assert "all-MiniLM-L6-v2" in line
 
 
-def test_a_catalog_that_cannot_be_opened_says_its_address_and_what_to_do(home: Path) -> None:
+def test_the_error_of_an_unavailable_catalog_has_its_address_without_the_password(home: Path) -> None:
     done = run(home, "status", NEWS_CATALOG="postgresql://user:secret@127.0.0.1:1/news")
     assert done.returncode == 1
     assert "127.0.0.1:1/news" in done.stderr.decode()

@@ -1,4 +1,4 @@
-"""The lake that a process keeps open between its runs."""
+"""The lake that a process caches between its runs."""
 
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def held_back(home: Path) -> list[str]:
-    """Return what waits, as the process's lake says it."""
+    """Return the failures that are not due, read from the cached lake."""
     resource = LakeResource(catalog=str(home / "catalog.sqlite"), data=str(home / "data"))
     with dg.build_resources({"lake": resource}) as resources:
         found = resources.lake.query(
@@ -25,13 +25,13 @@ def held_back(home: Path) -> list[str]:
 
 
 def fail(home: Path, article_id: str, next_try_at: datetime) -> None:
-    """Store a failure, as another process does it."""
+    """Store a failure as another process does."""
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         failure = sparse(Failure, article_id=article_id, next_try_at=next_try_at)
         lake.transact(lambda rows: rows.upsert([failure]))
 
 
-def test_a_lake_that_was_put_back_to_an_earlier_state_is_seen_as_it_is_now(tmp_path: Path) -> None:
+def test_a_restored_copy_of_the_lake_is_opened_again(tmp_path: Path) -> None:
     home, copy = tmp_path / "home", tmp_path / "copy"
     home.mkdir()
     fail(home, "a", NOW + timedelta(days=1))

@@ -1,4 +1,4 @@
-"""Old runs out of Dagster's history, on both kinds of storage. The runs here are finished now; `now` is later."""
+"""Deletion of old runs, on both kinds of storage. The runs finish at the present time; `now` is later."""
 
 import logging
 from collections.abc import Iterator
@@ -41,13 +41,13 @@ _SITE = f"http://127.0.0.1:{PORT}"
     output_required=False,
 )
 def feed_entries(context: dg.AssetExecutionContext) -> Iterator[dg.Output[None]]:
-    """Materialise the agencies named in the run's tag `news`; fail where it says so."""
-    news = context.run.tags["news"].split()
-    for agency in news:
+    """Materialise the agencies named in the run's tag `changed`; fail if it is `fail`."""
+    changed = context.run.tags["changed"].split()
+    for agency in changed:
         if agency == "fail":
             raise dg.Failure("no source could be read")
         context.log_event(dg.AssetMaterialization(ENTRIES, partition=agency))
-    if not news:
+    if not changed:
         context.instance.add_run_tags(context.run.run_id, NOTHING_NEW)
     yield from ()
 
@@ -59,7 +59,7 @@ def ids_are_unique() -> dg.AssetCheckResult:
 
 @dg.asset(key=ARTICLES, partitions_def=dg.StaticPartitionsDefinition(["a|1", "b|1"]))
 def raw_articles() -> None:
-    """Stands for every stage of the articles."""
+    """The only stage of this desk."""
 
 
 DEFINITIONS = dg.Definitions(
@@ -87,9 +87,9 @@ def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.Dags
         yield opened
 
 
-def poll(instance: dg.DagsterInstance, news: str) -> str:
-    """Run a poll in which these agencies had news; return the run's id."""
-    tags = {"news": news, "dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
+def poll(instance: dg.DagsterInstance, changed: str) -> str:
+    """Run a poll in which these agencies have new entries; return the run's id."""
+    tags = {"changed": changed, "dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
     job = DEFINITIONS.resolve_job_def("d_poll")
     return job.execute_in_process(instance=instance, tags=tags, raise_on_error=False).run_id
 
@@ -98,17 +98,17 @@ def check(instance: dg.DagsterInstance) -> str:
     return DEFINITIONS.resolve_job_def("d_checks").execute_in_process(instance=instance).run_id
 
 
-def delete(instance: dg.DagsterInstance, days: float, most: int = 100) -> dict[str, int]:
+def delete(instance: dg.DagsterInstance, days: float, limit: int = 100) -> dict[str, int]:
     now = datetime.now(UTC) + timedelta(days=days)
-    return delete_old_runs(instance, retention_rules([DESK]), [ENTRIES, ARTICLES], now, LOG, most)
+    return delete_old_runs(instance, retention_rules([DESK]), [ENTRIES, ARTICLES], now, LOG, limit)
 
 
 def left(instance: dg.DagsterInstance) -> set[str]:
     return {run.run_id for run in instance.get_runs()}
 
 
-def test_runs_go_by_age_unless_they_own_what_the_ui_knows_of_a_partition(instance: dg.DagsterInstance) -> None:
-    both, idle, a, failed = (poll(instance, news) for news in ("a b", "", "a", "fail"))
+def test_old_runs_are_deleted_except_those_of_the_newest_materialisations(instance: dg.DagsterInstance) -> None:
+    both, idle, a, failed = (poll(instance, changed) for changed in ("a b", "", "a", "fail"))
 
     assert delete(instance, days=0.9) == {}
     assert delete(instance, days=2) == {"d_poll": 1}
@@ -124,7 +124,7 @@ def test_runs_go_by_age_unless_they_own_what_the_ui_knows_of_a_partition(instanc
     assert idle not in left(instance)
 
 
-def test_article_runs_that_later_ones_replaced_go_after_two_weeks(instance: dg.DagsterInstance) -> None:
+def test_runs_over_articles_are_deleted_after_two_weeks(instance: dg.DagsterInstance) -> None:
     job = DEFINITIONS.resolve_job_def("d_articles")
     _, again, other = (
         job.execute_in_process(instance=instance, partition_key=key).run_id for key in ("a|1", "a|1", "b|1")
@@ -134,7 +134,7 @@ def test_article_runs_that_later_ones_replaced_go_after_two_weeks(instance: dg.D
     assert left(instance) == {again, other}
 
 
-def test_nothing_of_a_deleted_run_stays(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+def test_events_tags_and_files_of_a_deleted_run_are_deleted(instance: dg.DagsterInstance, tmp_path: Path) -> None:
     idle, kept = poll(instance, ""), poll(instance, "a b")
     delete(instance, days=2)
 
@@ -150,7 +150,7 @@ def test_nothing_of_a_deleted_run_stays(instance: dg.DagsterInstance, tmp_path: 
     assert kept in names  # the folder of its logs
 
 
-def test_a_run_that_has_not_finished_is_not_touched(instance: dg.DagsterInstance) -> None:
+def test_unfinished_runs_are_kept(instance: dg.DagsterInstance) -> None:
     status = dg.DagsterRunStatus
     statuses = {status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING}
     for unfinished in statuses:
@@ -164,7 +164,7 @@ def test_a_run_that_has_not_finished_is_not_touched(instance: dg.DagsterInstance
     assert other.run_id in left(instance)
 
 
-def test_the_newest_result_of_a_check_stays_and_older_ones_go_with_their_runs(instance: dg.DagsterInstance) -> None:
+def test_the_newest_result_of_a_check_is_kept(instance: dg.DagsterInstance) -> None:
     poll(instance, "a b")
     for _ in range(3):
         newest = check(instance)
@@ -180,17 +180,17 @@ def test_the_newest_result_of_a_check_stays_and_older_ones_go_with_their_runs(in
     assert (record.run_id, record.status.value) == (newest, "SUCCEEDED")
 
 
-def test_a_call_deletes_the_oldest_so_many_and_the_next_goes_on(instance: dg.DagsterInstance) -> None:
+def test_a_call_deletes_the_oldest_runs_up_to_its_limit(instance: dg.DagsterInstance) -> None:
     runs = [poll(instance, "") for _ in range(3)]
 
-    assert delete(instance, days=2, most=2) == {"d_poll": 2}
+    assert delete(instance, days=2, limit=2) == {"d_poll": 2}
     assert left(instance) == {runs[2]}
-    assert delete(instance, days=2, most=2) == {"d_poll": 1}
-    assert delete(instance, days=2, most=2) == {}
+    assert delete(instance, days=2, limit=2) == {"d_poll": 1}
+    assert delete(instance, days=2, limit=2) == {}
 
 
 def make_older(instance: dg.DagsterInstance, run_id: str, days: int) -> None:
-    """Set the time of the run's last change back."""
+    """Move the time of the run's last change back by some days."""
     runs = instance.run_storage
     assert isinstance(runs, SqlRunStorage)
     then = (datetime.now(UTC) - timedelta(days=days)).replace(tzinfo=None)
@@ -198,7 +198,7 @@ def make_older(instance: dg.DagsterInstance, run_id: str, days: int) -> None:
         connection.execute(sa.update(RunsTable).where(RunsTable.c.run_id == run_id).values(update_timestamp=then))
 
 
-def test_maintenance_deletes_them_and_says_how_many_of_which_job(tmp_path: Path) -> None:
+def test_maintenance_reports_deleted_runs_by_job(tmp_path: Path) -> None:
     lake = LakeResource(catalog=str(tmp_path / "catalog.sqlite"), data=str(tmp_path / "data"))
     maintenance = build_lake_maintenance([DESK], [feed_entries])
     with dg.DagsterInstance.ephemeral() as instance:
@@ -211,7 +211,7 @@ def test_maintenance_deletes_them_and_says_how_many_of_which_job(tmp_path: Path)
     assert made.metadata["runs"].value == "| job | runs deleted |\n| --- | --- |\n| d_poll | 1 |"
 
 
-def test_a_poll_of_the_sample_site_without_news_is_marked(tmp_path: Path, models_dir: Path) -> None:
+def test_a_poll_without_new_entries_is_tagged(tmp_path: Path, models_dir: Path) -> None:
     (desk,) = load_desks(["sample"], KINDS)
     with dg.DagsterInstance.ephemeral() as instance, SampleSite(datetime.now(UTC), port=0) as site:
         sources = {s.source_id: replace(s, url=s.url.replace(_SITE, site.base)) for s in desk.sources}

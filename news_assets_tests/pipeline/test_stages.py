@@ -1,4 +1,4 @@
-"""A model that the lake or the index disagrees with is refused before anything is written."""
+"""The last two stages refuse a model other than that of the lake or the index, and write nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ ARTICLE = RawArticle(
 
 @dataclass
 class OneVector:
-    """An embedder that says the same of every text."""
+    """An embedder with the same vector for every text."""
 
     model: str = "old"
     dim: int = 2
@@ -122,7 +122,7 @@ def test_another_model_is_refused_and_nothing_is_written(lake: Lake, index: Sear
 
 
 @pytest.mark.parametrize("other", [OneVector("new"), OneVector("wide", 3)])
-def test_an_index_of_another_model_is_left_alone_until_it_is_made_anew(
+def test_an_index_of_another_model_is_unchanged_until_it_is_rebuilt(
     lake: Lake, index: SearchIndex, other: OneVector
 ) -> None:
     run(lake, index, OneVector())
@@ -137,7 +137,7 @@ def test_an_index_of_another_model_is_left_alone_until_it_is_made_anew(
     assert (fresh.vector_dim(), fresh.vector_model(), fresh.count()) == (other.dim, other.model, 1)
 
 
-def test_rows_of_an_article_that_is_gone_go_from_lake_and_index(lake: Lake, index: SearchIndex) -> None:
+def test_rows_of_a_gone_article_are_deleted_from_lake_and_index(lake: Lake, index: SearchIndex) -> None:
     run(lake, index, OneVector())
     lake.transact(lambda rows: rows.upsert([replace(ARTICLE, outcome="gone", text=None)]))
     run(lake, index, OneVector())

@@ -17,8 +17,8 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.pipeline.freshness.rhythm import HISTORY_DAYS, Published
-from news_assets.pipeline.freshness.silence import silent
+from news_assets.pipeline.freshness.rhythm import HISTORY_DAYS, PublishingHistory
+from news_assets.pipeline.freshness.silence import find_silences
 
 Counts = npt.NDArray[np.int64]
 Rng = np.random.Generator
@@ -141,19 +141,19 @@ class Desk:
                 if year + day < self.days:
                     self.counts[is_off, year + day] = 0
 
-    def published(self, today: int, row: int) -> Published:
-        """Return what is known at the time of the check."""
+    def published(self, today: int, row: int) -> PublishingHistory:
+        """Return what is known at the time of the check; half of today's entries are there."""
         counts = self.counts[row, : today + 1]
         busy = np.flatnonzero(counts)
         busy = busy[busy > (busy[-1] if len(busy) else 0) - HISTORY_DAYS]
         day_counts = dict(zip(DATES[busy].tolist(), counts[busy].tolist(), strict=True))
-        return Published(agency=self.names[row], timezone="UTC", day_counts=day_counts, seen_hours=SEEN_HOURS)
+        return PublishingHistory(agency=self.names[row], timezone="UTC", day_counts=day_counts, seen_hours=SEEN_HOURS)
 
     def alarms(self, today: int) -> Iterator[str]:
         """Yield the names of the agencies that are reported on this day."""
         now = datetime.combine(BEGIN, datetime.min.time(), UTC) + timedelta(days=today) + CHECKED_AT
         known = [self.published(today, row) for row in range(len(self.names))]
-        yield from (str(row[0]) for row in silent(known, now).rows)
+        yield from (str(row[0]) for row in find_silences(known, now).rows)
 
 
 def false_alarms(desk: Desk, agencies: int) -> dict[str, float]:

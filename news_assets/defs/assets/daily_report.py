@@ -1,4 +1,4 @@
-"""The asset `newsroom/daily_report`: a page a day of what came in, how far it got, and what needs a look."""
+"""The asset `newsroom/daily_report`: one page a day with the new entries, their stages, and findings."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
 def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
     """Return the asset over all these desks.
 
-    It stands beside the desks' graphs: downstream of them it would be part of `raw_articles+`, which then has no grid
-    that all assets share and cannot be materialised over a range.
+    It has no upstream assets: otherwise it would be part of the selection `raw_articles+`, whose assets then would not
+    share a partition grid and could not be materialised over a range.
     """
     first_day = min(desk.first_day for desk in desks)
 
@@ -45,11 +45,11 @@ def build_daily_report(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         search: dg.ResourceParam[SearchIndex],
         reports: dg.ResourceParam[Path],
     ) -> dg.MaterializeResult[None]:
-        """One HTML page for each day of UTC, over all desks: `NEWS_HOME/reports/<day>.html`.
+        """One HTML page for each UTC day, over all desks: `NEWS_HOME/reports/<day>.html`.
 
-        Counts entries and articles by the day on which they were first seen, with whatever became of them since: by
-        desk, stage, outcome, theme and hour, with the polls of the day. What is behind, silent or failing is as of
-        now. Today's page is of the day so far; making a page again replaces it.
+        Counts entries and articles by the day on which they were first seen, in their present state: by desk, stage,
+        outcome, theme and hour, with the polls of the day. Missing, stale, silent and failing rows are as of now.
+        Today's page covers the day so far; a page that is made again is replaced.
         """
         now = utc_now()
         found = {desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks}
@@ -76,6 +76,6 @@ def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
         "plot": dg.MetadataValue.md(f"![entries by hour and articles by outcome](data:image/png;base64,{picture})"),
-        "needs a look": dg.MetadataValue.md(markdown_table(("what", "how many"), gaps) if gaps else "nothing"),
+        "findings": dg.MetadataValue.md(markdown_table(("what", "how many"), gaps) if gaps else "nothing"),
         **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
     }

@@ -1,4 +1,4 @@
-"""The asset `lake/maintenance`: the lake's files in order, and old runs out of Dagster's own history."""
+"""The asset `lake/maintenance`: maintains the lake's files and deletes old runs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,17 +16,17 @@ MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
 
 
 def build_lake_maintenance(desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition]) -> dg.AssetsDefinition:
-    """Return the asset; `assets` are all others, whose newest materialisations keep their runs."""
+    """Return the asset; runs with the newest materialisations of `assets`, which are all others, are kept."""
     rules = retention_rules(desks)
     keys = [MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
 
     @dg.asset(key=MAINTENANCE_KEY, group_name="lake", owners=OWNERS, kinds={"ducklake"}, code_version="2")
     def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult[None]:
-        """Upkeep of the lake and of Dagster's history.
+        """Maintenance of the lake and of Dagster's run history.
 
-        Inlined rows are written to files, small files merged, old snapshots and lost files removed. Finished runs that
-        nobody looks at any more are deleted with their events and logs; what a partition's newest materialisation
-        belongs to stays. Daily is enough. Runs beside everything else and can be repeated at any time.
+        Writes inlined rows to files, merges small files, and removes old snapshots and orphaned files. Deletes old
+        finished runs with their events and logs, except those with the newest materialisation of a partition. Once a
+        day is enough; other runs are not disturbed, and it can be repeated at any time.
         """
         deleted = delete_old_runs(context.instance, rules, keys, utc_now(), context.log)
         upkeep = _upkeep(*maintain(lake, now=utc_now()))

@@ -225,7 +225,7 @@ def _from_json(result_json: str) -> Enrichment | None:
 def enrich_batch(
     stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, enricher: Enricher
 ) -> int:
-    """Enrich the articles of these agency-days whose input changed; return how many rows were written."""
+    """Enrich the stale articles of these agency-days; return how many rows were written."""
     now = clock()
     articles = lake.read(RawArticle, keys, outcome=["ok"])
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}

@@ -1,7 +1,7 @@
 """The contents of the daily report, from the counts of one UTC day.
 
-Entries and articles count on the day on which they were first seen, with their present state: a report that is made
-again later shows the same entries, further down the stages.
+Entries and articles count on the day on which they were first seen, in their present state: a report made again later
+covers the same entries, of which more have passed the later stages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ class DayCounts:
     """The counts of one day.
 
     `hours`: entries by desk and hour; `outcomes`: articles by desk and outcome; `reasons`: articles by outcome and
-    reason, most first; `themes`: articles by label of level 1, most first, None where the enricher abstained; `polls`:
+    reason, most first; `themes`: articles by label of level 1, most first, None for articles without a theme; `polls`:
     desk, outcome, polls, new and changed entries; `poll_reasons`: source, outcome, reason and polls, most first;
     `history`: articles by day and outcome.
     """
@@ -83,7 +83,7 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One table with its heading; `note` says what is counted, or what was left out."""
+    """One table with its heading; `note` states what is counted or left out."""
 
     title: str
     header: tuple[str, ...]
@@ -93,7 +93,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the page shows: figures at the top, series to be drawn, tables, and what is wrong now."""
+    """The contents of the page: figures at the top, series for the plots, tables, and the present findings."""
 
     day: date
     made_at: datetime
@@ -110,19 +110,19 @@ class Report:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came in."""
+        """Whether the day has no entries."""
         return not any(counts[0] for counts in self.stages.values())
 
     @property
     def history_days(self) -> tuple[date, ...]:
-        """The days that `history` counts, oldest first; the report's own is the last."""
+        """The days of `history`, oldest first; the last is the day of the report."""
         return tuple(self.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS)))
 
 
 def build_report(
     counts: DayCounts, desks: Sequence[Desk], gaps: Mapping[str, Mapping[str, Findings]], now: datetime
 ) -> Report:
-    """Return the report; `gaps` are findings by desk and by what they are about, as of `now`."""
+    """Return the report; `gaps` are findings by desk and title, as of `now`."""
     by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks} | {row.desk: row for row in counts.desks}
     found = [(f"{desk}: {name}", findings) for desk, named in gaps.items() for name, findings in named.items()]
     return Report(
@@ -175,7 +175,7 @@ def _history(counts: DayCounts) -> dict[str, tuple[int, ...]]:
 
 
 def shown_themes(themes: Sequence[tuple[str | None, int]]) -> tuple[tuple[str, int], ...]:
-    """Return the themes with most articles, then the rest together and those without a theme, where there are any."""
+    """Return the themes with most articles, then the sums of the other themes and of articles without one, if any."""
     named = [(label, n) for label, n in themes if label is not None]
     rest = [
         (OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),

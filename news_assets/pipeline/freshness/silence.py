@@ -1,12 +1,12 @@
-"""Agencies that are silent beyond their own habit: how each published, and until when it was heard, in; findings out.
+"""Finds agencies that are silent for longer than their habit explains. Pure.
 
-A silence is worth the entries missed in it: the agency's rate on such a weekday, summed over the days that passed, of
-today as much as is usually there by now. A ministry that rests at weekends has missed nothing on Monday morning. What
-the other agencies of the desk do counts too: on a public holiday few publish, so little is missed.
+A silence is measured by the entries missed in it: the agency's rates of the weekdays that have passed, and for today
+the share that is usually seen by now. A ministry that does not publish at weekends has missed nothing on Monday
+morning. The rates are lowered on days on which few agencies of the desk publish, such as public holidays.
 
-An agency is silent once the missed entries are more than chance brings once in thirty years, and clearly more than its
-earlier silences were worth. Chance is measured by its own bursts: ten entries that always come together are one event.
-Whether the sources answer at all is `source_health.py`'s: what nobody listened to is no silence.
+An agency is silent if it missed more entries than chance explains once in thirty years, and clearly more than in its
+earlier silences. Chance depends on the agency's bursts: ten entries that always come together are one event. Time
+after the last answer of its sources does not count; `source_health.py` finds sources that do not answer.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ import numpy as np
 from news_assets.pipeline.freshness.rhythm import (
     Floats,
     Habit,
-    Published,
+    PublishingHistory,
     learn_habit,
     share_of_day,
     weekdays_between,
@@ -26,45 +26,45 @@ from news_assets.pipeline.freshness.rhythm import (
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.text.dates import day_of
 
-EMPTY_AFTER = timedelta(days=3)  # a feed lists old entries at once: three days without any is a wrong address
+EMPTY_AFTER = timedelta(days=3)  # feeds list old entries at the first poll: an empty one has a wrong address
 
 _ALARMS_A_YEAR = 1 / 30  # by chance, for one agency
-_LEAST_DAYS = 0.75  # of a usual day's entries: a morning is too short, however many are missed in it
+_LEAST_DAYS = 0.75  # of a usual day's entries: a morning is too short even for a busy agency
 _RECENT_DAYS = 180
-_BEYOND = 1.5  # times the earlier silence
-_BEYOND_SEASON = 2.5  # times the same season's last year: a break of one week may be two
+_RECENT_FACTOR = 1.5  # times the earlier silence
+_SEASON_FACTOR = 2.5  # times that of the same season last year: one week of recess may become two
 _SEASON_DAYS = 10  # recesses move by a week from year to year
-_MIN_PULSE = 0.2  # a desk that fell silent as a whole is noticed too, only later
-_PULSE_PRIOR = 3.0  # agencies
-_PULSE_MEMORY_DAYS = 14  # who has been silent for longer does not make today a holiday
+_MIN_ACTIVITY = 0.2  # a desk that is silent as a whole is found too, only later
+_ACTIVITY_PRIOR = 3.0  # agencies
+_ACTIVITY_DAYS = 14  # agencies silent for longer do not make today a holiday
 
-_WORTH_SAYING = 0.95  # of a unit
-_DAY_OFF = 0.05  # of the mean rate
-_TOO_FEW_FOR_DAYS_OFF = 0.5  # a day
+_MIN_RATE_SHOWN = 0.95  # entries per unit; below it a longer unit is used
+_DAY_OFF = 0.05  # of the mean rate, at most
+_TOO_FEW_FOR_DAYS_OFF = 0.5  # entries a day
 _UNITS = ((1.0, "day"), (7.0, "week"), (30.44, "month"), (365.25, "year"))
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A run of days without an entry, the first and the last (ordinals), and the entries missed in it."""
+    """Consecutive days without an entry, from `first` to `last` (ordinals), and the entries missed in them."""
 
     first: int
     last: int
     missed: float
 
 
-def silent(agencies: Sequence[Published], now: datetime) -> Findings:
-    """Return the agencies of one desk that are silent beyond their habit, the most striking first.
+def find_silences(agencies: Sequence[PublishingHistory], now: datetime) -> Findings:
+    """Return the agencies of one desk that are silent for longer than their habit explains, the most unusual first.
 
-    An agency with fewer than MIN_ENTRIES entries or MIN_DAYS days of history is never one of them, except where its
-    sources answer and not one entry ever came.
+    Agencies with fewer than MIN_ENTRIES entries or MIN_DAYS days of history are left out, except those without any
+    entry although their sources have answered for EMPTY_AFTER.
     """
-    found = [(float("inf"), _never_heard(one, now)) for one in agencies if _is_empty(one, now)]
+    found = [(float("inf"), _row_without_entries(one, now)) for one in agencies if _is_empty(one, now)]
     habits = [(one, habit) for one in agencies if (habit := learn_habit(one)) is not None]
-    heard = [_heard(one, habit, now) for one, habit in habits]
-    desk = _Desk(heard)
-    for (one, habit), each in zip(habits, heard, strict=True):
+    observed = [_observe(one, habit, now) for one, habit in habits]
+    desk = _Desk(observed)
+    for (one, habit), each in zip(habits, observed, strict=True):
         if (excess := _excess(each, desk)) is not None:
             found.append((excess.ratio, _row(one, habit, excess.missed, now)))
     found.sort(key=lambda pair: (-pair[0], str(pair[1][0])))
@@ -72,13 +72,13 @@ def silent(agencies: Sequence[Published], now: datetime) -> Findings:
     return Findings(len(agencies), header, tuple(row for _, row in found))
 
 
-def _is_empty(one: Published, now: datetime) -> bool:
+def _is_empty(one: PublishingHistory, now: datetime) -> bool:
     return not one.day_counts and one.first_answer_at is not None and now - one.first_answer_at >= EMPTY_AFTER
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
-    """An agency with its habit, the last day (ordinal) that somebody listened, and the share of it that has passed."""
+class _Observed:
+    """An agency with its habit, the local day (ordinal) of the last answer, and the elapsed share of that day."""
 
     agency: str
     habit: Habit
@@ -86,79 +86,79 @@ class _Heard:
     share: float
 
 
-def _heard(one: Published, habit: Habit, now: datetime) -> _Heard:
+def _observe(one: PublishingHistory, habit: Habit, now: datetime) -> _Observed:
     moment = min(now, one.last_answer_at or now)
     today = max(day_of(moment, one.timezone).toordinal(), habit.last)
-    return _Heard(one.agency, habit, today, share_of_day(one, moment))
+    return _Observed(one.agency, habit, today, share_of_day(one, moment))
 
 
 class _Desk:
-    """The agencies of a desk side by side: what the others do tells a holiday from a silence."""
+    """The activity of all agencies of a desk by day, which tells holidays from silences."""
 
-    def __init__(self, heard: Sequence[_Heard]) -> None:
-        self._first = min((one.habit.first for one in heard), default=0)
-        days = max((one.today for one in heard), default=0) - self._first + 1
-        self._due, self._there = np.zeros(days), np.zeros(days)
-        self._own = {one.agency: _presence(one) for one in heard}
-        for one in heard:
-            self._add(one, 1.0, self._due, self._there)
+    def __init__(self, observed: Sequence[_Observed]) -> None:
+        self._first = min((one.habit.first for one in observed), default=0)
+        days = max((one.today for one in observed), default=0) - self._first + 1
+        self._expected, self._published = np.zeros(days), np.zeros(days)
+        self._own = {one.agency: _expected_and_published(one) for one in observed}
+        for one in observed:
+            self._add(one, 1.0, self._expected, self._published)
 
-    def _add(self, one: _Heard, sign: float, due: Floats, there: Floats) -> None:
-        own_due, own_there = self._own[one.agency]
-        days = slice(one.habit.first - self._first, one.habit.first - self._first + len(own_due))
-        due[days] += sign * own_due
-        there[days] += sign * own_there
+    def _add(self, one: _Observed, sign: float, expected: Floats, published: Floats) -> None:
+        own_expected, own_published = self._own[one.agency]
+        days = slice(one.habit.first - self._first, one.habit.first - self._first + len(own_expected))
+        expected[days] += sign * own_expected
+        published[days] += sign * own_published
 
-    def pulse(self, one: _Heard) -> Floats:
-        """Return, from the agency's first day to today, the share of the others due on each day that did publish."""
-        due, there = self._due.copy(), self._there.copy()
-        self._add(one, -1.0, due, there)
+    def activity(self, one: _Observed) -> Floats:
+        """Return, for each day of the agency, the share of the other agencies expected to publish that did."""
+        expected, published = self._expected.copy(), self._published.copy()
+        self._add(one, -1.0, expected, published)
         days = slice(one.habit.first - self._first, one.today - self._first + 1)
-        return np.clip((there[days] + _PULSE_PRIOR) / (due[days] + _PULSE_PRIOR), _MIN_PULSE, 1.0)
+        return np.clip((published[days] + _ACTIVITY_PRIOR) / (expected[days] + _ACTIVITY_PRIOR), _MIN_ACTIVITY, 1.0)
 
 
-def _presence(one: _Heard) -> tuple[Floats, Floats]:
-    """Give the chance that an agency publishes on each day since its first, and whether it did."""
+def _expected_and_published(one: _Observed) -> tuple[Floats, Floats]:
+    """Return the chance that an agency publishes on each day since its first, and whether it did."""
     habit = one.habit
-    until = min(one.today, habit.last + _PULSE_MEMORY_DAYS)
+    until = min(one.today, habit.last + _ACTIVITY_DAYS)
     weekdays = weekdays_between(habit.first, until)
-    there = np.zeros(len(weekdays))
-    there[: len(habit.counts)] = habit.counts > 0
+    published = np.zeros(len(weekdays))
+    published[: len(habit.counts)] = habit.counts > 0
     learnt = slice(len(habit.counts) - habit.learnt_days, len(habit.counts))
     days = np.bincount(weekdays[learnt], minlength=7)
-    due = (np.bincount(weekdays[learnt], there[learnt], 7) / days)[weekdays]
+    expected = (np.bincount(weekdays[learnt], published[learnt], 7) / days)[weekdays]
     if until == one.today:
-        due[-1] = max(due[-1] * one.share, there[-1])
-    return due, there
+        expected[-1] = max(expected[-1] * one.share, published[-1])
+    return expected, published
 
 
 @dataclass(frozen=True, slots=True)
 class _Excess:
-    """Entries missed, and how many times that is what is within an agency's habit."""
+    """Entries missed, and their ratio to the number that an agency's habit explains."""
 
     missed: float
     ratio: float
 
 
-def _excess(one: _Heard, desk: _Desk) -> _Excess | None:
-    """Give what an agency missed beyond its habit; None within it."""
+def _excess(one: _Observed, desk: _Desk) -> _Excess | None:
+    """Return what an agency missed beyond its habit; None if its habit explains the silence."""
     habit = one.habit
     least = max(habit.limit(_ALARMS_A_YEAR), _LEAST_DAYS * float(habit.rates.max()))
-    worth = habit.expected(habit.first, one.today)
-    worth[-1] *= one.share
+    expected = habit.expected(habit.first, one.today)
+    expected[-1] *= one.share
     silent_from = habit.last + 1 - habit.first
-    if worth[silent_from:].sum() < least:
+    if expected[silent_from:].sum() < least:
         return None
-    worth *= desk.pulse(one)
-    missed = float(worth[silent_from:].sum())
-    within = max(least, _excused(silences(habit, worth), one.today))
+    expected *= desk.activity(one)
+    missed = float(expected[silent_from:].sum())
+    within = max(least, _usual_silence(silences(habit, expected), one.today))
     return _Excess(missed, missed / within) if missed >= within else None
 
 
-def silences(habit: Habit, worth: Floats) -> list[Silence]:
-    """Return the runs of days without an entry before the last one, by the entries that each day was worth."""
+def silences(habit: Habit, expected: Floats) -> list[Silence]:
+    """Return the past silences; `expected` are the entries expected on each day."""
     busy = np.flatnonzero(habit.counts)
-    passed = np.concatenate(([0.0], np.cumsum(worth)))
+    passed = np.concatenate(([0.0], np.cumsum(expected)))
     starts, ends = busy[:-1] + 1, busy[1:]
     missed = passed[ends] - passed[starts]
     return [
@@ -168,48 +168,48 @@ def silences(habit: Habit, worth: Floats) -> list[Silence]:
     ]
 
 
-def _excused(past: Sequence[Silence], today: int) -> float:
-    """Give the missed entries that earlier silences make usual.
+def _usual_silence(past: Sequence[Silence], today: int) -> float:
+    """Return the missed entries that earlier silences explain.
 
-    Of the last half year the second longest counts, because one alone is a break or an outage and would hide the next
-    for months; and any of the same season last year.
+    These are the second longest silence of the last half year, because a single one is a break or an outage and would
+    hide the next for months, and the longest in the same season last year.
     """
     recent = sorted((one.missed for one in past if one.last > today - _RECENT_DAYS), reverse=True)
     first, last = today - 364 - _SEASON_DAYS, today - 364 + _SEASON_DAYS
     season = (one.missed for one in past if one.first <= last and one.last >= first)
-    return max(_BEYOND * max(recent[1:2], default=0.0), _BEYOND_SEASON * max(season, default=0.0))
+    return max(_RECENT_FACTOR * max(recent[1:2], default=0.0), _SEASON_FACTOR * max(season, default=0.0))
 
 
-# --- in words --------------------------------------------------------------------------------------------------------
+# --- as text ---------------------------------------------------------------------------------------------------------
 
 
-def _never_heard(one: Published, now: datetime) -> tuple[object, ...]:
+def _row_without_entries(one: PublishingHistory, now: datetime) -> tuple[object, ...]:
     since = one.first_answer_at or now
-    return one.agency, None, duration(now - since), None, "not one entry since it was first asked"
+    return one.agency, None, duration(now - since), None, "no entry since the first poll"
 
 
-def _row(one: Published, habit: Habit, missed: float, now: datetime) -> tuple[object, ...]:
+def _row(one: PublishingHistory, habit: Habit, missed: float, now: datetime) -> tuple[object, ...]:
     last_at = one.last_entry_at
     if last_at is None:
         silent_for = f"{day_of(now, one.timezone).toordinal() - habit.last} days"
     else:
         silent_for = duration(now - last_at)
-    return one.agency, last_at, silent_for, round(missed, 1), habit_in_words(habit)
+    return one.agency, last_at, silent_for, round(missed, 1), describe_habit(habit)
 
 
-def habit_in_words(habit: Habit) -> str:
+def describe_habit(habit: Habit) -> str:
     """Return rate, days off and longest earlier silence: `3.2 a day, none at weekends; longest silence 4 days`."""
     pauses = np.diff(np.flatnonzero(habit.counts)) - 1
     longest = int(pauses.max()) if len(pauses) else 0
     silence = f"longest silence {longest} day{'' if longest == 1 else 's'}" if longest else "never a day without"
-    return f"{_rate_in_words(habit)}; {silence}"
+    return f"{_describe_rate(habit)}; {silence}"
 
 
-def _rate_in_words(habit: Habit) -> str:
+def _describe_rate(habit: Habit) -> str:
     rate = float(habit.rates.mean())
     off = [number for number in range(7) if habit.rates[number] < _DAY_OFF * rate]
     if rate < _TOO_FEW_FOR_DAYS_OFF or not off:
-        span, unit = next((span, unit) for span, unit in _UNITS if rate * span >= _WORTH_SAYING or unit == "year")
+        span, unit = next((span, unit) for span, unit in _UNITS if rate * span >= _MIN_RATE_SHOWN or unit == "year")
         return f"{rate * span:.1f} a {unit}"
     working = float(np.delete(habit.rates, off).mean())
     days = "at weekends" if off == [5, 6] else "on " + ", ".join(_WEEKDAYS[number] for number in off)

@@ -1,7 +1,7 @@
-"""Sources that fail, list nothing or are not asked: a desk, its sources' states and polls in, findings out.
+"""Finds sources that fail, list nothing or are not polled. Pure.
 
-Sources of inactive agencies and those that the desk file no longer has are left out. When a source is asked again is
-`schedule.py`'s to say, whether an agency that is heard is silent `silence.py`'s.
+Sources of inactive agencies, and sources removed from the desk file, are left out. `schedule.py` decides when a source
+is polled again; `silence.py` finds silent agencies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,11 +22,11 @@ _OVERDUE_INTERVALS, _OVERDUE = 2, timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollHistory:
-    """What the polls of the last days say of one source; None where there was no such poll in these days.
+    """The recent polls of one source, summed up; None where there was no such poll.
 
-    An answer is a poll with a listing or an unchanged document. `entry_count` is that of the last listing; the first
-    listing after the last one with entries was at `empty_since`. `failed_count` and `failing_since` are of the polls
-    after the last answer.
+    An answer is a poll with a listing or an unchanged document. `entry_count` is that of the last listing;
+    `empty_since` is the time of the first listing after the last one with entries. `failed_count` and `failing_since`
+    cover the polls after the last answer.
     """
 
     source_id: str
@@ -55,13 +55,16 @@ class _Finding:
         return source.source_id, source.agency, self.what, self.since, self.reason, self.failed_count, points, next_at
 
 
-def failing(desk: Desk, states: Mapping[str, SourceState], polls: Mapping[str, PollHistory], now: datetime) -> Findings:
-    """Return what is wrong with the sources of a desk, the worst kind first; states and polls are by source_id.
+def find_failing_sources(
+    desk: Desk, states: Mapping[str, SourceState], polls: Mapping[str, PollHistory], now: datetime
+) -> Findings:
+    """Return the findings about the sources of a desk, the worst kind first; states and polls are by source_id.
 
-    `gone`, `blocked` (we are not let in) and `fails`: the last outcome was no answer, and it is more than a hiccup: a
-    source that is gone, a whole failure point, two failed polls in a row, or no answer for an hour and two intervals.
-    `lists nothing`: its listings have been empty for EMPTY_AFTER. `never polled`, and `overdue` where it was due two
-    intervals ago (at least ten minutes): polling is off. A source that fails can be overdue besides.
+    - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft failure is no finding: the
+      source is gone, has a whole failure point, failed twice in a row, or did not answer for an hour and two intervals.
+    - `lists nothing`: the listings have been empty for EMPTY_AFTER.
+    - `never polled`.
+    - `overdue`: it was due two intervals ago, at least ten minutes. A failing source can also be overdue.
     """
     found = [
         finding
@@ -76,15 +79,15 @@ def _findings(
     source: Source, state: SourceState | None, polls: PollHistory | None, now: datetime
 ) -> Iterator[_Finding]:
     if state is None:
-        yield _Finding(source, "never polled", None, "no poll is known of", 0, None)
+        yield _Finding(source, "never polled", None, "no poll is recorded", 0, None)
         return
     if state.last_outcome not in ANSWERS:
         if _is_lasting(state, polls, now):
             yield _failure(source, state, polls)
     elif polls is not None and (since := _empty_since(state, polls)) is not None and now - since >= EMPTY_AFTER:
-        yield _Finding(source, "lists nothing", since, "it answers without one entry", 0, state)
+        yield _Finding(source, "lists nothing", since, "the listing has no entries", 0, state)
     if now - state.next_poll_at > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state)):
-        yield _Finding(source, "overdue", state.next_poll_at, "due and not asked", 0, state)
+        yield _Finding(source, "overdue", state.next_poll_at, "due but not polled", 0, state)
 
 
 def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _Finding:
@@ -99,14 +102,14 @@ def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) ->
         return True
     if polls is None:
         return False
-    heard_at = polls.last_answer_at or polls.first_polled_at
-    is_late = now - heard_at > max(_LASTING, _LASTING_INTERVALS * _interval(state))
+    answered_at = polls.last_answer_at or polls.first_polled_at
+    is_late = now - answered_at > max(_LASTING, _LASTING_INTERVALS * _interval(state))
     return polls.failed_count >= _LASTING_POLLS or is_late
 
 
 def _empty_since(state: SourceState, polls: PollHistory) -> datetime | None:
-    """Give since when its document has no entry; None where it has, or had before these polls."""
-    if polls.entry_count is None:  # unchanged all the time: it is as it was when it last listed something
+    """Return since when the listing has no entries; None if it has some, or had some before these polls."""
+    if polls.entry_count is None:  # only unchanged documents: as when it last listed something
         return polls.first_answer_at if state.last_new_at is None else None
     return polls.empty_since if polls.entry_count == 0 else None
 

@@ -1,4 +1,4 @@
-"""A source's status in words: a row of `store/queries/source_status.py` in, text for UI and command line out."""
+"""Formats the status of a source for the UI and the command line."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -10,12 +10,12 @@ from news_assets.pipeline.freshness.silence import duration
 LEGEND = "polls, newest last: + new entries, o listed nothing new, = unchanged, F failed, B blocked, G gone"
 HEADER = ("source", "polls", "every", "next", "new", "last new", "silent", "reason")
 
-_MARKS = {"ok": "o", "unchanged": "=", "gone": "G", "blocked": "B", "failed": "F"}
+_SYMBOLS = {"ok": "o", "unchanged": "=", "gone": "G", "blocked": "B", "failed": "F"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """What is shown of one source, in the order of HEADER; None where it is not known."""
+    """The displayed status of one source, in the order of HEADER; None where a value is unknown."""
 
     source_id: str
     polls: str | None
@@ -33,11 +33,11 @@ class SourceFacts:
 
 
 def source_facts(row: Mapping[str, Any], now: datetime) -> SourceFacts:
-    """Return what is to be shown of a row of `store.agencies.source_rows`."""
+    """Return the displayed status of a row of `store.queries.source_status.source_rows`."""
     due_at, ratio, last_new_at = row["next_poll_at"], row["new_ratio"], row["last_new_at"]
     return SourceFacts(
         source_id=row["source_id"],
-        polls="".join(map(_mark, row["polls"])) or None,
+        polls="".join(map(_symbol, row["polls"])) or None,
         every=duration(timedelta(seconds=row["interval_s"])) if row["interval_s"] else None,
         next=None if due_at is None else f"in {duration(due_at - now)}" if due_at > now else "due",
         new=None if ratio is None else f"{ratio:.0%}",
@@ -47,5 +47,5 @@ def source_facts(row: Mapping[str, Any], now: datetime) -> SourceFacts:
     )
 
 
-def _mark(poll: Mapping[str, Any]) -> str:
-    return "+" if poll["outcome"] == "ok" and poll["new_count"] else _MARKS.get(poll["outcome"], "?")
+def _symbol(poll: Mapping[str, Any]) -> str:
+    return "+" if poll["outcome"] == "ok" and poll["new_count"] else _SYMBOLS.get(poll["outcome"], "?")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from news_assets.pipeline.freshness.rhythm import HISTORY_DAYS, LEARNT_DAYS, Published
+from news_assets.pipeline.freshness.rhythm import HISTORY_DAYS, LEARNT_DAYS, PublishingHistory
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.freshness.silence import silent
-from news_assets.pipeline.freshness.source_health import ANSWERS, PollHistory, failing
+from news_assets.pipeline.freshness.silence import find_silences
+from news_assets.pipeline.freshness.source_health import ANSWERS, PollHistory, find_failing_sources
 from news_assets.records import Agency, Desk, SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.poll_history import entry_days, entry_hours, entry_times, poll_history
@@ -24,7 +24,7 @@ def silent_agencies(lake: Lake, desk: Desk, now: datetime) -> Findings:
 
     Columns: agency, last_entry_at, silent_for, missed (entries, at its usual rate), habit.
     """
-    return silent(_published(lake, desk, now), now)
+    return find_silences(_published(lake, desk, now), now)
 
 
 def failing_sources(lake: Lake, desk: Desk, now: datetime) -> Findings:
@@ -32,10 +32,10 @@ def failing_sources(lake: Lake, desk: Desk, now: datetime) -> Findings:
 
     Columns: source_id, agency, what, since, reason, failed_polls, failure_points, next_poll_at.
     """
-    return failing(desk, _states(lake, desk), _polls(lake, desk, now), now)
+    return find_failing_sources(desk, _states(lake, desk), _polls(lake, desk, now), now)
 
 
-def _published(lake: Lake, desk: Desk, now: datetime) -> list[Published]:
+def _published(lake: Lake, desk: Desk, now: datetime) -> list[PublishingHistory]:
     day_counts: defaultdict[str, dict[date, int]] = defaultdict(dict)
     for agency, day, count in entry_days(lake, desk.key, HISTORY_DAYS).iter_rows():
         day_counts[agency][day] = count
@@ -45,7 +45,7 @@ def _published(lake: Lake, desk: Desk, now: datetime) -> list[Published]:
     times = {row["agency"]: row for row in entry_times(lake, desk.key).iter_rows(named=True)}
     answers = _Answers(_states(lake, desk), _polls(lake, desk, now))
     return [
-        Published(
+        PublishingHistory(
             agency=agency.key,
             timezone=agency.timezone,
             day_counts=day_counts[agency.key],

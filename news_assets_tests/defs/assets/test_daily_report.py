@@ -71,7 +71,7 @@ def test_a_range_is_one_run_with_a_page_and_its_own_counts_for_each_day(
     assert "world: every entry is fetched (0 checked)" in pages[str(DAYS[0])].read_text()
 
 
-def test_the_ui_shows_a_picture_and_tables(report: dg.AssetsDefinition, tmp_path: Path) -> None:
+def test_the_metadata_has_a_plot_and_tables(report: dg.AssetsDefinition, tmp_path: Path) -> None:
     store(tmp_path, DAYS[1])
     result = run(report, tmp_path, {"dagster/partition": str(DAYS[1])})
 
@@ -79,13 +79,13 @@ def test_the_ui_shows_a_picture_and_tables(report: dg.AssetsDefinition, tmp_path
     picture = re.fullmatch(r"!\[[^]]+\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", str(made.metadata["plot"].value))
     assert picture
     assert base64.b64decode(picture[1]).startswith(b"\x89PNG")
-    assert made.metadata["needs a look"].value == (
+    assert made.metadata["findings"].value == (
         "| what | how many |\n| --- | --- |\n| g1: every entry is fetched | 1 found among 1 checked |"
     )
     assert str(made.metadata["stages by desk"].value).splitlines()[2] == "| g1 | 1 | 1 | 0 | 0 | 0 | 0 | 0 |"
 
 
-def test_its_days_run_from_the_earliest_desk_to_today(report: dg.AssetsDefinition) -> None:
+def test_partitions_start_with_the_earliest_desk_and_end_today(report: dg.AssetsDefinition) -> None:
     keys = report.partitions_def.get_partition_keys() if report.partitions_def else []
     today = datetime.now(UTC).date()  # tests may run across midnight
     assert (report.key, keys[0], keys[-1]) == (REPORT_KEY, str(TODAY - timedelta(days=30)), str(today))

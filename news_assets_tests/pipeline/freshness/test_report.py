@@ -54,7 +54,7 @@ def test_the_figures_are_sums_over_the_desks() -> None:
     )
 
 
-def test_hours_and_days_without_anything_are_zeros_in_their_place() -> None:
+def test_hours_and_days_without_entries_are_zeros() -> None:
     made = report(
         DayCounts(
             day=DAY,
@@ -69,7 +69,7 @@ def test_hours_and_days_without_anything_are_zeros_in_their_place() -> None:
     assert (made.history_days[0], made.history_days[-1]) == (DAY - timedelta(days=13), DAY)
 
 
-def test_many_themes_end_in_the_rest_and_those_without_one() -> None:
+def test_many_themes_end_with_other_themes_and_no_theme() -> None:
     themes = [(f"theme {n}", 20 - n) for n in range(17)]
 
     assert shown_themes([*themes, (None, 7)]) == (*themes[:15], ("other themes", 5 + 4), ("no theme", 7))
@@ -77,17 +77,17 @@ def test_many_themes_end_in_the_rest_and_those_without_one() -> None:
     assert shown_themes([]) == ()
 
 
-def test_findings_are_shown_in_part_and_what_is_in_order_is_named() -> None:
-    behind = Findings(100, ("agency", "article_id"), tuple(("a0", f"id{n}") for n in range(12)))
-    gaps = {"g1": {"behind": behind, "silent": Findings(1200, ("agency",), ())}}
+def test_long_findings_are_cut_and_checks_without_findings_are_named() -> None:
+    stale = Findings(100, ("agency", "article_id"), tuple(("a0", f"id{n}") for n in range(12)))
+    gaps = {"g1": {"stale": stale, "silent": Findings(1200, ("agency",), ())}}
 
     made = build_report(DayCounts(day=DAY), [desk("g1")], gaps, NEXT_MORNING)
 
     assert made.gaps == (
         Section(
-            title="g1: behind",
+            title="g1: stale",
             header=("agency", "article_id"),
-            rows=behind.rows[:10],
+            rows=stale.rows[:10],
             note="12 found among 100 checked; 2 more are not shown",
         ),
     )

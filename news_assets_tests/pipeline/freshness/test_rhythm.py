@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.rhythm import Habit, Published, learn_habit, share_of_day
+from news_assets.pipeline.freshness.rhythm import Habit, PublishingHistory, learn_habit, share_of_day
 
 LAST = date(2026, 11, 19)  # a Thursday
 
 
-def published(counts: list[int], last: date = LAST, **given: object) -> Published:
-    """An agency with so many entries on each day up to the last."""
+def published(counts: list[int], last: date = LAST, **given: object) -> PublishingHistory:
+    """Return an agency with so many entries on each day up to the last."""
     days = {last - timedelta(days=n): count for n, count in enumerate(reversed(counts)) if count}
-    return Published(agency="mec", timezone="America/Sao_Paulo", day_counts=days, **given)
+    return PublishingHistory(agency="mec", timezone="America/Sao_Paulo", day_counts=days, **given)
 
 
 def habit(counts: list[int], last: date = LAST, **given: object) -> Habit:
@@ -23,16 +23,16 @@ def habit(counts: list[int], last: date = LAST, **given: object) -> Habit:
 
 
 def workdays(weeks: int, count: int) -> list[int]:
-    """Entries from Monday to Friday, ending on a Friday."""
+    """Return counts from Monday to Friday, ending on a Friday."""
     return ([0, 0] + [count] * 5) * weeks
 
 
 @pytest.mark.parametrize("counts", [[], [5], [1] * 13, [4, *[0] * 200], [1, *[0] * 50, 1, 1, 1]])
-def test_few_entries_or_days_are_no_habit(counts: list[int]) -> None:
+def test_no_habit_is_learnt_from_few_entries_or_days(counts: list[int]) -> None:
     assert learn_habit(published(counts)) is None
 
 
-def test_a_fortnight_with_five_entries_is_a_habit() -> None:
+def test_a_habit_is_learnt_from_five_entries_in_two_weeks() -> None:
     assert habit([1, 1, 1, *[0] * 10, 1, 1]).first == (LAST - timedelta(days=14)).toordinal()
 
 
@@ -42,20 +42,20 @@ def test_each_weekday_has_its_own_rate() -> None:
     assert rates[:5] == pytest.approx(4, rel=0.02)
 
 
-def test_a_silence_after_the_last_entry_does_not_wear_the_habit_away() -> None:
+def test_a_habit_does_not_depend_on_the_days_after_the_last_entry() -> None:
     months_ago = date(2026, 3, 20)
     assert (
         habit(workdays(20, 4), months_ago).rates.tolist() == habit(workdays(20, 4), date(2026, 11, 20)).rates.tolist()
     )
 
 
-def test_who_publishes_seldom_is_learnt_from_more_than_twelve_weeks() -> None:
+def test_a_rare_publisher_is_learnt_from_more_than_twelve_weeks() -> None:
     fortnightly = habit(([0] * 13 + [1]) * 20)
     assert fortnightly.learnt_days == len(fortnightly.counts) > 200
     assert habit([3] * 300).learnt_days == 84
 
 
-def test_entries_in_bursts_are_few_events() -> None:
+def test_bursts_have_a_high_dispersion() -> None:
     even, bursts = habit([2] * 200), habit(([0] * 9 + [20]) * 20)
     dice = np.random.default_rng(7)
     by_chance = habit(dice.poisson(2, 200).tolist())
@@ -64,7 +64,7 @@ def test_entries_in_bursts_are_few_events() -> None:
     assert 7 < bursts.dispersion < 20
 
 
-def test_a_first_poll_begins_in_the_middle_of_a_day_and_its_old_pinned_entries_are_no_history() -> None:
+def test_the_incomplete_first_day_and_old_pinned_entries_are_skipped() -> None:
     pinned = [1, *[0] * 300, 3, *[10] * 13, *[10] * 14]
     seen_at = datetime(2026, 11, 5, 12, 0, tzinfo=UTC) + timedelta(days=1)
     learnt = habit(pinned, first_seen_at=seen_at)
@@ -95,7 +95,7 @@ def at_local(hour: int) -> datetime:
     return datetime(2026, 11, 20, hour, 0, tzinfo=UTC) + timedelta(hours=3)
 
 
-def test_the_share_of_a_day_follows_the_hours_at_which_entries_come_in() -> None:
+def test_the_share_of_a_day_follows_the_hours_in_which_entries_are_seen() -> None:
     hours = [0] * 24
     for local in range(9, 18):
         hours[(local + 3) % 24] = 100
@@ -104,7 +104,7 @@ def test_the_share_of_a_day_follows_the_hours_at_which_entries_come_in() -> None
     assert shares == pytest.approx([0, 0, 300 / 910, 900 / 910, 900 / 910])
 
 
-def test_a_day_without_known_hours_counts_only_when_it_is_over() -> None:
+def test_without_known_hours_the_share_of_a_day_is_zero() -> None:
     assert [share_of_day(published([1]), at_local(hour)) for hour in (0, 12, 23)] == [0, 0, 0]
 
 
@@ -114,8 +114,6 @@ def test_a_day_without_known_hours_counts_only_when_it_is_over() -> None:
     st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - bounds are naive
     st.sampled_from(["America/Sao_Paulo", "Asia/Kathmandu", "Australia/Lord_Howe", "America/New_York", "UTC"]),
 )
-def test_the_share_is_never_the_whole_day_also_where_clocks_change(
-    hours: list[int], moment: datetime, timezone: str
-) -> None:
-    one = Published(agency="mec", timezone=timezone, day_counts={}, seen_hours=hours)
+def test_the_share_is_below_one_also_when_clocks_change(hours: list[int], moment: datetime, timezone: str) -> None:
+    one = PublishingHistory(agency="mec", timezone=timezone, day_counts={}, seen_hours=hours)
     assert 0 <= share_of_day(one, moment) < 1

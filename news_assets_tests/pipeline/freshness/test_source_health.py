@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.freshness.source_health import PollHistory, failing
+from news_assets.pipeline.freshness.source_health import PollHistory, find_failing_sources
 from news_assets.records import Agency, Desk, Source, SourceState
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
@@ -51,29 +51,29 @@ def desk(*, is_active: bool = True, sources: tuple[Source, ...] = (SOURCE,)) -> 
     return Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(agency,))
 
 
-def verdict(state: SourceState | None, polls: PollHistory | None = None, now: datetime = NOW) -> Findings:
+def find(state: SourceState | None, polls: PollHistory | None = None, now: datetime = NOW) -> Findings:
     states = {state.source_id: state} if state else {}
-    return failing(desk(), states, {polls.source_id: polls} if polls else {}, now)
+    return find_failing_sources(desk(), states, {polls.source_id: polls} if polls else {}, now)
 
 
 def rows(state: SourceState | None, polls: PollHistory | None = None) -> list[tuple[object, ...]]:
-    return [row[2:7] for row in verdict(state, polls).rows]
+    return [row[2:7] for row in find(state, polls).rows]
 
 
 @pytest.mark.parametrize("outcome", ["ok", "unchanged"])
-def test_a_source_that_answers_in_time_is_well(outcome: str) -> None:
-    assert verdict(replace(GOOD, last_outcome=outcome), ANSWERED) == Findings(1, HEADER, ())
-    assert verdict(replace(GOOD, last_outcome=outcome)) == Findings(1, HEADER, ())
+def test_a_source_that_answers_in_time_has_no_finding(outcome: str) -> None:
+    assert find(replace(GOOD, last_outcome=outcome), ANSWERED) == Findings(1, HEADER, ())
+    assert find(replace(GOOD, last_outcome=outcome)) == Findings(1, HEADER, ())
 
 
-def test_a_source_that_keeps_failing_is_named_with_reason_since_when_and_when_it_is_asked_again() -> None:
+def test_a_source_that_keeps_failing_is_found_with_its_reason_and_times() -> None:
     state = replace(FAILED, failure_points=2.5, next_poll_at=NOW + HOUR)
     polls = replace(FAILED_ONCE, failed_count=3, failing_since=NOW - 2 * HOUR)
     row = ("govbr/mec/feed-1", "mec", "fails", NOW - 2 * HOUR, "no answer in time", 3, 2.5, NOW + HOUR)
-    assert verdict(state, polls) == Findings(1, HEADER, (row,))
+    assert find(state, polls) == Findings(1, HEADER, (row,))
 
 
-def test_one_soft_failure_after_a_success_is_a_hiccup() -> None:
+def test_one_soft_failure_after_a_success_is_not_a_finding() -> None:
     assert rows(FAILED, FAILED_ONCE) == []
     assert rows(FAILED) == []
 
@@ -87,19 +87,19 @@ def test_one_soft_failure_after_a_success_is_a_hiccup() -> None:
         (FAILED, replace(FAILED_ONCE, last_answer_at=None, first_polled_at=NOW - 2 * HOUR)),
     ],
 )
-def test_a_hard_failure_two_in_a_row_or_an_hour_without_an_answer_are_more_than_that(
+def test_a_hard_failure_two_in_a_row_or_an_hour_without_an_answer_are_findings(
     state: SourceState, polls: PollHistory
 ) -> None:
     assert [row[0] for row in rows(state, polls)] == ["fails"]
 
 
-def test_a_slow_source_is_given_two_of_its_intervals() -> None:
+def test_a_slow_source_is_found_after_two_intervals() -> None:
     slow = replace(FAILED, interval_s=86_400.0)
     assert rows(slow, replace(FAILED_ONCE, last_answer_at=NOW - 47 * HOUR)) == []
     assert len(rows(slow, replace(FAILED_ONCE, last_answer_at=NOW - 49 * HOUR))) == 1
 
 
-def test_gone_and_blocked_are_said_as_such_and_gone_at_once() -> None:
+def test_gone_and_blocked_are_kinds_of_their_own_and_gone_is_found_at_once() -> None:
     gone = replace(FAILED, last_outcome="gone", last_reason="gone")
     blocked = replace(FAILED, last_outcome="blocked", last_reason="forbidden (403)")
     since = NOW - 10 * MINUTE
@@ -110,7 +110,7 @@ def test_gone_and_blocked_are_said_as_such_and_gone_at_once() -> None:
 
 def test_an_empty_listing_is_a_finding_after_two_days() -> None:
     empty = replace(ANSWERED, entry_count=0, empty_since=NOW - 2 * DAY)
-    assert rows(GOOD, empty) == [("lists nothing", NOW - 2 * DAY, "it answers without one entry", 0, 0.0)]
+    assert rows(GOOD, empty) == [("lists nothing", NOW - 2 * DAY, "the listing has no entries", 0, 0.0)]
     assert rows(GOOD, replace(empty, empty_since=NOW - 2 * DAY + MINUTE)) == []
 
 
@@ -118,32 +118,32 @@ def test_an_unchanged_document_is_fine_if_it_ever_listed_something() -> None:
     only_unchanged = replace(ANSWERED, entry_count=None)
     assert rows(GOOD, only_unchanged) == []
     assert rows(replace(GOOD, last_new_at=None), only_unchanged) == [
-        ("lists nothing", NOW - 20 * DAY, "it answers without one entry", 0, 0.0)
+        ("lists nothing", NOW - 20 * DAY, "the listing has no entries", 0, 0.0)
     ]
 
 
-def test_a_source_nobody_asked_is_never_polled_or_overdue() -> None:
-    assert rows(None) == [("never polled", None, "no poll is known of", 0, 0.0)]
+def test_a_source_without_polls_is_never_polled_or_overdue() -> None:
+    assert rows(None) == [("never polled", None, "no poll is recorded", 0, 0.0)]
     due = NOW - 31 * MINUTE
-    assert rows(replace(GOOD, next_poll_at=due), ANSWERED) == [("overdue", due, "due and not asked", 0, 0.0)]
+    assert rows(replace(GOOD, next_poll_at=due), ANSWERED) == [("overdue", due, "due but not polled", 0, 0.0)]
     assert rows(replace(GOOD, next_poll_at=NOW - 30 * MINUTE), ANSWERED) == []
     assert rows(replace(GOOD, next_poll_at=NOW - 10 * MINUTE, interval_s=1.0), ANSWERED) == []
 
 
-def test_a_failing_source_that_is_not_asked_again_has_both_findings() -> None:
+def test_a_failing_source_can_also_be_overdue() -> None:
     state = replace(FAILED, failure_points=1.0, next_poll_at=NOW - HOUR)
     assert [row[0] for row in rows(state, FAILED_ONCE)] == ["fails", "overdue"]
 
 
-def test_a_failing_source_that_waits_for_its_next_try_is_not_overdue() -> None:
+def test_a_failing_source_is_not_overdue_before_its_next_attempt() -> None:
     state = replace(FAILED, failure_points=9.0, next_poll_at=NOW + 20 * DAY)
     assert [row[0] for row in rows(state, FAILED_ONCE)] == ["fails"]
 
 
 def test_inactive_agencies_and_sources_the_desk_no_longer_has_are_left_out() -> None:
     dead = replace(FAILED, failure_points=9.0)
-    assert failing(desk(is_active=False), {SOURCE.source_id: dead}, {}, NOW) == Findings(0, HEADER, ())
-    assert failing(desk(sources=()), {SOURCE.source_id: dead}, {}, NOW) == Findings(0, HEADER, ())
+    assert find_failing_sources(desk(is_active=False), {SOURCE.source_id: dead}, {}, NOW) == Findings(0, HEADER, ())
+    assert find_failing_sources(desk(sources=()), {SOURCE.source_id: dead}, {}, NOW) == Findings(0, HEADER, ())
 
 
 def test_the_worst_kind_comes_first() -> None:
@@ -153,7 +153,7 @@ def test_the_worst_kind_comes_first() -> None:
         "c": replace(FAILED, source_id="c", last_outcome="gone", last_reason="gone"),
         "d": replace(GOOD, source_id="d", next_poll_at=NOW - DAY),
     }
-    found = failing(desk(sources=sources), states, {}, NOW)
+    found = find_failing_sources(desk(sources=sources), states, {}, NOW)
     assert [row[0:3:2] for row in found.rows] == [
         ("c", "gone"),
         ("b", "fails"),

@@ -7,7 +7,7 @@ import pytest
 from news_assets.pipeline.freshness.source_status import HEADER, LEGEND, SourceFacts, source_facts
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
-NEVER_ASKED: dict[str, Any] = {
+NEVER_POLLED: dict[str, Any] = {
     "source_id": "govbr/mec/feed-1",
     "polls": [],
     "interval_s": None,
@@ -21,8 +21,8 @@ NEVER_ASKED: dict[str, Any] = {
 OUTCOMES = [("ok", 2), ("ok", 0), ("unchanged", 0), ("failed", 0), ("blocked", 0), ("gone", 0), ("odd", 0)]
 
 
-def test_a_source_is_told_in_words_that_its_legend_explains() -> None:
-    row = NEVER_ASKED | {
+def test_a_source_is_shown_with_the_symbols_of_the_legend() -> None:
+    row = NEVER_POLLED | {
         "polls": [{"outcome": outcome, "new_count": new_count} for outcome, new_count in OUTCOMES],
         "interval_s": 7 * 86_400.0,
         "next_poll_at": NOW + timedelta(hours=2, minutes=30),
@@ -43,15 +43,15 @@ def test_a_source_is_told_in_words_that_its_legend_explains() -> None:
         silent="40 days; usually daily",
         reason="timed out",
     )
-    assert all(f"{mark} " in LEGEND for mark in "+o=FBG")
+    assert all(f"{symbol} " in LEGEND for symbol in "+o=FBG")
     assert len(facts.row) == len(fields(SourceFacts)) == len(HEADER)
 
 
-def test_what_is_not_known_of_a_source_is_left_out() -> None:
-    assert source_facts(NEVER_ASKED, NOW).row == ("govbr/mec/feed-1", *[None] * 7)
+def test_unknown_values_are_none() -> None:
+    assert source_facts(NEVER_POLLED, NOW).row == ("govbr/mec/feed-1", *[None] * 7)
 
 
 @pytest.mark.parametrize("late_s", [0, 1, 86_400])
-def test_a_source_whose_time_has_come_is_due(late_s: int) -> None:
-    row = NEVER_ASKED | {"next_poll_at": NOW - timedelta(seconds=late_s)}
+def test_a_source_is_due_from_its_next_poll_on(late_s: int) -> None:
+    row = NEVER_POLLED | {"next_poll_at": NOW - timedelta(seconds=late_s)}
     assert source_facts(row, NOW).next == "due"

@@ -1,4 +1,4 @@
-"""What failed is counted, tried again ever later, given up, and gone once it succeeds."""
+"""Failures are counted, retried after growing pauses, given up, and deleted once the stage succeeds."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -50,19 +50,19 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
         yield opened
 
 
-def noted(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:
+def record(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:
     lake.transact(lambda rows: record_outcomes(rows, stage_named("enriched_articles"), tried, now))
     return lake.read(Failure)
 
 
-def test_the_first_failure_is_a_row_that_says_when_again(lake: Lake) -> None:
-    assert noted(lake, NOW, ROW) == [FAILURE]
-    assert noted(lake, NOW) == [FAILURE]
+def test_the_first_failure_is_stored_with_the_next_attempt(lake: Lake) -> None:
+    assert record(lake, NOW, ROW) == [FAILURE]
+    assert record(lake, NOW) == [FAILURE]
 
 
-def test_each_try_when_it_is_due_counts_and_the_last_reason_stands(lake: Lake) -> None:
-    noted(lake, NOW, ROW)
-    assert noted(lake, NOW + HOUR, replace(ROW, reason="busy")) == [
+def test_each_due_attempt_counts_and_replaces_the_reason(lake: Lake) -> None:
+    record(lake, NOW, ROW)
+    assert record(lake, NOW + HOUR, replace(ROW, reason="busy")) == [
         replace(
             FAILURE,
             reason="busy",
@@ -73,42 +73,42 @@ def test_each_try_when_it_is_due_counts_and_the_last_reason_stands(lake: Lake) -
     ]
 
 
-def test_a_try_before_its_time_because_neighbours_were_due_does_not_count(lake: Lake) -> None:
-    noted(lake, NOW, ROW)
+def test_an_attempt_before_it_is_due_does_not_count(lake: Lake) -> None:
+    record(lake, NOW, ROW)
     early = NOW + timedelta(minutes=1)
-    assert noted(lake, early, ROW) == [replace(FAILURE, last_failed_at=early)]
+    assert record(lake, early, ROW) == [replace(FAILURE, last_failed_at=early)]
 
 
-def test_after_the_last_attempt_it_is_given_up_and_stays_so(lake: Lake) -> None:
+def test_a_failure_is_given_up_after_the_last_attempt(lake: Lake) -> None:
     last = replace(FAILURE, attempts=MAX_ATTEMPTS - 1)
     lake.transact(lambda rows: rows.upsert([last]))
-    (given_up,) = noted(lake, NOW + HOUR, ROW)
+    (given_up,) = record(lake, NOW + HOUR, ROW)
     assert (given_up.attempts, given_up.next_try_at) == (MAX_ATTEMPTS, None)
-    assert noted(lake, NOW + 2 * HOUR, ROW) == [replace(given_up, last_failed_at=NOW + 2 * HOUR)]
+    assert record(lake, NOW + 2 * HOUR, ROW) == [replace(given_up, last_failed_at=NOW + 2 * HOUR)]
 
 
-def test_another_state_of_the_article_begins_a_new_series(lake: Lake) -> None:
+def test_attempts_start_again_for_another_state_of_the_article(lake: Lake) -> None:
     lake.transact(lambda rows: rows.upsert([replace(FAILURE, attempts=MAX_ATTEMPTS, next_try_at=None)]))
-    (failure,) = noted(lake, NOW + HOUR, replace(ROW, content_hash="c2"))
+    (failure,) = record(lake, NOW + HOUR, replace(ROW, content_hash="c2"))
     assert failure == replace(
         FAILURE, version="c2", last_failed_at=NOW + HOUR, next_try_at=stage_retry_at(1, NOW + HOUR)
     )
 
 
-def test_success_drops_the_failure_of_that_stage_and_article_alone(lake: Lake) -> None:
+def test_success_deletes_only_the_failure_of_that_stage_and_article(lake: Lake) -> None:
     others = [replace(FAILURE, stage="search_index"), replace(FAILURE, article_id="a-2")]
     lake.transact(lambda rows: rows.upsert([FAILURE, *others]))
-    assert noted(lake, NOW, replace(ROW, outcome="ok", reason=None)) == others
+    assert record(lake, NOW, replace(ROW, outcome="ok", reason=None)) == others
 
 
-def test_what_is_made_due_has_all_its_tries_again(lake: Lake) -> None:
+def test_failures_made_due_have_all_their_attempts_left(lake: Lake) -> None:
     given_up = replace(FAILURE, attempts=MAX_ATTEMPTS, next_try_at=None)
     other = replace(given_up, article_id="a-2")
     lake.transact(lambda rows: rows.upsert([given_up, other]))
     made = lake.transact(lambda rows: make_due(rows, NOW + HOUR, article_id=["a-1"]))
     due = replace(given_up, attempts=0, next_try_at=NOW + HOUR)
     assert (made, lake.read(Failure)) == ([due], [due, other])
-    (again,) = noted(lake, NOW + HOUR, ROW)[:1]
+    (again,) = record(lake, NOW + HOUR, ROW)[:1]
     assert (again.attempts, again.next_try_at) == (1, stage_retry_at(1, NOW + HOUR))
 
 
@@ -120,7 +120,7 @@ def room(lake: Lake) -> Newsroom:
     return Newsroom(lake, FakeSearchIndex())
 
 
-def test_a_page_that_cannot_be_had_is_a_failure_with_the_articles_own_times(room: Newsroom) -> None:
+def test_a_failed_fetch_is_a_failure_with_the_times_of_its_article(room: Newsroom) -> None:
     room.pages.missing.add("https://example.org/1")
     room.list(entry(1), entry(2))
     room.run("raw_articles")
@@ -135,7 +135,7 @@ def test_a_page_that_cannot_be_had_is_a_failure_with_the_articles_own_times(room
     assert room.lake.read(Failure) == []
 
 
-def test_the_failures_of_an_article_that_is_gone_go_with_its_rows(room: Newsroom) -> None:
+def test_failures_of_a_deleted_article_are_deleted_with_its_rows(room: Newsroom) -> None:
     room.enricher.refused.add("line1")
     room.embedder.refused.add("line1")
     room.list(entry(1), entry(2))

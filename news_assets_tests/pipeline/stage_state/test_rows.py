@@ -1,4 +1,4 @@
-"""Rows made from articles are stored only where the article is still as it was read."""
+"""Rows made from articles are stored only if the article has not changed since it was read."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ def store(lake: Lake, *made: EnrichedArticle) -> list[EnrichedArticle]:
     return lake.transact(lambda rows: store_derived(rows, STAGE, KEYS, made, read, NOW))
 
 
-def test_a_row_of_an_article_that_is_still_as_it_was_read_is_stored(lake: Lake) -> None:
+def test_a_row_of_an_unchanged_article_is_stored(lake: Lake) -> None:
     assert store(lake, ROW) == lake.read(EnrichedArticle) == [ROW]
 
 
@@ -40,12 +40,12 @@ def test_a_row_of_an_article_that_is_still_as_it_was_read_is_stored(lake: Lake) 
     [{"content_hash": "c2"}, {"outcome": "gone"}, {"text_chars": 0}, {"day": TODAY.replace(day=1)}],
     ids=["edited", "gone", "emptied", "moved"],
 )
-def test_what_changed_meanwhile_is_left_to_the_next_run(lake: Lake, changes: dict[str, object]) -> None:
+def test_a_row_of_a_changed_article_is_not_stored(lake: Lake, changes: dict[str, object]) -> None:
     lake.transact(lambda rows: rows.upsert([replace(ARTICLE, **changes)]))  # type: ignore[arg-type]
     assert store(lake, ROW) == lake.read(EnrichedArticle) == []
 
 
-def test_rows_of_lost_articles_go_and_those_of_other_days_stay(lake: Lake) -> None:
+def test_rows_of_deleted_articles_are_deleted_except_those_of_other_days(lake: Lake) -> None:
     lost = replace(ROW, article_id="a-2")
     elsewhere = replace(ROW, article_id="a-3", day=TODAY.replace(day=1))
     lake.transact(lambda rows: rows.upsert([ROW, lost, elsewhere]))
@@ -53,7 +53,7 @@ def test_rows_of_lost_articles_go_and_those_of_other_days_stay(lake: Lake) -> No
     assert lake.read(EnrichedArticle) == [ROW, elsewhere]
 
 
-def test_an_article_from_before_the_states_were_stored_has_the_empty_state(lake: Lake) -> None:
+def test_an_article_from_before_states_were_stored_has_the_empty_state(lake: Lake) -> None:
     lake.transact(lambda rows: rows.cursor.execute("UPDATE raw_articles SET content_hash = NULL"))
     (article,) = lake.read(RawArticle)
     row = replace(ROW, content_hash=article.content_hash)

@@ -1,4 +1,4 @@
-"""What changes the state of an article and of its document, and what does not."""
+"""Which changes give an article and its document another state."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -20,14 +20,14 @@ READ = {
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(RawArticle)])
-def test_an_article_is_in_another_state_where_something_changed_that_later_stages_read(name: str) -> None:
+def test_the_state_of_an_article_covers_the_fields_that_later_stages_read(name: str) -> None:
     changed = replace(ARTICLE, **{name: getattr(sparse(RawArticle), name)})
     if getattr(changed, name) == getattr(ARTICLE, name):
         changed = replace(ARTICLE, **{name: None})
     assert (content_hash(changed) != content_hash(ARTICLE)) == (name in READ)
 
 
-def test_the_states_are_the_same_tomorrow_and_on_every_machine() -> None:
+def test_states_are_the_same_in_every_process() -> None:
     assert content_hash(ARTICLE) == "c40603786ea1418586e87651376aa165440b5a7368e76fe42debb12c9e7cb778"
     assert (
         document_hash(ARTICLE, ENRICHED, EMBEDDING, "Câmara")
@@ -36,7 +36,7 @@ def test_the_states_are_the_same_tomorrow_and_on_every_machine() -> None:
 
 
 @given(st.text(), st.text())
-def test_title_and_text_are_kept_apart_whatever_is_in_them(title: str, text: str) -> None:
+def test_title_and_text_are_hashed_apart(title: str, text: str) -> None:
     state = content_hash(replace(ARTICLE, title=title, text=text))
     assert len(state) == 64
     assert (content_hash(replace(ARTICLE, title=text, text=title)) == state) == (title == text)
@@ -53,14 +53,14 @@ def test_title_and_text_are_kept_apart_whatever_is_in_them(title: str, text: str
         ({}, {}, "Outra"),
     ],
 )
-def test_a_document_is_in_another_state_where_one_of_its_parts_is(
+def test_the_state_of_a_document_covers_its_parts(
     enriched: dict[str, Any], embedding: dict[str, Any], name: str
 ) -> None:
     found = document_hash(ARTICLE, replace(ENRICHED, **enriched), replace(EMBEDDING, **embedding), name)
     assert found != document_hash(ARTICLE, ENRICHED, EMBEDDING, "Câmara")
 
 
-def test_a_document_is_in_another_state_without_one_of_its_parts_and_for_another_article() -> None:
+def test_a_document_has_another_state_without_one_of_its_parts() -> None:
     other = replace(ARTICLE, content_hash="x")
     found = [
         document_hash(ARTICLE, ENRICHED, EMBEDDING, "n"),
@@ -72,7 +72,7 @@ def test_a_document_is_in_another_state_without_one_of_its_parts_and_for_another
     assert len(set(found)) == 5
 
 
-def test_what_is_made_again_from_the_same_is_the_same_document() -> None:
+def test_a_document_made_again_from_the_same_inputs_has_the_same_state() -> None:
     again = replace(EMBEDDING, vector=(0.9, 0.1), embedded_at=ARTICLE.fetched_at, trace_id="t2")
     enriched = replace(ENRICHED, enriched_at=ARTICLE.fetched_at, trace_id="t2")
     assert document_hash(ARTICLE, enriched, again, "n") == document_hash(ARTICLE, ENRICHED, EMBEDDING, "n")

@@ -1,4 +1,4 @@
-"""What is pending and what is behind, on both catalogs, by what rows say and not by what ran."""
+"""Pending entries, stale rows and lost documents, on both catalogs."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -35,7 +35,7 @@ RECORDS = {
     "search_index": IndexedDocument,
 }
 
-Said = list[tuple[str, str, str]]
+Work = list[tuple[str, str, str]]
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def room(lake: Lake) -> Newsroom:
     return made
 
 
-def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
+def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Work:
     found = pending_entries(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
-def behind(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
+def stale(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Work:
     found = stale_rows(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
@@ -60,11 +60,11 @@ def change(room: Newsroom, sql: str) -> None:
     room.lake.transact(lambda rows: rows.cursor.execute(sql))
 
 
-def test_after_a_full_run_nothing_is_pending_or_behind(room: Newsroom) -> None:
-    assert (pending(room), behind(room)) == ([], [])
+def test_after_a_full_run_nothing_is_pending_or_stale(room: Newsroom) -> None:
+    assert (pending(room), stale(room)) == ([], [])
 
 
-def test_work_says_where_it_is_what_and_since_when(room: Newsroom) -> None:
+def test_a_row_of_the_backlog_has_its_place_reason_and_time(room: Newsroom) -> None:
     room.list(entry(4, "b", trace_id="t4"))
     found = pending_entries(room.lake, DESK, NOW)
     assert tuple(found.columns) == COLUMNS == tuple(stale_rows(room.lake, DESK, NOW).columns)
@@ -79,73 +79,73 @@ def test_work_says_where_it_is_what_and_since_when(room: Newsroom) -> None:
         ("search_index", [("search_index", "missing")]),
     ],
 )
-def test_a_lost_row_is_missing_and_outdates_the_document_that_was_made_from_it(
+def test_a_deleted_row_is_missing_and_outdates_its_document(
     room: Newsroom, stage: str, expected: list[tuple[str, str]]
 ) -> None:
     room.lake.transact(lambda rows: rows.delete(RECORDS[stage], article_id=["a-2"]))
     order = sorted(("a-2", *one) for one in expected)
-    assert (pending(room), behind(room)) == ([], order)
+    assert (pending(room), stale(room)) == ([], order)
     room.run(*(one for one, _ in expected))
-    assert behind(room) == []
+    assert stale(room) == []
 
 
-def test_a_lost_article_is_pending_and_its_rows_are_left_over(room: Newsroom) -> None:
+def test_a_deleted_article_is_pending_and_its_rows_are_orphaned(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(RawArticle, article_id=["b-3"]))
     assert pending(room) == [("b-3", "raw_articles", "missing")]
-    assert behind(room) == sorted(("b-3", stage, "orphaned") for stage in STAGES)
+    assert stale(room) == sorted(("b-3", stage, "orphaned") for stage in STAGES)
     (found,) = stale_rows(room.lake, DESK, NOW).filter(stage="search_index").rows()
     assert found == ("b", TODAY - timedelta(days=40), "b-3", "search_index", "orphaned", NOW, "gone", "t")
     room.run(*STAGES)
-    assert (behind(room), len(room.lake.read(IndexedDocument)), room.index.count()) == ([], 2, 2)
+    assert (stale(room), len(room.lake.read(IndexedDocument)), room.index.count()) == ([], 2, 2)
     room.run()
-    assert (pending(room), behind(room), room.index.count()) == ([], [], 3)
+    assert (pending(room), stale(room), room.index.count()) == ([], [], 3)
 
 
-def test_a_changed_article_is_outdated_at_every_stage_and_only_that_one(room: Newsroom) -> None:
+def test_only_the_rows_of_a_changed_article_are_outdated_at_every_stage(room: Newsroom) -> None:
     room.list(replace(entry(1), entry_hash="two"))
     assert pending(room) == [("a-1", "raw_articles", "outdated")]
     room.pages.words = "Another text altogether. "
     room.run("raw_articles")
     assert pending(room) == []
-    assert behind(room) == sorted(("a-1", stage, "outdated") for stage in STAGES)
+    assert stale(room) == sorted(("a-1", stage, "outdated") for stage in STAGES)
     room.run()
-    assert behind(room) == []
+    assert stale(room) == []
 
 
-def test_an_agency_with_another_name_has_its_documents_sent_again(room: Newsroom) -> None:
+def test_documents_of_a_renamed_agency_are_outdated(room: Newsroom) -> None:
     renamed = replace(DESK, agencies=(AGENCIES[0], replace(AGENCIES[1], name="Outra\nCâmara")))
-    assert behind(room, renamed) == [("b-3", "search_index", "outdated")]
+    assert stale(room, renamed) == [("b-3", "search_index", "outdated")]
 
 
-def test_an_agency_that_the_desk_no_longer_has_is_nobodys_work(room: Newsroom) -> None:
+def test_agencies_that_the_desk_no_longer_has_are_excluded(room: Newsroom) -> None:
     room.list(entry(4, "b"))
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["b-3"]))
     smaller = replace(DESK, agencies=AGENCIES[:1])
-    assert (pending(room, smaller), behind(room, smaller)) == ([], [])
+    assert (pending(room, smaller), stale(room, smaller)) == ([], [])
 
 
-def test_what_is_older_than_the_first_day_is_left_alone(room: Newsroom) -> None:
+def test_days_before_the_first_day_are_excluded(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1", "b-3"]))
     room.list(entry(4, "b", TODAY - timedelta(days=40)))
     recently = TODAY - timedelta(days=7)
     assert pending(room, first_day=recently) == []
-    assert [found[0] for found in behind(room, first_day=recently)] == ["a-1", "a-1"]
+    assert [found[0] for found in stale(room, first_day=recently)] == ["a-1", "a-1"]
 
 
 @pytest.mark.parametrize("days", [-50, -1, 3])
-def test_an_entry_that_moved_to_another_day_is_pending_until_the_article_followed(room: Newsroom, days: int) -> None:
+def test_an_entry_moved_to_another_day_is_pending_and_then_its_rows_are_outdated(room: Newsroom, days: int) -> None:
     room.list(replace(entry(1), day=TODAY + timedelta(days=days), is_moved=True))
     recently = min(TODAY, TODAY + timedelta(days=days))
     for first_day in (None, recently, TODAY + timedelta(days=days)):
         assert pending(room, first_day=first_day) == [("a-1", "raw_articles", "outdated")]
     room.run("raw_articles")
     assert pending(room) == []
-    assert behind(room) == sorted(("a-1", stage, "missing") for stage in STAGES)
+    assert stale(room) == sorted(("a-1", stage, "outdated") for stage in STAGES)
     room.run()
-    assert (behind(room), room.index.count()) == ([], 3)
+    assert (stale(room), room.index.count()) == ([], 3)
 
 
-def test_two_entries_that_lead_to_one_article_are_settled_by_the_first(room: Newsroom) -> None:
+def test_of_two_entries_with_one_article_the_first_counts(room: Newsroom) -> None:
     second = replace(entry(1), source_id="d/a/other", entry_hash="other", first_seen_at=NOW + timedelta(hours=1))
     room.list(second)
     assert pending(room) == []
@@ -154,31 +154,31 @@ def test_two_entries_that_lead_to_one_article_are_settled_by_the_first(room: New
     room.list(replace(entry(1), entry_hash="two"))
     assert pending(room) == [("a-1", "raw_articles", "outdated")]
     room.run()
-    assert (pending(room), behind(room)) == ([], [])
+    assert (pending(room), stale(room)) == ([], [])
 
 
-def test_an_entry_seen_before_the_one_an_article_was_made_from_stands_for_it(room: Newsroom) -> None:
+def test_an_entry_seen_before_the_one_an_article_was_made_from_replaces_it(room: Newsroom) -> None:
     room.list(replace(entry(1), source_id="d/a/other", entry_hash="other", first_seen_at=NOW - timedelta(hours=1)))
     assert pending(room) == [("a-1", "raw_articles", "outdated")]
     room.run()
     assert pending(room) == []
 
 
-def test_a_failed_fetch_is_pending_when_it_is_due_and_not_before(room: Newsroom) -> None:
+def test_a_failed_fetch_is_pending_once_it_is_due(room: Newsroom) -> None:
     room.pages.missing.add("https://example.org/4")
     room.list(entry(4))
     room.run()
-    assert (pending(room), behind(room)) == ([], [])
+    assert (pending(room), stale(room)) == ([], [])
     (failed,) = room.lake.read(RawArticle, article_id=["a-4"])
     assert failed.next_try_at is not None
     room.now = failed.next_try_at
     assert pending(room) == [("a-4", "raw_articles", "due")]
     room.pages.missing.clear()
     room.run()
-    assert (pending(room), behind(room), room.lake.read(Failure)) == ([], [], [])
+    assert (pending(room), stale(room), room.lake.read(Failure)) == ([], [], [])
 
 
-def test_a_fetch_that_was_given_up_is_pending_only_once_the_entry_changes(room: Newsroom) -> None:
+def test_a_given_up_fetch_is_pending_only_after_the_entry_changes(room: Newsroom) -> None:
     room.pages.missing.add("https://example.org/4")
     room.list(entry(4))
     while not room.lake.read(Failure) or room.lake.read(Failure)[0].next_try_at is not None:
@@ -191,31 +191,29 @@ def test_a_fetch_that_was_given_up_is_pending_only_once_the_entry_changes(room: 
 
 
 @pytest.mark.parametrize("stage", ["enriched_articles", "article_embeddings"])
-def test_a_failed_row_is_held_back_until_it_is_due_and_for_ever_once_it_was_given_up(
-    room: Newsroom, stage: str
-) -> None:
+def test_a_failed_row_is_held_back_until_it_is_due_and_always_once_given_up(room: Newsroom, stage: str) -> None:
     worker = room.enricher if stage == "enriched_articles" else room.embedder
     worker.refused.add("line4")
     room.list(entry(4))
     room.run()
     (failure,) = room.lake.read(Failure)
-    assert (failure.stage, failure.article_id, failure.attempts, behind(room)) == (stage, "a-4", 1, [])
+    assert (failure.stage, failure.article_id, failure.attempts, stale(room)) == (stage, "a-4", 1, [])
     last = replace(failure, attempts=MAX_ATTEMPTS - 1)
     room.lake.transact(lambda rows: rows.upsert([last]))
     assert failure.next_try_at is not None
     room.now = failure.next_try_at
-    assert behind(room) == [("a-4", stage, "failed")]
+    assert stale(room) == [("a-4", stage, "failed")]
     room.run(stage)
     room.now += timedelta(days=3000)
     assert room.lake.read(Failure)[0].next_try_at is None
-    assert behind(room) == []
+    assert stale(room) == []
     room.pages.words = "Another text altogether. "
     room.list(replace(entry(4), entry_hash="two"))
     room.run("raw_articles")
-    assert ("a-4", stage, "outdated") in behind(room)
+    assert ("a-4", stage, "outdated") in stale(room)
     worker.refused.clear()
     room.run()
-    assert (behind(room), room.lake.read(Failure)) == ([], [])
+    assert (stale(room), room.lake.read(Failure)) == ([], [])
 
 
 def test_a_refused_document_is_held_back_until_it_is_due(room: Newsroom) -> None:
@@ -223,23 +221,23 @@ def test_a_refused_document_is_held_back_until_it_is_due(room: Newsroom) -> None
     room.list(entry(4))
     room.run()
     (failure,) = room.lake.read(Failure)
-    assert (failure.stage, failure.article_id, behind(room)) == ("search_index", "a-4", [])
+    assert (failure.stage, failure.article_id, stale(room)) == ("search_index", "a-4", [])
     assert failure.next_try_at is not None
     room.now = failure.next_try_at
-    assert behind(room) == [("a-4", "search_index", "failed")]
+    assert stale(room) == [("a-4", "search_index", "failed")]
 
 
-def test_a_failed_row_without_a_failure_is_tried_at_once(room: Newsroom) -> None:
+def test_a_failed_row_without_a_failure_is_stale_at_once(room: Newsroom) -> None:
     for table in ("enriched_articles", "article_embeddings", "indexed_documents"):
         change(room, f"UPDATE {table} SET outcome = 'failed' WHERE article_id = 'a-1'")
-    assert behind(room) == [
+    assert stale(room) == [
         ("a-1", "article_embeddings", "failed"),
         ("a-1", "enriched_articles", "failed"),
         ("a-1", "search_index", "outdated"),
     ]
     change(room, "UPDATE enriched_articles SET outcome = 'ok'")
     change(room, "UPDATE article_embeddings SET outcome = 'ok'")
-    assert behind(room) == [("a-1", "search_index", "failed")]
+    assert stale(room) == [("a-1", "search_index", "failed")]
 
 
 def test_a_failure_of_another_state_holds_nothing_back(room: Newsroom) -> None:
@@ -249,41 +247,41 @@ def test_a_failure_of_another_state_holds_nothing_back(room: Newsroom) -> None:
         Failure, stage="enriched_articles", article_id="a-1", desk="d", version=work["version"], next_try_at=None
     )
     room.lake.transact(lambda rows: rows.upsert([given_up]))
-    assert behind(room) == [("a-1", "search_index", "outdated")]
+    assert stale(room) == [("a-1", "search_index", "outdated")]
     room.lake.transact(lambda rows: rows.upsert([replace(given_up, version="older")]))
-    assert behind(room) == [("a-1", "enriched_articles", "missing"), ("a-1", "search_index", "outdated")]
+    assert stale(room) == [("a-1", "enriched_articles", "missing"), ("a-1", "search_index", "outdated")]
 
 
-def test_rows_from_before_the_states_were_stored_are_settled_after_one_more_run_of_the_index(room: Newsroom) -> None:
+def test_rows_from_before_states_were_stored_are_current_after_one_run_of_the_index(room: Newsroom) -> None:
     for table in ("raw_articles", "enriched_articles", "article_embeddings"):
         change(room, f"UPDATE {table} SET content_hash = NULL")
-    assert behind(room) == [(one, "search_index", "outdated") for one in ("a-1", "a-2", "b-3")]
+    assert stale(room) == [(one, "search_index", "outdated") for one in ("a-1", "a-2", "b-3")]
     room.run("search_index")
-    assert (pending(room), behind(room)) == ([], [])
+    assert (pending(room), stale(room)) == ([], [])
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
     room.run()
-    assert (pending(room), behind(room)) == ([], [])
+    assert (pending(room), stale(room)) == ([], [])
 
 
-def test_another_desks_rows_are_not_looked_at(room: Newsroom) -> None:
+def test_rows_of_other_desks_are_excluded(room: Newsroom) -> None:
     other = replace(DESK, key="other")
     room.list(replace(entry(9), desk="other", article_id="other-9"))
-    assert (pending(room), behind(room), pending(room, other)) == ([], [], [("other-9", "raw_articles", "missing")])
+    assert (pending(room), stale(room), pending(room, other)) == ([], [], [("other-9", "raw_articles", "missing")])
 
 
-# --- the index beside the lake ---------------------------------------------------------------------------------------
+# --- index and lake --------------------------------------------------------------------------------------------------
 
 
-def lost(room: Newsroom) -> Said:
+def lost(room: Newsroom) -> Work:
     found = lost_documents(room.lake, room.index, DESK, room.now)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
-def test_an_index_that_has_what_the_lake_says_has_lost_nothing(room: Newsroom) -> None:
+def test_an_index_with_the_documents_of_the_lake_has_no_lost_documents(room: Newsroom) -> None:
     assert lost(room) == []
 
 
-def test_what_only_one_of_index_and_lake_has_is_mended_by_one_more_run_of_the_index(room: Newsroom) -> None:
+def test_a_run_of_the_index_fixes_documents_that_only_index_or_lake_has(room: Newsroom) -> None:
     (extra,) = build_documents(
         [full(RawArticle, article_id="a-9", desk="d", agency="a", day=TODAY, outcome="ok")], {}, {}, {}
     )
@@ -298,7 +296,7 @@ def test_what_only_one_of_index_and_lake_has_is_mended_by_one_more_run_of_the_in
     assert (lost(room), room.index.count()) == ([], 3)
 
 
-def test_what_the_lake_itself_says_to_be_behind_is_not_lost(room: Newsroom) -> None:
+def test_rows_that_are_stale_in_the_lake_are_not_lost(room: Newsroom) -> None:
     room.index.delete(["a-1", "a-2"])
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
     assert lost(room) == [("a-2", "search_index", "not in the index")]
@@ -327,7 +325,7 @@ def _made(draw: st.DrawFn, number: int) -> Stages:
 
 @given(st.tuples(*(_made(number) for number in range(20))), st.text(st.characters(exclude_categories=["Cs"])))
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-def test_sql_and_python_agree_on_what_a_document_was_made_from(lake: Lake, made: tuple[Stages, ...], name: str) -> None:
+def test_sql_and_python_compute_the_same_document_hash(lake: Lake, made: tuple[Stages, ...], name: str) -> None:
     desk = replace(DESK, agencies=tuple(replace(agency, name=name) for agency in AGENCIES))
 
     def store(rows: Transaction) -> None:

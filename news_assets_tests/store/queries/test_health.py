@@ -1,4 +1,4 @@
-"""The verdicts over a real lake: agencies are heard, sources answer."""
+"""Silent agencies and failing sources over a lake."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -84,7 +84,7 @@ def store(lake: Lake, *rows: Any) -> None:
     lake.transact(work)
 
 
-def test_entries_are_counted_by_day_and_article_up_to_each_agencys_own_last_day(lake: Lake) -> None:
+def test_entries_are_counted_by_day_and_article_back_from_each_agencys_last_day(lake: Lake) -> None:
     last, old = date(2026, 11, 19), date(2026, 3, 1)
     twice = entry("mec", last, 1, source_id="govbr/mec/feed-2")
     other_desk = entry("mec", last, 7, desk="g1", source_id="g1/mec/feed-1")
@@ -94,7 +94,7 @@ def test_entries_are_counted_by_day_and_article_up_to_each_agencys_own_last_day(
     assert entry_days(lake, "govbr", 10).rows() == [("anp", old, 1), ("mec", last - 9 * DAY, 1), ("mec", last, 2)]
 
 
-def test_the_last_entry_is_when_it_was_published_and_never_after_it_was_seen(lake: Lake) -> None:
+def test_the_last_entry_has_its_time_of_publication_but_none_after_it_was_seen(lake: Lake) -> None:
     day = date(2026, 11, 19)
     seen_at = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
     store(lake, entry("mec", day, first_seen_at=seen_at), entry("mec", day - DAY, first_seen_at=seen_at - DAY))
@@ -108,7 +108,7 @@ def test_the_last_entry_is_when_it_was_published_and_never_after_it_was_seen(lak
     ]
 
 
-def test_hours_are_those_of_entries_that_were_fresh_when_they_were_seen(lake: Lake) -> None:
+def test_hours_count_only_entries_that_were_recent_when_first_seen(lake: Lake) -> None:
     day = date(2026, 11, 19)
     seen_at = datetime(2026, 11, 19, 18, 59, tzinfo=UTC)
     backlog = entry("mec", day - 5 * DAY, first_seen_at=seen_at)
@@ -148,7 +148,7 @@ def _hours_ago(cell: object) -> object:
     return f"{(NOW - cell) // HOUR} h" if isinstance(cell, datetime) else cell
 
 
-def test_an_agency_that_stopped_is_silent_and_its_neighbours_are_not(lake: Lake) -> None:
+def test_only_the_agency_that_stopped_is_silent(lake: Lake) -> None:
     days = [date(2026, 9, 1) + number * DAY for number in range(81)]  # to the 20th of November
     alive = [entry("anp", day, number) for day in days for number in range(4)]
     dead = [entry("mec", day, number) for day in days[:-10] for number in range(4)]
@@ -166,7 +166,7 @@ def test_an_agency_that_stopped_is_silent_and_its_neighbours_are_not(lake: Lake)
     assert silent_agencies(lake, desk("anp", "new", inactive=("mec",)), NOW) == Findings(2, header, ())
 
 
-def test_an_agency_whose_source_fails_is_not_called_silent(lake: Lake) -> None:
+def test_an_agency_whose_source_fails_is_not_silent(lake: Lake) -> None:
     days = [date(2026, 9, 1) + number * DAY for number in range(60)]
     store(lake, *(entry("mec", day, number) for day in days for number in range(4)))
     store(lake, state("mec", "failed", failure_points=9.0), poll("govbr/mec/feed-1", DAY, "failed"))
@@ -175,18 +175,18 @@ def test_an_agency_whose_source_fails_is_not_called_silent(lake: Lake) -> None:
     assert [row[2] for row in failing_sources(lake, desk("mec"), NOW).rows] == ["fails"]
 
 
-def test_an_agency_that_answers_for_days_without_any_entry_is_named(lake: Lake) -> None:
+def test_an_agency_without_entries_after_days_of_answers_is_found(lake: Lake) -> None:
     store(lake, state("mec"), poll("govbr/mec/feed-1", 4 * DAY, "ok"), poll("govbr/mec/feed-1", HOUR, "unchanged"))
 
     assert silent_agencies(lake, desk("mec"), NOW).rows == (
-        ("mec", None, "4 days", None, "not one entry since it was first asked"),
+        ("mec", None, "4 days", None, "no entry since the first poll"),
     )
     assert [row[2:5] for row in failing_sources(lake, desk("mec"), NOW).rows] == [
-        ("lists nothing", NOW - 4 * DAY, "it answers without one entry")
+        ("lists nothing", NOW - 4 * DAY, "the listing has no entries")
     ]
 
 
-def test_a_lake_without_a_row_has_nothing_silent_and_sources_never_polled(lake: Lake) -> None:
+def test_in_an_empty_lake_no_agency_is_silent_and_sources_were_never_polled(lake: Lake) -> None:
     assert silent_agencies(lake, desk("mec"), NOW).rows == ()
     assert [row[0:3] for row in failing_sources(lake, desk("mec"), NOW).rows] == [
         ("govbr/mec/feed-1", "mec", "never polled")

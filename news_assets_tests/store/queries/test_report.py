@@ -13,7 +13,7 @@ DAY = date(2026, 11, 19)
 START = datetime(2026, 11, 19, tzinfo=UTC)
 
 
-def came_in(article_id: str, at: datetime, desk: str = "g1", agency: str = "rio", **article: Any) -> list[Any]:
+def new_article(article_id: str, at: datetime, desk: str = "g1", agency: str = "rio", **article: Any) -> list[Any]:
     """Return an entry and its article, first seen at this time and published a week before."""
     place = {"desk": desk, "agency": agency, "day": at.date() - timedelta(days=7), "article_id": article_id}
     seen = {**place, "first_seen_at": at}
@@ -47,15 +47,19 @@ def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
     midnight = START + timedelta(days=1)
     store(
         lake,
-        *came_in("before", START - timedelta(microseconds=1)),
-        *came_in("first", START, title="First"),
-        *came_in("last", midnight - timedelta(microseconds=1), agency="sp", title="Last"),
-        *came_in("after", midnight),
-        *came_in("elsewhere", START, desk="not-asked-for"),
+        *new_article("before", START - timedelta(microseconds=1)),
+        *new_article("first", START, title="First"),
+        *new_article("last", midnight - timedelta(microseconds=1), agency="sp", title="Last"),
+        *new_article("after", midnight),
+        *new_article("elsewhere", START, desk="other"),
     )
     assert count_day(lake, DAY, ["g1", "world"]) == DayCounts(
         day=DAY,
-        desks=(DeskCounts(desk="g1", agencies=2, entries=2, articles=2),),
+        desks=(
+            DeskCounts(
+                desk="g1", agencies=2, entries=2, articles=2, derived={"enriched": 0, "embedded": 0, "indexed": 0}
+            ),
+        ),
         hours=(("g1", 0, 1), ("g1", 23, 1)),
         outcomes=(("g1", "ok", 2),),
         history=((DAY - timedelta(days=1), "ok", 1), (DAY, "ok", 2)),
@@ -75,16 +79,16 @@ def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
     )
 
 
-def test_stages_count_what_was_made_of_the_articles_of_the_day(lake: Lake) -> None:
+def test_stages_count_the_rows_made_from_the_articles_of_the_day(lake: Lake) -> None:
     named = {"theme_code": "01.02", "theme_labels": ("Saúde", "Vacinas")}
     other_day = START - timedelta(days=3)
     store(
         lake,
-        *came_in("a", START),
-        *came_in("b", START, duplicate_of="a"),
-        *came_in("c", START, outcome="failed", reason="no answer"),
-        came_in("d", START)[0],
-        *came_in("earlier", other_day),
+        *new_article("a", START),
+        *new_article("b", START, duplicate_of="a"),
+        *new_article("c", START, outcome="failed", reason="no answer"),
+        new_article("d", START)[0],
+        *new_article("earlier", other_day),
         derived(EnrichedArticle, "a", START, **named),
         derived(EnrichedArticle, "b", START),
         derived(EnrichedArticle, "earlier", other_day, **named),
@@ -111,7 +115,7 @@ def test_stages_count_what_was_made_of_the_articles_of_the_day(lake: Lake) -> No
     assert [line.theme for line in counts.newest] == ["Vacinas"]
 
 
-def test_polls_of_the_day_by_outcome_with_the_reasons_of_the_bad_ones(lake: Lake) -> None:
+def test_polls_of_the_day_are_counted_by_outcome_and_reason(lake: Lake) -> None:
     store(
         lake,
         poll("ok", new=3),
