@@ -45,8 +45,8 @@ def test_another_spelling_of_the_address_tells_the_same(run: Call) -> None:
 def test_a_failure_says_why_how_often_and_when_again(run: Call) -> None:
     code, out, _ = run("--url", "https://example.org/3")
     assert code == 0
-    assert "failed (try 1)" in out
-    assert "next try" in out
+    assert "failed (attempt 1)" in out
+    assert "next attempt" in out
 
 
 def test_an_address_that_was_never_listed_is_an_error_that_says_where_to_look(run: Call) -> None:
