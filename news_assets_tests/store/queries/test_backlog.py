@@ -1,7 +1,10 @@
-"""What is pending and what is behind, on both catalogs, by what rows say and not by what ran."""
+"""Backlog queries: entries and articles whose rows are missing, outdated, failed or orphaned."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +28,7 @@ from news_assets.store.queries.backlog import COLUMNS, articles_behind, document
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.lakes import Catalogs, Place
 from news_assets_tests.support.small_desk import AGENCIES, DESK, NOW, TODAY, Newsroom, entry
 
 STAGES = ("enriched_articles", "article_embeddings", "search_index")
@@ -34,23 +38,35 @@ RECORDS = {
     "search_index": IndexedDocument,
 }
 
-Said = list[tuple[str, str, str]]
+Backlog = list[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="module")
+def processed(
+    catalogs: Catalogs, template: Place, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Place, FakeSearchIndex]:
+    """A closed lake with three articles that went through all stages, and the search index."""
+    place, index = catalogs.copy(template, tmp_path_factory.mktemp("processed")), FakeSearchIndex()
+    with Lake.open(*place) as lake:
+        room = Newsroom(lake, index)
+        room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
+        room.run()
+    return place, index
 
 
 @pytest.fixture
-def room(lake: Lake) -> Newsroom:
-    made = Newsroom(lake, FakeSearchIndex())
-    made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
-    made.run()
-    return made
+def room(catalogs: Catalogs, processed: tuple[Place, FakeSearchIndex], tmp_path: Path) -> Iterator[Newsroom]:
+    place, index = processed
+    with Lake.open(*catalogs.copy(place, tmp_path)) as lake:
+        yield Newsroom(lake, deepcopy(index))
 
 
-def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
+def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Backlog:
     found = entries_pending(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
-def behind(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Said:
+def behind(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Backlog:
     found = articles_behind(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
@@ -63,7 +79,7 @@ def test_after_a_full_run_nothing_is_pending_or_behind(room: Newsroom) -> None:
     assert (pending(room), behind(room)) == ([], [])
 
 
-def test_work_says_where_it_is_what_and_since_when(room: Newsroom) -> None:
+def test_a_pending_entry_has_its_place_reason_and_age(room: Newsroom) -> None:
     room.list(entry(4, "b", trace_id="t4"))
     found = entries_pending(room.lake, DESK, NOW)
     assert tuple(found.columns) == COLUMNS == tuple(articles_behind(room.lake, DESK, NOW).columns)
@@ -78,7 +94,7 @@ def test_work_says_where_it_is_what_and_since_when(room: Newsroom) -> None:
         ("search_index", [("search_index", "missing")]),
     ],
 )
-def test_a_lost_row_is_missing_and_outdates_the_document_that_was_made_from_it(
+def test_a_lost_row_is_missing_and_outdates_the_document_built_from_it(
     room: Newsroom, stage: str, expected: list[tuple[str, str]]
 ) -> None:
     room.lake.transact(lambda rows: rows.delete(RECORDS[stage], article_id=["a-2"]))
@@ -88,7 +104,7 @@ def test_a_lost_row_is_missing_and_outdates_the_document_that_was_made_from_it(
     assert behind(room) == []
 
 
-def test_a_lost_article_is_pending_and_its_rows_are_left_over(room: Newsroom) -> None:
+def test_a_lost_article_is_pending_and_its_rows_are_orphaned(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(RawArticle, article_id=["b-3"]))
     assert pending(room) == [("b-3", "raw_articles", "missing")]
     assert behind(room) == sorted(("b-3", stage, "left over") for stage in STAGES)
@@ -116,14 +132,14 @@ def test_an_agency_with_another_name_has_its_documents_sent_again(room: Newsroom
     assert behind(room, renamed) == [("b-3", "search_index", "outdated")]
 
 
-def test_an_agency_that_the_desk_no_longer_has_is_nobodys_work(room: Newsroom) -> None:
+def test_agencies_that_the_desk_no_longer_has_are_ignored(room: Newsroom) -> None:
     room.list(entry(4, "b"))
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["b-3"]))
     smaller = replace(DESK, agencies=AGENCIES[:1])
     assert (pending(room, smaller), behind(room, smaller)) == ([], [])
 
 
-def test_what_is_older_than_the_first_day_is_left_alone(room: Newsroom) -> None:
+def test_days_before_the_first_day_are_ignored(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1", "b-3"]))
     room.list(entry(4, "b", TODAY - timedelta(days=40)))
     recently = TODAY - timedelta(days=7)
@@ -132,7 +148,7 @@ def test_what_is_older_than_the_first_day_is_left_alone(room: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("days", [-50, -1, 3])
-def test_an_entry_that_moved_to_another_day_is_pending_until_the_article_followed(room: Newsroom, days: int) -> None:
+def test_an_entry_that_moved_to_another_day_is_pending_until_its_article_moved(room: Newsroom, days: int) -> None:
     room.list(replace(entry(1), day=TODAY + timedelta(days=days), is_moved=True))
     recently = min(TODAY, TODAY + timedelta(days=days))
     for first_day in (None, recently, TODAY + timedelta(days=days)):
@@ -144,7 +160,7 @@ def test_an_entry_that_moved_to_another_day_is_pending_until_the_article_followe
     assert (behind(room), room.index.count()) == ([], 3)
 
 
-def test_two_entries_that_lead_to_one_article_are_settled_by_the_first(room: Newsroom) -> None:
+def test_the_first_of_two_entries_of_an_article_decides(room: Newsroom) -> None:
     second = replace(entry(1), source_id="d/a/other", entry_hash="other", first_seen_at=NOW + timedelta(hours=1))
     room.list(second)
     assert pending(room) == []
@@ -156,7 +172,7 @@ def test_two_entries_that_lead_to_one_article_are_settled_by_the_first(room: New
     assert (pending(room), behind(room)) == ([], [])
 
 
-def test_an_entry_seen_before_the_one_an_article_was_made_from_stands_for_it(room: Newsroom) -> None:
+def test_an_entry_seen_earlier_replaces_the_one_an_article_was_made_from(room: Newsroom) -> None:
     room.list(replace(entry(1), source_id="d/a/other", entry_hash="other", first_seen_at=NOW - timedelta(hours=1)))
     assert pending(room) == [("a-1", "raw_articles", "outdated")]
     room.run()
@@ -190,9 +206,7 @@ def test_a_fetch_that_was_given_up_is_pending_only_once_the_entry_changes(room: 
 
 
 @pytest.mark.parametrize("stage", ["enriched_articles", "article_embeddings"])
-def test_a_failed_row_is_held_back_until_it_is_due_and_for_ever_once_it_was_given_up(
-    room: Newsroom, stage: str
-) -> None:
+def test_a_failed_row_waits_until_it_is_due_and_forever_once_given_up(room: Newsroom, stage: str) -> None:
     worker = room.enricher if stage == "enriched_articles" else room.embedder
     worker.refused.add("line4")
     room.list(entry(4))
@@ -217,7 +231,7 @@ def test_a_failed_row_is_held_back_until_it_is_due_and_for_ever_once_it_was_give
     assert (behind(room), room.lake.read(Failure)) == ([], [])
 
 
-def test_a_refused_document_is_held_back_until_it_is_due(room: Newsroom) -> None:
+def test_a_refused_document_waits_until_it_is_due(room: Newsroom) -> None:
     room.embedder.embed_query = lambda query: Embedded((0.0, 0.0), 1, is_cut=False)  # type: ignore[method-assign]
     room.list(entry(4))
     room.run()
@@ -228,7 +242,7 @@ def test_a_refused_document_is_held_back_until_it_is_due(room: Newsroom) -> None
     assert behind(room) == [("a-4", "search_index", "failed")]
 
 
-def test_a_failed_row_without_a_failure_is_tried_at_once(room: Newsroom) -> None:
+def test_a_failed_row_without_a_failure_is_due_at_once(room: Newsroom) -> None:
     for table in ("enriched_articles", "article_embeddings", "indexed_documents"):
         change(room, f"UPDATE {table} SET outcome = 'failed' WHERE article_id = 'a-1'")
     assert behind(room) == [
@@ -241,7 +255,7 @@ def test_a_failed_row_without_a_failure_is_tried_at_once(room: Newsroom) -> None
     assert behind(room) == [("a-1", "search_index", "failed")]
 
 
-def test_a_failure_of_another_state_holds_nothing_back(room: Newsroom) -> None:
+def test_a_failure_of_another_version_is_ignored(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
     (work,) = articles_behind(room.lake, DESK, NOW).filter(stage="enriched_articles").rows(named=True)
     given_up = full(
@@ -253,7 +267,7 @@ def test_a_failure_of_another_state_holds_nothing_back(room: Newsroom) -> None:
     assert behind(room) == [("a-1", "enriched_articles", "missing"), ("a-1", "search_index", "outdated")]
 
 
-def test_rows_from_before_the_states_were_stored_are_settled_after_one_more_run_of_the_index(room: Newsroom) -> None:
+def test_rows_without_a_content_hash_need_one_more_run_of_the_index_only(room: Newsroom) -> None:
     for table in ("raw_articles", "enriched_articles", "article_embeddings"):
         change(room, f"UPDATE {table} SET content_hash = NULL")
     assert behind(room) == [(one, "search_index", "outdated") for one in ("a-1", "a-2", "b-3")]
@@ -264,7 +278,7 @@ def test_rows_from_before_the_states_were_stored_are_settled_after_one_more_run_
     assert (pending(room), behind(room)) == ([], [])
 
 
-def test_another_desks_rows_are_not_looked_at(room: Newsroom) -> None:
+def test_rows_of_other_desks_are_ignored(room: Newsroom) -> None:
     other = replace(DESK, key="other")
     room.list(replace(entry(9), desk="other", article_id="other-9"))
     assert (pending(room), behind(room), pending(room, other)) == ([], [], [("other-9", "raw_articles", "missing")])
@@ -273,16 +287,16 @@ def test_another_desks_rows_are_not_looked_at(room: Newsroom) -> None:
 # --- the index beside the lake ---------------------------------------------------------------------------------------
 
 
-def lost(room: Newsroom) -> Said:
+def lost(room: Newsroom) -> Backlog:
     found = documents_lost(room.lake, room.index, DESK, room.now)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
-def test_an_index_that_has_what_the_lake_says_has_lost_nothing(room: Newsroom) -> None:
+def test_an_index_equal_to_the_lake_has_lost_no_document(room: Newsroom) -> None:
     assert lost(room) == []
 
 
-def test_what_only_one_of_index_and_lake_has_is_mended_by_one_more_run_of_the_index(room: Newsroom) -> None:
+def test_differences_of_index_and_lake_are_fixed_by_one_run_of_the_index(room: Newsroom) -> None:
     (extra,) = build_documents(
         [full(RawArticle, article_id="a-9", desk="d", agency="a", day=TODAY, outcome="ok")], {}, {}, {}
     )
@@ -297,7 +311,7 @@ def test_what_only_one_of_index_and_lake_has_is_mended_by_one_more_run_of_the_in
     assert (lost(room), room.index.count()) == ([], 3)
 
 
-def test_what_the_lake_itself_says_to_be_behind_is_not_lost(room: Newsroom) -> None:
+def test_documents_of_articles_in_the_backlog_are_not_lost(room: Newsroom) -> None:
     room.index.delete(["a-1", "a-2"])
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
     assert lost(room) == [("a-2", "search_index", "not in the index")]
@@ -326,7 +340,7 @@ def _made(draw: st.DrawFn, number: int) -> Stages:
 
 @given(st.tuples(*(_made(number) for number in range(20))), st.text(st.characters(exclude_categories=["Cs"])))
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-def test_sql_and_python_agree_on_what_a_document_was_made_from(lake: Lake, made: tuple[Stages, ...], name: str) -> None:
+def test_sql_and_python_compute_the_same_document_hash(lake: Lake, made: tuple[Stages, ...], name: str) -> None:
     desk = replace(DESK, agencies=tuple(replace(agency, name=name) for agency in AGENCIES))
 
     def store(rows: Transaction) -> None:

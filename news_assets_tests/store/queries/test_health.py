@@ -1,4 +1,4 @@
-"""The verdicts over a real lake: agencies are heard, sources answer."""
+"""Silent agencies and failing sources, found in a real lake."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -84,7 +84,7 @@ def store(lake: Lake, *rows: Any) -> None:
     lake.transact(work)
 
 
-def test_entries_are_counted_by_day_and_article_up_to_each_agencys_own_last_day(lake: Lake) -> None:
+def test_entries_are_counted_by_day_and_article_up_to_the_agencys_last_day(lake: Lake) -> None:
     last, old = date(2026, 11, 19), date(2026, 3, 1)
     twice = entry("mec", last, 1, source_id="govbr/mec/feed-2")
     other_desk = entry("mec", last, 7, desk="g1", source_id="g1/mec/feed-1")
@@ -94,7 +94,7 @@ def test_entries_are_counted_by_day_and_article_up_to_each_agencys_own_last_day(
     assert entry_days(lake, "govbr", 10).rows() == [("anp", old, 1), ("mec", last - 9 * DAY, 1), ("mec", last, 2)]
 
 
-def test_the_last_entry_is_when_it_was_published_and_never_after_it_was_seen(lake: Lake) -> None:
+def test_the_time_of_the_last_entry_is_never_later_than_it_was_seen(lake: Lake) -> None:
     day = date(2026, 11, 19)
     seen_at = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
     store(lake, entry("mec", day, first_seen_at=seen_at), entry("mec", day - DAY, first_seen_at=seen_at - DAY))
@@ -108,7 +108,7 @@ def test_the_last_entry_is_when_it_was_published_and_never_after_it_was_seen(lak
     ]
 
 
-def test_hours_are_those_of_entries_that_were_fresh_when_they_were_seen(lake: Lake) -> None:
+def test_hours_count_entries_that_were_fresh_when_first_seen(lake: Lake) -> None:
     day = date(2026, 11, 19)
     seen_at = datetime(2026, 11, 19, 18, 59, tzinfo=UTC)
     backlog = entry("mec", day - 5 * DAY, first_seen_at=seen_at)
@@ -175,7 +175,7 @@ def test_an_agency_whose_source_fails_is_not_called_silent(lake: Lake) -> None:
     assert [row[2] for row in failing_sources(lake, desk("mec"), NOW).rows] == ["fails"]
 
 
-def test_an_agency_that_answers_for_days_without_any_entry_is_named(lake: Lake) -> None:
+def test_an_agency_that_lists_no_entry_for_days_is_silent(lake: Lake) -> None:
     store(lake, state("mec"), poll("govbr/mec/feed-1", 4 * DAY, "ok"), poll("govbr/mec/feed-1", HOUR, "unchanged"))
 
     assert silent_agencies(lake, desk("mec"), NOW).rows == (
@@ -186,7 +186,7 @@ def test_an_agency_that_answers_for_days_without_any_entry_is_named(lake: Lake) 
     ]
 
 
-def test_a_lake_without_a_row_has_nothing_silent_and_sources_never_polled(lake: Lake) -> None:
+def test_in_an_empty_lake_no_agency_is_silent_and_sources_were_never_polled(lake: Lake) -> None:
     assert silent_agencies(lake, desk("mec"), NOW).rows == ()
     assert [row[0:3] for row in failing_sources(lake, desk("mec"), NOW).rows] == [
         ("govbr/mec/feed-1", "mec", "never polled")

@@ -75,7 +75,7 @@ def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:
     )
 
 
-def test_stages_count_what_was_made_of_the_articles_of_the_day(lake: Lake) -> None:
+def test_stages_count_rows_of_the_articles_of_the_day(lake: Lake) -> None:
     named = {"theme_code": "01.02", "theme_labels": ("Saúde", "Vacinas")}
     other_day = START - timedelta(days=3)
     store(

@@ -45,13 +45,13 @@ def test_each_source_has_its_last_ten_polls_oldest_first_and_its_share_of_new_en
     assert (anp["polls"], anp["new_ratio"], anp["next_poll_at"]) == ([], None, NOW + HOUR)
 
 
-def test_without_a_desk_the_sources_of_all_desks_are_there(lake: Lake) -> None:
+def test_without_a_desk_all_sources_are_returned(lake: Lake) -> None:
     store(lake, state("govbr/mec/1"), state("g1/mec/1", "g1"))
     assert source_records(lake, NOW)["source_id"].to_list() == ["g1/mec/1", "govbr/mec/1"]
     assert source_records(lake, NOW, "nowhere").is_empty()
 
 
-def test_of_some_agencies_only_their_sources_and_polls_are_there(lake: Lake) -> None:
+def test_agencies_limit_sources_and_polls(lake: Lake) -> None:
     store(lake, state("govbr/mec/1", agency="mec"), state("govbr/anp/1", agency="anp"), state("g1/mec/1", "g1"))
     store(lake, poll(HOUR, "ok", 9, 3, agency="mec"), poll(HOUR, "ok", 9, 9, agency="anp", source_id="govbr/anp/1"))
     (found,) = source_records(lake, NOW, "govbr", ["mec"]).iter_rows(named=True)

@@ -10,7 +10,7 @@ from news_assets_tests.support.small_desk import NOW, entry
 LATER = NOW + timedelta(milliseconds=500)
 
 
-def test_a_listing_is_told_with_the_poll_that_found_it_and_with_its_last_sight(lake: Lake) -> None:
+def test_a_listing_is_shown_with_its_poll_and_the_last_time_it_was_seen(lake: Lake) -> None:
     listed = replace(entry(1), published_at=None, last_seen_at=LATER)
     poll = sparse(Poll, source_id=listed.source_id, desk="d", agency="a", polled_at=NOW, elapsed_ms=7, new_count=2)
     others = [replace(poll, polled_at=LATER, elapsed_ms=8), replace(poll, source_id="d/b/feed", elapsed_ms=9)]
@@ -26,7 +26,7 @@ def test_a_listing_is_told_with_the_poll_that_found_it_and_with_its_last_sight(l
     assert story_of(lake, listed.url) == [found, replace(found, at=LATER, what="last listed by d/a/feed")]
 
 
-def test_what_was_listed_once_has_one_moment(lake: Lake) -> None:
+def test_an_entry_listed_once_has_one_event(lake: Lake) -> None:
     lake.transact(lambda rows: rows.upsert([entry(1)]))
     assert [moment.what for moment in story_of(lake, entry(1).url)] == [
         "first listed by d/a/feed, dated 2026-11-20 15:00Z"
