@@ -29,9 +29,9 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that have slow tests: one that comes last keeps a single worker busy."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Start with the folders whose files take longest: a long file that comes last keeps a single process busy."""
+    first = ("profiles", "graph", "store", "commands")
+    items.sort(key=lambda item: next((n for n, folder in enumerate(first) if folder in item.path.parts), len(first)))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder of exported models for all processes of the run: exporting takes seconds."""
+    """A folder of exported models that all processes of the run share: to export one takes seconds."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "models"
     folder.mkdir(exist_ok=True)
@@ -97,12 +97,12 @@ def _quick_duckdb() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _loopback_only() -> Iterator[None]:
-    """Refuse every connection that leaves this machine."""
+    """Refuse connections to other machines."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
-            raise OSError(f"a test wanted to reach {address[0]}")
+            raise OSError(f"a test connects to {address[0]}")
         connect(self, address)
 
     patch = pytest.MonkeyPatch()

