@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from news_assets_tests.typesense_server import bulk
-from news_assets_tests.typesense_server.alteration import alter
-from news_assets_tests.typesense_server.documents import document_of, names_of, shown, text_of
+from news_assets_tests.typesense_server.collections import bulk
+from news_assets_tests.typesense_server.collections.alteration import alter
+from news_assets_tests.typesense_server.collections.documents import document_of, names_of, shown, text_of
+from news_assets_tests.typesense_server.collections.store import Store
 from news_assets_tests.typesense_server.errors import ApiError
 from news_assets_tests.typesense_server.faults import Faults
-from news_assets_tests.typesense_server.multi_search import multi_search
-from news_assets_tests.typesense_server.searching import search
-from news_assets_tests.typesense_server.store import Store
+from news_assets_tests.typesense_server.search.multi_search import multi_search
+from news_assets_tests.typesense_server.search.search import search
 
 MAX_QUERY_CHARS = 4000
 VERSION = "30.0.dev-4a092b0"  # what the recordings are of

@@ -11,13 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from news_assets_tests.typesense_server.checked import Description
+from news_assets_tests.typesense_server.collections.store import Store
+from news_assets_tests.typesense_server.description import Description
 from news_assets_tests.typesense_server.errors import FORBIDDEN, ApiError, NoAnswerError
 from news_assets_tests.typesense_server.faults import Faults, Request
 from news_assets_tests.typesense_server.keys import Keys, with_sealed
-from news_assets_tests.typesense_server.multi_search import searches_of
 from news_assets_tests.typesense_server.routes import Call, Route, route_of
-from news_assets_tests.typesense_server.store import Store
+from news_assets_tests.typesense_server.search.multi_search import searches_of
 
 SILENT_S = 60.0  # longer than any client waits
 KEY_HEADER = "x-typesense-api-key"

@@ -11,7 +11,7 @@ import pytest
 import typesense
 
 from news_assets_tests.typesense_server import Request, TestServer, running
-from news_assets_tests.typesense_server.checked import DESCRIPTION
+from news_assets_tests.typesense_server.description import DESCRIPTION
 
 KEY = "k"
 FIELDS = [

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from news_assets_tests.typesense_server.indexes import TextIndex
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
 
 TYPO_COST, PREFIX_COST = 2, 1  # a wrong letter weighs twice what an unfinished word does
 MAX_TYPOS = 2

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import NO_COLLECTION, ApiError
 from news_assets_tests.typesense_server.keys import Keys
 

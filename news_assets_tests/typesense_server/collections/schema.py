@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from news_assets_tests.typesense_server.collections.tokens import STEMMERS, Analysis
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.tokens import STEMMERS, Analysis
 
 NUMBERS = ("int32", "int64", "float")
 TYPES = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from news_assets_tests.typesense_server.schema import Field
+from news_assets_tests.typesense_server.collections.schema import Field
 
 ELEMENT_GAP = 1000  # words of two elements of an array are never neighbours
 Floats = NDArray[np.float32]

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.schema import NUMBERS, Field
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.schema import NUMBERS, Field
-from news_assets_tests.typesense_server.sorting import Hit
+from news_assets_tests.typesense_server.search.sorting import Hit
 
 MAX_VALUE_CHARS = 255
 _RANGE = re.compile(r"([^,:\[\]]+?)\s*:\s*\[\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*\]")

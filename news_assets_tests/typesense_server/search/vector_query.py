@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import ApiError
 
 _QUERY = re.compile(r"\s*([\w.]+)\s*:\s*\(\s*\[([^\]]*)\]\s*((?:,[^()]*)?)\)\s*")

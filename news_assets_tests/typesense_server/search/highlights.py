@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import names_of
-from news_assets_tests.typesense_server.schema import Field
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import names_of
+from news_assets_tests.typesense_server.collections.schema import Field
 
 SNIPPET_THRESHOLD = 30  # a text of fewer words is shown whole
 AFFIX_TOKENS = 4

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import names_of, shown
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import names_of, shown
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.facets import groups
-from news_assets_tests.typesense_server.highlights import highlights
-from news_assets_tests.typesense_server.sorting import Hit
+from news_assets_tests.typesense_server.search.facets import groups
+from news_assets_tests.typesense_server.search.highlights import highlights
+from news_assets_tests.typesense_server.search.sorting import Hit
 
 MAX_PER_PAGE = 250
 

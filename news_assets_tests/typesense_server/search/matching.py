@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.indexes import TextIndex
-from news_assets_tests.typesense_server.query import Options, ParsedQuery, QueryField
-from news_assets_tests.typesense_server.typos import candidates
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
+from news_assets_tests.typesense_server.search.query import Options, ParsedQuery, QueryField
+from news_assets_tests.typesense_server.search.typos import candidates
 
 COMBINATIONS = 100  # of typos over the words of one query; the server stops early too
 WORD_CHOICES = 16  # of the words of one document that stand for the query's

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.filters import passing
+from news_assets_tests.typesense_server.search.filters import passing
 
 MAX_SORTS = 3
 _PARTS = re.compile(r"[^,()]+(?:\([^)]*\))?(?::\w+)?|:\w+")

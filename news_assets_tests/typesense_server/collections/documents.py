@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from news_assets_tests.typesense_server.collections.schema import NUMBERS, Field
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.schema import NUMBERS, Field
 
 Document = dict[str, Any]
 _ENDS_IN_OBJECT = re.compile(r"(\{|,)\s*$")

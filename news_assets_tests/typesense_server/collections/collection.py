@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from news_assets_tests.typesense_server.documents import Document, check_id, checked
+from news_assets_tests.typesense_server.collections.documents import Document, check_id, checked
+from news_assets_tests.typesense_server.collections.indexes import TextIndex, VectorIndex, index_of
+from news_assets_tests.typesense_server.collections.schema import Field, fields_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.indexes import TextIndex, VectorIndex, index_of
-from news_assets_tests.typesense_server.schema import Field, fields_of
 
 INCOMPATIBLE = "Schema change is incompatible with the type of documents already stored in this collection. "
 

@@ -4,10 +4,10 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import document_of, shown, text_of
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import document_of, shown, text_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.filters import passing
+from news_assets_tests.typesense_server.search.filters import passing
 
 if TYPE_CHECKING:
     from news_assets_tests.typesense_server.routes import Call

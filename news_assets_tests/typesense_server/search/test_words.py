@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets_tests.typesense_server.indexes import TextIndex
-from news_assets_tests.typesense_server.schema import Field
-from news_assets_tests.typesense_server.tokens import Analysis, fold
-from news_assets_tests.typesense_server.typos import candidates
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
+from news_assets_tests.typesense_server.collections.schema import Field
+from news_assets_tests.typesense_server.collections.tokens import Analysis, fold
+from news_assets_tests.typesense_server.search.typos import candidates
 
 WORDS = st.text("abc", min_size=1, max_size=6)
 

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from news_assets_tests.typesense_server import sorting, vector_query
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import names_of
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import names_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.facets import check_groups, facet_counts
-from news_assets_tests.typesense_server.filters import passing
-from news_assets_tests.typesense_server.matching import Search
-from news_assets_tests.typesense_server.page import Page, answer
-from news_assets_tests.typesense_server.query import Options, QueryField, parse
-from news_assets_tests.typesense_server.sorting import Hit
+from news_assets_tests.typesense_server.search import sorting, vector_query
+from news_assets_tests.typesense_server.search.facets import check_groups, facet_counts
+from news_assets_tests.typesense_server.search.filters import passing
+from news_assets_tests.typesense_server.search.matching import Search
+from news_assets_tests.typesense_server.search.page import Page, answer
+from news_assets_tests.typesense_server.search.query import Options, QueryField, parse
+from news_assets_tests.typesense_server.search.sorting import Hit
 
 Params = dict[str, str]
 NUMBERS = (

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import INCOMPATIBLE, Collection
-from news_assets_tests.typesense_server.documents import checked
+from news_assets_tests.typesense_server.collections.collection import INCOMPATIBLE, Collection
+from news_assets_tests.typesense_server.collections.documents import checked
+from news_assets_tests.typesense_server.collections.schema import Field, field_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.schema import Field, field_of
 
 CHANGEABLE = ("fields", "metadata")  # synonym and curation sets are not simulated
 

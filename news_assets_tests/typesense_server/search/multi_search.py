@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from news_assets_tests.typesense_server.collections.store import Store
 from news_assets_tests.typesense_server.errors import ApiError
 from news_assets_tests.typesense_server.keys import with_sealed
-from news_assets_tests.typesense_server.searching import search
-from news_assets_tests.typesense_server.store import Store
+from news_assets_tests.typesense_server.search.search import search
 
 MAX_SEARCHES = 50
 UNION_HITS = 10

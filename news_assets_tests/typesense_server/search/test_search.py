@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.filters import passing
-from news_assets_tests.typesense_server.searching import search
+from news_assets_tests.typesense_server.search.filters import passing
+from news_assets_tests.typesense_server.search.search import search
 
 FIELDS = [
     {"name": "title", "type": "string"},

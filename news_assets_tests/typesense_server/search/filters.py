@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
+from news_assets_tests.typesense_server.collections.schema import NUMBERS, Field
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.indexes import TextIndex
-from news_assets_tests.typesense_server.schema import NUMBERS, Field
 
 MAX_OPERATIONS = 100
 TOO_MANY = (

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from news_assets_tests.typesense_server.tokens import Analysis
+from news_assets_tests.typesense_server.collections.tokens import Analysis
 
 MAX_TYPO_CHARS = 60  # no word is longer, and what is near it is many texts of its length
 _PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
