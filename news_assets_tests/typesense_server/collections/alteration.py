@@ -1,4 +1,4 @@
-"""PATCH of a collection: what the server allows, all or nothing."""
+"""Changes of a collection's schema (PATCH)."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ CHANGEABLE = ("fields", "metadata")  # synonym and curation sets are not simulat
 
 
 def alter(collection: Collection, change: dict[str, Any]) -> dict[str, Any]:
-    """Change fields or metadata; return the answer's body.
+    """Change fields or metadata, all or nothing, and return the response body.
 
     Raises:
-        ApiError: 400; nothing has been changed then.
+        ApiError: 400.
     """
     if not change:
         raise ApiError(400, "Alter payload is empty.")
