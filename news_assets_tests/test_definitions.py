@@ -1,4 +1,4 @@
-"""What the code location holds, and what loading it must not cost."""
+"""Assets, checks, jobs, sensors and schedules of the code location, and what loading it imports."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ def definitions() -> dg.Definitions:
     return build_definitions(Settings.model_validate({}), load_desks(["sample"], KINDS))
 
 
-def test_the_assets_their_upstreams_and_checks_are_these(definitions: dg.Definitions) -> None:
+def test_assets_with_their_upstreams_and_checks(definitions: dg.Definitions) -> None:
     graph = definitions.resolve_asset_graph()
     checks = {
         key: {check.name for check in graph.asset_check_keys if check.asset_key == key}
@@ -58,7 +58,7 @@ def test_the_assets_their_upstreams_and_checks_are_these(definitions: dg.Definit
     assert found == SNAPSHOT
 
 
-def test_jobs_sensors_and_schedules_are_these_and_run_from_the_start(definitions: dg.Definitions) -> None:
+def test_jobs_and_sensors_and_schedules_that_are_running_by_default(definitions: dg.Definitions) -> None:
     jobs = {job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")}
     assert jobs == {"sample_poll", "sample_articles", "sample_checks", "freshness", "daily_report", "lake_maintenance"}
     sensors, schedules = list(definitions.sensors or ()), list(definitions.schedules or ())
@@ -78,7 +78,7 @@ def test_every_asset_is_described_owned_and_has_its_columns(definitions: dg.Defi
             assert all(column.description for column in columns)
 
 
-def test_the_four_article_stages_share_one_grid_and_run_over_a_range_in_one_run(definitions: dg.Definitions) -> None:
+def test_article_stages_share_one_partition_grid_and_run_a_range_in_one_run(definitions: dg.Definitions) -> None:
     graph = definitions.resolve_asset_graph()
     stages = [dg.AssetKey(["sample", name]) for name in SNAPSHOT_STAGES]
     grids = {graph.get(key).partitions_def for key in stages}
@@ -89,7 +89,7 @@ def test_the_four_article_stages_share_one_grid_and_run_over_a_range_in_one_run(
 SNAPSHOT_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
 
 
-def test_todays_partition_exists_also_east_of_the_desk() -> None:
+def test_the_grid_includes_the_present_day_of_agencies_east_of_the_desk() -> None:
     def agency(key: str, timezone: str) -> Agency:
         return Agency(key=key, name=key, timezone=timezone, language="en", sources=())
 
@@ -107,7 +107,7 @@ def test_todays_partition_exists_also_east_of_the_desk() -> None:
     assert "b|2026-11-21" in agency_day_partitions(two_zones).get_partition_keys(noon)
 
 
-def test_loading_imports_no_model_and_no_extractor() -> None:
+def test_loading_imports_no_model_library_and_no_extractor() -> None:
     heavy = "torch, trafilatura, onnxruntime, sentence_transformers, sklearn"
     loaded = f"print([m for m in '{heavy}'.split(', ') if m in sys.modules])"
     code = f"import sys, news_assets.definitions as d; d.defs(); {loaded}"
@@ -122,7 +122,7 @@ def test_loading_imports_no_model_and_no_extractor() -> None:
         ("key:sample/raw_articles", "gazeta|1999-01-01", "gazeta|1999-01-01"),
     ],
 )
-def test_an_unknown_partition_fails_and_is_named(tmp_path: Path, select: str, partition: str, says: str) -> None:
+def test_an_unknown_partition_fails_with_its_name(tmp_path: Path, select: str, partition: str, says: str) -> None:
     command = [sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize", "-m", "news_assets.definitions"]
     done = subprocess.run(
         [*command, "--select", select, "--partition", partition], capture_output=True, text=True, cwd=tmp_path
@@ -131,7 +131,7 @@ def test_an_unknown_partition_fails_and_is_named(tmp_path: Path, select: str, pa
     assert says in done.stderr + done.stdout
 
 
-def test_days_of_the_sample_desk_begin_where_its_file_says(definitions: dg.Definitions) -> None:
+def test_the_days_of_a_desk_start_at_its_first_day(definitions: dg.Definitions) -> None:
     (desk,) = load_desks(["sample"], KINDS)
     keys = agency_day_partitions(desk).get_partition_keys(datetime(2026, 1, 3, 12, tzinfo=UTC))
     assert [key for key in keys if key.startswith("gazeta")] == [

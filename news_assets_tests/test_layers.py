@@ -1,4 +1,4 @@
-"""Imports run downwards in one direction only, and three things have one home each."""
+"""Import rules: packages import lower layers only; Dagster, environment and clock are used in few places."""
 
 import ast
 from pathlib import Path
@@ -36,7 +36,7 @@ def part_of(path: Path) -> str:
 
 
 def wrong_imports(part: str, imported: set[str]) -> set[str]:
-    """Return what a module of this part must not import."""
+    """Return the imports that a module of this package must not have."""
     parts = {name.split(".")[1] for name in imported if name.startswith("news_assets.")}
     upwards = {f"news_assets.{other}" for other in parts if LEVEL[other] > LEVEL[part]}
     outer = LEVEL[part] >= LEVEL["defs"]
@@ -50,7 +50,7 @@ def test_a_module_imports_only_downwards_and_only_defs_import_dagster(path: Path
     assert wrong_imports(part_of(path), imports_of(path)) == set()
 
 
-def test_the_rule_sees_each_kind_of_wrong_import() -> None:
+def test_each_kind_of_wrong_import_is_found() -> None:
     assert wrong_imports("text", {"news_assets.pipeline.poll.poll"}) == {"news_assets.pipeline"}
     assert wrong_imports("store", {"news_assets.clients.web.fetcher"}) == {"news_assets.clients"}
     assert wrong_imports("pipeline", {"dagster"}) == {"dagster"}

@@ -1,4 +1,4 @@
-"""Search as a library: the documented example, filters, modes, and imports."""
+"""`news_assets.search` as a library: the documented example, filters, modes, and what it imports."""
 
 import doctest
 import subprocess
@@ -49,18 +49,18 @@ DOCUMENTS = (
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
-    with configured_backend(request.param, tmp_path, monkeypatch.setenv) as made:
-        with made.open() as index:
+def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    with configured_backend(request.param, tmp_path, monkeypatch.setenv) as backend:
+        with backend.open() as index:
             assert index.upsert(DOCUMENTS) == {}
-        yield made
+        yield backend
 
 
-def test_the_example_of_the_module_runs(place: Backend) -> None:
+def test_the_example_in_the_docstring_runs(backend: Backend) -> None:
     assert doctest.testmod(search) == doctest.TestResults(failed=0, attempted=4)
 
 
-def test_the_documentation_has_the_example_of_the_module() -> None:
+def test_the_readme_has_the_same_example() -> None:
     example = doctest.DocTestParser().get_examples(search.__doc__ or "")
     lines = [line for one in example for line in one.source.splitlines()]
     page = PAGE.read_text(encoding="utf-8")
@@ -78,16 +78,16 @@ def test_the_documentation_has_the_example_of_the_module() -> None:
         (search.Filters(to_day=date(2026, 1, 5), desk="sample"), ["p-1"]),
     ],
 )
-def test_hits_pass_every_filter(place: Backend, filters: search.Filters, expected: list[str]) -> None:
+def test_hits_match_every_filter(backend: Backend, filters: search.Filters, expected: list[str]) -> None:
     with search.open_index() as index:
         answer = index.search("vacinacao escola", filters, mode="keyword")
     assert sorted(hit.article_id for hit in answer.hits) == expected
 
 
 class Embedder:
-    """Returns the vector of the prefeitura's documents for every query."""
+    """Return for every query the vector of the prefeitura's documents."""
 
-    model, dim, opened = "made", 2, 0
+    model, dim, opened = "fixed", 2, 0
 
     def embed_query(self, query: str) -> Embedded:
         return Embedded((1.0, 0.0), 1, is_cut=False)
@@ -114,23 +114,23 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: P
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
 
 
-def test_vectors_of_another_model_are_an_error(place: Backend) -> None:
-    with place.open() as opened:
+def test_vectors_of_another_model_are_not_compared_with_the_querys(backend: Backend) -> None:
+    with backend.open() as opened:
         opened.name_model("another")
         index = search.Index(opened, Embedder, opened.close)
-        with pytest.raises(IndexingError, match="queries is made, that of the index's vectors another"):
+        with pytest.raises(IndexingError, match="queries is fixed, that of the index's vectors another"):
             index.search("feira")
         assert index.search("agricultura", mode="keyword").found == 1
 
 
 def test_an_index_that_cannot_be_opened_is_an_indexing_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place:
-        (place.home / "search.sqlite").write_bytes(b"no database " * 1000)
+    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as backend:
+        (backend.home / "search.sqlite").write_bytes(b"no database " * 1000)
         with pytest.raises(IndexingError, match="rebuild search"):
             search.open_index()
 
 
-def test_the_import_is_light() -> None:
+def test_importing_it_imports_no_heavy_library() -> None:
     heavy = ("dagster", "duckdb", "numpy", "onnxruntime", "polars", "pydantic", "torch", "typesense")
     code = f"import sys; from news_assets import search; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -85,7 +85,7 @@ def test_a_typesense_server_and_its_key_are_two_settings(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("key", ["", "  "])
-def test_typesense_without_a_key_is_one_line(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_missing_typesense_key_is_one_line(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "typesense://localhost:8108")
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", key)
     with pytest.raises(SettingsError) as caught:
@@ -94,7 +94,7 @@ def test_typesense_without_a_key_is_one_line(monkeypatch: pytest.MonkeyPatch, ke
     assert str(caught.value) == expected
 
 
-def test_no_error_of_any_setting_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_other_settings_do_not_show_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWS_TYPESENSE_API_KEY", KEY)
     for name, value in (("NEWS_SEARCH", "elastic"), ("NEWS_DESKS", ","), ("NEWS_HOST_DELAY_S", "soon")):
         monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""The command line, called in this process as a shell calls it."""
+"""The command line called in this process, and a small lake."""
 
 import sys
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import pytest
 from news_assets.cli import main
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.store.lake import Lake
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import TODAY, Newsroom, entry
 
 Called = tuple[int, str, str]
@@ -18,7 +19,7 @@ Call = Callable[..., Called]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Call `news-assets` with these words, at home in the test's folder; return exit code, stdout and stderr."""
+    """Call `news-assets` with NEWS_HOME in the test's folder; return exit code, stdout and stderr."""
     monkeypatch.setenv("NEWS_HOME", str(tmp_path))
 
     def called(*words: str) -> Called:
@@ -32,16 +33,23 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp
     return called
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A lake where `a-1` went all the way, `a-2` is not enriched, `b-3` cannot be fetched."""
+@pytest.fixture(scope="session")
+def home_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
     with (
-        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
-        SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
+        Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
+        SqliteSearchIndex.open(folder / "search.sqlite") as index,
     ):
         room = Newsroom(lake, index)
         room.enricher.refused.add("line2")
         room.pages.missing.add("https://example.org/3")
         room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=1)))
         room.run()
+    return folder
+
+
+@pytest.fixture
+def home(home_template: Path, tmp_path: Path) -> Path:
+    """A lake and an index where `a-1` is processed, `a-2` cannot be enriched and `b-3` cannot be fetched."""
+    copy_lake(home_template, tmp_path)
     return tmp_path

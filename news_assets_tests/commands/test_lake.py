@@ -1,9 +1,6 @@
 """`status`, `export` and `search` over a small lake."""
 
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +9,7 @@ import pytest
 
 from news_assets.records import StoredPage
 from news_assets.store.lake import Lake
+from news_assets_tests.commands.conftest import Call
 
 TODAY = datetime.now(UTC).date()
 PAGE = StoredPage(
@@ -31,34 +29,26 @@ PAGE = StoredPage(
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as lake:
-        lake.transact(lambda rows: rows.upsert([PAGE]))
-    return tmp_path
+@pytest.fixture(autouse=True)
+def _one_page(lake: Lake) -> None:
+    lake.transact(lambda rows: rows.upsert([PAGE]))
 
 
-def run(home: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "NEWS_HOME": str(home), **settings}
-    command = [sys.executable, "-c", "from news_assets.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, env=environment)
-
-
-def test_export_writes_each_format(home: Path, tmp_path: Path) -> None:
-    (line,) = run(home, "export", "pages", "--agency", "gazeta").stdout.splitlines()
+def test_export_writes_each_format(call: Call, tmp_path: Path) -> None:
+    (line,) = call("export", "pages", "--agency", "gazeta")[1].splitlines()
     row = json.loads(line)
     assert (row["article_id"], row["body_gzip"], row["fetched_at"]) == ("gazeta-1", "H4s=", "2026-11-20T12:00:00+00:00")
-    header, values = run(home, "export", "pages", "--format", "csv").stdout.decode().splitlines()
+    header, values = call("export", "pages", "--format", "csv")[1].splitlines()
     assert dict(zip(header.split(","), values.split(","), strict=True))["body_bytes"] == "2"
     path = tmp_path / "pages.parquet"
-    assert run(home, "export", "pages", "--format", "parquet", "--output", str(path)).returncode == 0
+    assert call("export", "pages", "--format", "parquet", "--output", str(path))[0] == 0
     assert pl.read_parquet(path)["article_id"].to_list() == ["gazeta-1"]
 
 
-def test_export_applies_its_filters(home: Path) -> None:
-    assert run(home, "export", "pages", "--agency", "prefeitura").stdout == b""
-    assert run(home, "export", "pages", "--to", "2020-01-01").stdout == b""
-    assert run(home, "export", "pages", "--from", TODAY.isoformat()).stdout != b""
+def test_export_keeps_to_its_filters(call: Call) -> None:
+    assert call("export", "pages", "--agency", "prefeitura") == (0, "", "")
+    assert call("export", "pages", "--to", "2020-01-01") == (0, "", "")
+    assert call("export", "pages", "--from", TODAY.isoformat())[1] != ""
 
 
 @pytest.mark.parametrize(
@@ -70,31 +60,33 @@ def test_export_applies_its_filters(home: Path) -> None:
         (("export", "sources", "--from", "2026-01-01"), "table `sources` has no day to filter by"),
     ],
 )
-def test_an_unknown_name_is_an_error_that_lists_the_known_ones(
-    home: Path, arguments: tuple[str, ...], message: str
+def test_an_unknown_name_is_refused_with_those_that_exist(
+    call: Call, arguments: tuple[str, ...], complaint: str
 ) -> None:
-    done = run(home, *arguments)
-    assert done.returncode == 1
-    (line,) = done.stderr.decode().splitlines()
-    assert message in line
+    code, _, err = call(*arguments)
+    (line,) = err.splitlines()
+    assert (code, complaint in line) == (1, True)
 
 
-def test_a_wrong_setting_is_an_error_of_one_line(home: Path) -> None:
-    done = run(home, "status", NEWS_HOST_DELAY_S="soon")
-    assert done.returncode == 1
-    assert done.stderr.decode().startswith("news-assets: NEWS_HOST_DELAY_S='soon'")
+def test_a_wrong_setting_stops_the_start_with_one_line(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_HOST_DELAY_S", "soon")
+    code, _, err = call("status")
+    assert (code, err.startswith("news-assets: NEWS_HOST_DELAY_S='soon'")) == (1, True)
 
 
-def test_an_unknown_model_is_an_error_that_lists_the_known_ones(home: Path) -> None:
-    done = run(home, "search", "x", NEWS_EMBEDDING_MODEL="no-such-model")
-    assert done.returncode == 1
-    (line,) = done.stderr.decode().splitlines()
-    assert "all-MiniLM-L6-v2" in line
+def test_an_unknown_model_is_refused_with_those_that_exist(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_EMBEDDING_MODEL", "no-such-model")
+    code, _, err = call("search", "x")
+    (line,) = err.splitlines()
+    assert (code, "all-MiniLM-L6-v2" in line) == (1, True)
 
 
-def test_the_error_of_an_unavailable_catalog_has_its_address_without_the_password(home: Path) -> None:
-    done = run(home, "status", NEWS_CATALOG="postgresql://user:secret@127.0.0.1:1/news")
-    assert done.returncode == 1
-    assert "127.0.0.1:1/news" in done.stderr.decode()
-    assert "secret" not in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
+def test_a_catalog_that_cannot_be_opened_is_named_without_its_password(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEWS_CATALOG", "postgresql://user:secret@127.0.0.1:1/news")
+    code, _, err = call("status")
+    assert code == 1
+    assert "127.0.0.1:1/news" in err
+    assert "secret" not in err
+    assert "Traceback" not in err

@@ -31,13 +31,11 @@ def index(place: Backend) -> Iterator[OpenIndex]:
         yield opened
 
 
-@pytest.fixture
-def lake(tmp_path: Path, index: OpenIndex) -> Iterator[Lake]:
-    """A lake with one article, embedded and indexed with the model before."""
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        opened.transact(lambda rows: rows.upsert([ARTICLE]))
-        run(opened, index, OLD)
-        yield opened
+@pytest.fixture(autouse=True)
+def _previous_model(lake: Lake, index: OpenIndex) -> None:
+    """Store an article, embedded and indexed with the previous model."""
+    lake.transact(lambda rows: rows.upsert([ARTICLE]))
+    run(lake, index, OLD)
 
 
 def near(index: OpenIndex, model: OneVector) -> int:

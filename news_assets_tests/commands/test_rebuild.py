@@ -24,6 +24,8 @@ from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents, lost_documents
 from news_assets_tests.commands.conftest import Call
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
 
@@ -50,20 +52,26 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         yield made
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def embedded(empty_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed lake with three articles, all stages done but the index, as a template."""
+    folder = tmp_path_factory.mktemp("embedded")
+    copy_lake(empty_lake, folder)
+    with Lake.open(folder / "catalog.sqlite", folder / "data") as lake:
+        room = Newsroom(lake, FakeSearchIndex())
+        room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=400)))
+        room.run("raw_articles", "enriched_articles", "article_embeddings")
+    return folder
 
 
 @pytest.fixture
-def room(place: Backend, lake: Lake) -> Iterator[Newsroom]:
+def room(place: Backend, embedded: Path, tmp_path: Path) -> Iterator[Newsroom]:
     """Three articles, all stages done."""
-    with place.open() as index:
-        made = Newsroom(lake, index)
-        made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=400)))
-        made.run()
-        yield made
+    copy_lake(embedded, tmp_path)
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake, place.open() as index:
+        room = Newsroom(lake, index)
+        room.run("search_index")
+        yield room
 
 
 def begin() -> AbstractContextManager[IndexRebuild]:

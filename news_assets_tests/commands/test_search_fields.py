@@ -8,8 +8,8 @@ import pytest
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.search_backends import Backend, configured_backend, hashes
 from news_assets_tests.test_search import DOCUMENTS
-from news_assets_tests.typesense_server.alteration import alter
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.alteration import alter
+from news_assets_tests.typesense_server.collections.collection import Collection
 
 MISSING = "summary: expected string optional=True index=False, stored nothing; `news-assets search-fields` adds it"
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import psycopg2
 import pytest
 import sqlalchemy as sa
 from dagster._core.storage.event_log import SqlEventLogStorage
@@ -25,7 +23,6 @@ from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.records import Desk
 from news_assets.sources.kinds import KINDS
-from news_assets_tests.store.conftest import postgres as postgres
 from news_assets_tests.support.graph import Graph
 
 DESK = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=())
@@ -73,15 +70,11 @@ DEFINITIONS = dg.Definitions(
 )
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def instance(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
     overrides: dict[str, Any] = {"telemetry": {"enabled": False}}
     if request.param == "postgres":
-        server, name = request.getfixturevalue("postgres"), f"dagster_{next(_NUMBERS)}"
-        with closing(psycopg2.connect(server)) as connection:
-            connection.autocommit = True
-            connection.cursor().execute(f"CREATE DATABASE {name}")
-        url = server.replace("/postgres?", f"/{name}?")
+        url = request.getfixturevalue("postgres").url(f"dagster_{next(_NUMBERS)}")
         overrides["storage"] = {"postgres": {"postgres_url": url}}
     with dg.DagsterInstance.local_temp(str(tmp_path), overrides=overrides) as opened:
         yield opened
@@ -211,11 +204,11 @@ def test_maintenance_reports_deleted_runs_by_job(tmp_path: Path) -> None:
     assert made.metadata["runs"].value == "| job | runs deleted |\n| --- | --- |\n| d_poll | 1 |"
 
 
-def test_a_poll_without_new_entries_is_tagged(tmp_path: Path, models_dir: Path) -> None:
+def test_a_poll_without_new_entries_is_tagged(tmp_path: Path) -> None:
     (desk,) = load_desks(["sample"], KINDS)
     with dg.DagsterInstance.ephemeral() as instance, SampleSite(datetime.now(UTC), port=0) as site:
         sources = {s.source_id: replace(s, url=s.url.replace(_SITE, site.base)) for s in desk.sources}
         agencies = tuple(replace(a, sources=tuple(sources[s.source_id] for s in a.sources)) for a in desk.agencies)
-        graph = Graph(replace(desk, agencies=agencies), tmp_path, models_dir, instance)
+        graph = Graph(replace(desk, agencies=agencies), tmp_path, instance)
         runs = [instance.get_run_by_id(graph.poll().run_id) for _ in range(2)]
     assert [run and run.tags.get("news/polled") for run in runs] == [None, "nothing new"]

@@ -1,4 +1,4 @@
-"""Pages no article can be made of: each is a row with an outcome and a reason, and its neighbours are not touched."""
+"""Pages and feeds that cannot be read: each is a row with an outcome and a reason, and the others are stored."""
 
 import threading
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def base() -> Iterator[str]:
                 self.close_connection = True
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Write nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     address = f"http://127.0.0.1:{server.server_port}"
@@ -89,12 +89,6 @@ def base() -> Iterator[str]:
     yield address
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -124,9 +118,7 @@ def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher:
     assert "terça-feira" in str(rows["latin.html"].text)
 
 
-def test_each_odd_feed_yields_what_can_be_read_and_a_reason_for_the_rest(
-    base: str, lake: Lake, fetcher: HttpFetcher
-) -> None:
+def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(*(f"{base}/feed-{name}" for name in FEEDS))
     polls: dict[str, Poll] = {
         poll.source_id.rpartition("-")[2]: poll
@@ -139,7 +131,7 @@ def test_each_odd_feed_yields_what_can_be_read_and_a_reason_for_the_rest(
     assert {entry.day for entry in lake.read(FeedEntry)} == {NOW.date()}
 
 
-def test_a_truncated_feed_is_asked_for_again_in_full(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
+def test_a_truncated_feed_is_requested_again_without_validators(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed-truncated")
     list(poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t"))
     (state,) = lake.read(SourceState)

@@ -1,4 +1,4 @@
-"""`dagster asset materialize` as a CI machine runs it, on the scale-out's Postgres: exit codes, events, what stays."""
+"""`dagster asset materialize` on a CI machine, with the scale-out profile's Postgres: exit codes, events, rows."""
 
 import os
 import subprocess
@@ -26,8 +26,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def place(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
-    """The environment of a CI machine."""
+def environment(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
+    """The environment variables of a CI machine."""
     (tmp_path / ".news").mkdir()
     (tmp_path / ".news" / "models").symlink_to(models_dir)
     with Site(tmp_path) as site, postgres(tmp_path / "postgres") as database:
@@ -36,7 +36,7 @@ def place(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
             **site.env,
             "DAGSTER_HOME": str(REPOSITORY / "deploy" / "scaleout"),
             "DAGSTER_POSTGRES_URL": database.url("dagster"),
-            "DAGSTER_CELERY_BROKER_URL": "pyamqp://127.0.0.1:1//",  # nobody listens there, and nobody has to
+            "DAGSTER_CELERY_BROKER_URL": "pyamqp://127.0.0.1:1//",  # nothing listens there, and nothing has to
             "DAGSTER_MAX_RUNS": "2",
             "NEWS_HOME": str(tmp_path / ".news"),
             "NEWS_CATALOG": database.url("lake"),
@@ -45,41 +45,43 @@ def place(tmp_path: Path, models_dir: Path) -> Iterator[dict[str, str]]:
         }
 
 
-def newest_days(place: Mapping[str, str]) -> str:
-    """Return the range of the last days as the desk's time zone counts them; a machine's own may be a day ahead."""
-    (desk,) = load_desks([place["NEWS_DESKS"]], KINDS)
+def newest_days(environment: Mapping[str, str]) -> str:
+    """Return the range of the last five days in the desk's time zone; the machine's may be a day ahead."""
+    (desk,) = load_desks([environment["NEWS_DESKS"]], KINDS)
     today = last_day(desk, datetime.now(UTC))
     return f"gazeta|{today - timedelta(days=4)}...prefeitura|{today}"
 
 
-def materialize(place: Mapping[str, str], select: str, partitions: str) -> subprocess.CompletedProcess[str]:
+def materialize(environment: Mapping[str, str], select: str, partitions: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize", "-m", "news_assets.definitions"]
     arguments = [*command, "--select", select, "--partition-range", partitions]
-    return subprocess.run(arguments, env=place, cwd=place["NEWS_HOME"], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        arguments, env=environment, cwd=environment["NEWS_HOME"], capture_output=True, text=True, check=False
+    )
 
 
-def counts(place: Mapping[str, str]) -> list[int]:
-    with Lake.open(place["NEWS_CATALOG"], Path(place["NEWS_HOME"]) / "data") as lake:
+def counts(environment: Mapping[str, str]) -> list[int]:
+    with Lake.open(environment["NEWS_CATALOG"], Path(environment["NEWS_HOME"]) / "data") as lake:
         tables = (RawArticle, EnrichedArticle, ArticleEmbedding, IndexedDocument)
         return [lake.frame(table, None, ("article_id",), outcome=["ok"]).height for table in tables]
 
 
-def test_exit_codes_events_and_what_a_failure_leaves(place: dict[str, str]) -> None:
-    polled = materialize(place, "key:sample/feed_entries", "gazeta...prefeitura")
+def test_exit_codes_events_and_rows_after_a_failure(environment: dict[str, str]) -> None:
+    polled = materialize(environment, "key:sample/feed_entries", "gazeta...prefeitura")
     assert polled.returncode == 0, polled.stderr[-2000:]
 
-    days = newest_days(place)
-    failed = materialize({**place, "NEWS_EMBEDDING_MODEL": "no/such-model"}, "key:sample/raw_articles+", days)
+    days = newest_days(environment)
+    failed = materialize({**environment, "NEWS_EMBEDDING_MODEL": "no/such-model"}, "key:sample/raw_articles+", days)
     assert failed.returncode == 1
     assert "no/such-model" in failed.stderr
-    left = counts(place)
+    left = counts(environment)
 
-    again = materialize(place, "key:sample/raw_articles+", days)
+    again = materialize(environment, "key:sample/raw_articles+", days)
     assert again.returncode == 0, again.stderr[-2000:]
-    assert counts(place) == [8, 8, 8, 8]
+    assert counts(environment) == [8, 8, 8, 8]
     assert left[2:] == [0, 0]
 
-    with dg.DagsterInstance.from_config(place["DAGSTER_HOME"]) as instance:
+    with dg.DagsterInstance.from_config(environment["DAGSTER_HOME"]) as instance:
         runs = [run.status.value for run in instance.get_runs()]
         keys = instance.get_materialized_partitions(dg.AssetKey(["sample", "search_index"]))
     assert runs == ["SUCCESS", "FAILURE", "SUCCESS"]
@@ -87,7 +89,7 @@ def test_exit_codes_events_and_what_a_failure_leaves(place: dict[str, str]) -> N
 
 
 @pytest.fixture(autouse=True)
-def _variables_of_the_instance(place: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Name in this process what the scale-out's dagster.yaml reads from the environment."""
+def _variables_of_the_instance(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set in this process what the scale-out's dagster.yaml reads from the environment."""
     for name in ("DAGSTER_POSTGRES_URL", "DAGSTER_CELERY_BROKER_URL", "DAGSTER_MAX_RUNS"):
-        monkeypatch.setenv(name, place[name])
+        monkeypatch.setenv(name, environment[name])

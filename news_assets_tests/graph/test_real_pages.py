@@ -1,4 +1,4 @@
-"""The whole graph over real pages: twelve news sites on loopback, hundreds of pages, and one published meanwhile."""
+"""The whole graph over real pages: twelve news sites on loopback with some 220 articles."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -28,35 +28,36 @@ def sites(shared: Path) -> Iterator[Sites]:
         yield running
 
 
-@pytest.mark.slow  # some 220 real pages are extracted and embedded: that is what it is about
+@pytest.mark.slow  # extracts and embeds 220 real pages
 def test_every_published_page_becomes_one_article_and_repeating_changes_nothing(
     sites: Sites, tmp_path: Path, models_dir: Path
 ) -> None:
     today = datetime.now(UTC).date()
+    (tmp_path / "models").symlink_to(models_dir)
     with dg.DagsterInstance.ephemeral() as instance:
-        graph = Graph(sites.desk(tmp_path), tmp_path, models_dir, instance)
+        graph = Graph(sites.desk(tmp_path), tmp_path, instance)
         assert graph.poll().success
         assert graph.run(today - timedelta(days=4), today).success
 
-        published = {page["url"] for page in sites.ask("/_articles") if page["published"]}
+        published = {page["url"] for page in sites.call("/_articles") if page["published"]}
         with graph.lake() as lake:
             articles = lake.read(RawArticle)
             before = {record: lake.read(record) for record in STAGES}
         assert sorted(article.url for article in articles) == sorted(published)
         assert [article.url for article in articles if article.outcome != "ok" and not article.reason] == []
         assert sum(article.outcome == "ok" for article in articles) >= 0.95 * len(articles)
-        fine = {article.article_id for article in articles if article.outcome == "ok"}
+        processed = {article.article_id for article in articles if article.outcome == "ok"}
         for record in (EnrichedArticle, ArticleEmbedding, IndexedDocument):
-            assert {row.article_id for row in before[record] if row.outcome == "ok"} == fine
+            assert {row.article_id for row in before[record] if row.outcome == "ok"} == processed
 
-        asked = sites.article_requests()
+        requests = sites.article_requests()
         assert graph.poll().success
         assert graph.run(today - timedelta(days=4), today).success
         with graph.lake() as lake:
             assert {record: lake.read(record) for record in STAGES} == before
-        assert sites.article_requests() == asked
+        assert sites.article_requests() == requests
 
-        new = sites.ask("/_publish", agency="site03")
+        new = sites.call("/_publish", agency="site03")
         assert graph.poll().success
         assert graph.run(today - timedelta(days=1), today).success
         with graph.lake() as lake:
@@ -64,4 +65,4 @@ def test_every_published_page_becomes_one_article_and_repeating_changes_nothing(
                 row for row in lake.read(RawArticle) if row.article_id not in {a.article_id for a in articles}
             ]
         assert article.url == new["url"]
-        assert sites.article_requests() == asked + 1
+        assert sites.article_requests() == requests + 1

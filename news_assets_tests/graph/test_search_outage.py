@@ -1,4 +1,4 @@
-"""The search index away, behind or wrong: what the graph says, what it leaves alone, and that all is current after."""
+"""An unavailable search server and an index that differs from the lake: errors, what stays as it is, and recovery."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,9 +18,10 @@ from news_assets.records import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.index_drift import lost_documents
+from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph, sample_desk
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
-from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, Words, entry
+from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom, entry
 from news_assets_tests.typesense_server import TestServer
 
 
@@ -52,7 +53,7 @@ def wrong_key(_: TestServer) -> Iterator[None]:
 
 WRONG_KEY = "a-key-that-the-server-does-not-know"
 OUTAGES: dict[str, tuple[Callable[[TestServer], AbstractContextManager[None]], str]] = {
-    "away": (lambda server: server.down(), "no connection"),
+    "stopped": (lambda server: server.down(), "no connection"),
     "starting": (lambda server: fault(server, is_not_ready=True), "not ready"),
     "slow": (slow, "no response in time"),
     "failing": (lambda server: fault(server, fails_next=1_000), "the server failed"),
@@ -72,9 +73,7 @@ def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Gra
     ):
         assert place.server is not None
         names = {"search": place.search, "typesense_api_key": ADMIN_KEY}
-        (tmp_path / "models").mkdir()  # stays empty: to export a model takes longer than all the rest
-        given = {"embedder": Words()}
-        yield Graph(sample_desk(site), tmp_path, tmp_path / "models", instance, given, **names), place.server
+        yield Graph(sample_desk(site), tmp_path, instance, EMBEDDER, **names), place.server
 
 
 def indexed(graph: Graph, first: date, last: date) -> dg.ExecuteInProcessResult:
@@ -88,12 +87,12 @@ def indexed(graph: Graph, first: date, last: date) -> dg.ExecuteInProcessResult:
             "dagster/asset_partition_range_end": f"{keys[-1]}|{last}",
         },
     )
-    (result,) = graph.obey(dg.SensorResult(run_requests=[request]))
+    (result,) = graph.execute(dg.SensorResult(run_requests=[request]))
     return result
 
 
-def said(result: dg.ExecuteInProcessResult) -> list[str]:
-    """Return what the failed steps of a run say, by their innermost error."""
+def errors(result: dg.ExecuteInProcessResult) -> list[str]:
+    """Return the errors of a run's failed steps."""
     return [str(event.step_failure_data.error) for event in result.all_events if event.is_step_failure]
 
 
@@ -102,36 +101,36 @@ def receipts(graph: Graph) -> list[str]:
         return lake.frame(IndexedDocument, None, ("article_id",))["article_id"].to_list()
 
 
-@pytest.mark.slow  # three runs of the sample graph and one of its last stage for each outage
+@pytest.mark.slow  # eight outages, and for each a run of the last stage
 def test_an_outage_fails_the_index_with_one_reason_and_everything_is_current_after_it(
     graph: tuple[Graph, TestServer], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    made, server = graph
+    sample, server = graph
     days = datetime.now(UTC).date() - timedelta(days=4), datetime.now(UTC).date()
-    assert made.poll().success
+    assert sample.poll().success
     with server.down():
-        results = [made.run(*days)]
-    with made.lake() as lake:
+        results = [sample.run(*days)]
+    with sample.lake() as lake:
         embedded = {row.article_id for row in lake.read(ArticleEmbedding)}
-    assert len(embedded) == 8, "the stages before the index went on"
+    assert len(embedded) == 8, "the stages before the index are not affected"
     for name, (outage, reason) in OUTAGES.items():
         with outage(server):
-            results.append(indexed(made, *days))
-        (failed,) = said(results[-1])
+            results.append(indexed(sample, *days))
+        (failed,) = errors(results[-1])
         assert reason in failed.splitlines()[0], name
-        assert receipts(made) == [], name
+        assert receipts(sample) == [], name
     written = "".join(capfd.readouterr()) + str([result.all_events for result in results])
     assert "refuses the API key" in written
     assert not [key for key in (ADMIN_KEY, WRONG_KEY) if key in written]
-    made.settle()
-    assert set(receipts(made)) == embedded
+    sample.settle()
+    assert set(receipts(sample)) == embedded
     with server.down():
-        tick = made.tick("lost_documents")
+        tick = sample.tick("lost_documents")
         assert (tick.run_requests, "no connection" in str(tick.skip_reason)) == ([], True)
-        checks = {one.check_name: one.passed for one in made.check().get_asset_check_evaluations()}
+        checks = {one.check_name: one.passed for one in sample.check().get_asset_check_evaluations()}
     assert "index_equals_lake" not in checks
     assert set(checks.values()) == {True}
-    assert made.settle() == []
+    assert sample.settle() == []
 
 
 # --- reconciliation, over both backends -------------------------------------------------------------------------------
@@ -144,12 +143,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def room(place: Backend, tmp_path: Path) -> Iterator[Newsroom]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake, place.open() as index:
-        made = Newsroom(lake, index)
-        made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=3)))
-        made.run()
-        yield made
+def room(place: Backend, lake: Lake) -> Iterator[Newsroom]:
+    with place.open() as index:
+        newsroom = Newsroom(lake, index)
+        newsroom.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=3)))
+        newsroom.run()
+        yield newsroom
 
 
 def lost(room: Newsroom) -> list[tuple[str, str]]:
@@ -157,7 +156,7 @@ def lost(room: Newsroom) -> list[tuple[str, str]]:
     return sorted(found.select("article_id", "why").iter_rows())
 
 
-def test_missing_stale_and_orphaned_documents_are_found_and_mended(room: Newsroom) -> None:
+def test_missing_stale_and_orphaned_documents_are_found_and_fixed(room: Newsroom) -> None:
     before = hashes(room.index, "d")
     (one,) = read_documents(room.lake, ["a-1"], {})
     room.index.upsert([replace(one, document_hash="stale"), replace(one, article_id="a-9")])
@@ -170,7 +169,7 @@ def test_missing_stale_and_orphaned_documents_are_found_and_mended(room: Newsroo
 
 
 @pytest.mark.parametrize("place", ["typesense"], indirect=True)  # only a server replays a log
-def test_a_server_that_replays_its_log_has_lost_nothing(room: Newsroom, place: Backend) -> None:
+def test_a_server_that_replays_its_log_has_lost_no_document(room: Newsroom, place: Backend) -> None:
     assert place.server is not None
     assert isinstance(room.index, TypesenseSearchIndex)
     room.index.connection.queue_wait_s = 0.0

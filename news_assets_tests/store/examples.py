@@ -1,4 +1,4 @@
-"""Rows of any record type, made from its declaration: `full` has every value, `sparse` none that may be left out."""
+"""Rows of any record type: `full` has a value in every column, `sparse` in required columns only."""
 
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar

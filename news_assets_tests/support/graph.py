@@ -1,7 +1,7 @@
-"""The graph run in this process: definitions on a folder of their own, polls, and range runs."""
+"""The graph executed in this process: polls, range runs, checks, and sensors with the runs they request."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -23,7 +23,7 @@ _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset
 
 
 def sample_desk(site: SampleSite) -> Desk:
-    """Return the sample desk, its sources moved to where the site is served."""
+    """Return the sample desk with sources at the address of this site."""
     (desk,) = load_desks(["sample"], KINDS)
     here = f"http://127.0.0.1:{PORT}"
     agencies = tuple(
@@ -40,24 +40,20 @@ class Graph:
         self,
         desk: Desk,
         home: Path,
-        models_dir: Path,
         instance: dg.DagsterInstance,
-        resources: dict[str, object] | None = None,
+        resources: Mapping[str, object] | None = None,
         **settings: str,
     ) -> None:
-        (home / "models").parent.mkdir(parents=True, exist_ok=True)
-        if not (home / "models").exists():
-            (home / "models").symlink_to(models_dir, target_is_directory=True)
         self.desk = desk
         values = {"home": home, "host_delay_s": 0, "allow_private_hosts": "127.0.0.0/8", **settings}
         self.settings = Settings.model_validate(values)
-        self.resources = build_resources(self.settings) | (resources or {})
+        self.resources = build_resources(self.settings) | dict(resources or {})
         self.definitions = build_definitions(self.settings, (desk,), self.resources)
         self.instance = instance
         jobs = build_desk_jobs(desk)
         self.sensors = build_sensors((desk,), jobs, tick_s=0)
         self._cursors: dict[str, str | None] = {}
-        self.reasons: list[str] = []  # why the sensors asked for nothing at last
+        self.reasons: list[str] = []  # skip reasons of the sensors' last ticks
 
     def poll(self, agencies: Collection[str] | None = None) -> dg.ExecuteInProcessResult:
         """Materialise `feed_entries` of these agencies, or of all."""
@@ -80,7 +76,7 @@ class Graph:
         return definition.execute_in_process(instance=self.instance, tags=tags, raise_on_error=False)
 
     def tick(self, name: str) -> dg.SensorResult:
-        """Return what a sensor asks for now; the next tick goes on from its cursor."""
+        """Evaluate a sensor; its next tick starts from the cursor of this one."""
         sensor = next(sensor for sensor in self.sensors if sensor.name == name)
         context = dg.build_sensor_context(self.instance, cursor=self._cursors.get(name), resources=self.resources)
         with context:
@@ -89,30 +85,30 @@ class Graph:
         self._cursors[name] = result.cursor
         return result
 
-    def obey(self, result: dg.SensorResult) -> list[dg.ExecuteInProcessResult]:
-        """Execute the runs that a sensor asked for."""
+    def execute(self, result: dg.SensorResult) -> list[dg.ExecuteInProcessResult]:
+        """Execute the runs that a sensor requested."""
         return [self._execute(request) for request in result.run_requests or ()]
 
     def settle(self, most_rounds: int = 10) -> list[dg.RunRequest]:
-        """Let the sensors ask, and execute what they ask for, until none asks any more; return all requests."""
-        asked: list[dg.RunRequest] = []
+        """Evaluate the sensors and execute their requests until there are none; return all requests."""
+        requested: list[dg.RunRequest] = []
         for _ in range(most_rounds):
             results = [self.tick(sensor.name) for sensor in self.sensors]
             requests = [request for result in results for request in result.run_requests or ()]
             for result in results:
-                self.obey(result)
-            asked += requests
+                self.execute(result)
+            requested += requests
             if not requests:
                 self.reasons = [str(result.skip_reason) for result in results]
-                return asked
-        raise AssertionError(f"the sensors still ask after {most_rounds} rounds: {asked[-3:]}")
+                return requested
+        raise AssertionError(f"the sensors request runs after {most_rounds} rounds: {requested[-3:]}")
 
     def skip_pauses(self) -> None:
-        """Make due what a sensor would ask for again later."""
+        """End the pauses before the sensors' next requests for the same rows."""
         for name, cursor in self._cursors.items():
             written = json.loads(cursor or "{}")
-            for asked in (row for memory in written.get("attempts", {}).values() for row in memory):
-                asked[3] = 0.0
+            for request in (row for attempts in written.get("attempts", {}).values() for row in attempts):
+                request[3] = 0.0
             self._cursors[name] = json.dumps(written | {"evaluated_at": 0.0, "swept_at": 0.0})
 
     def _execute(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:

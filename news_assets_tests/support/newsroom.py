@@ -1,4 +1,4 @@
-"""The evaluation material's newsroom, run as a server of its own, and a desk made of its sites."""
+"""The evaluation material's newsroom as a server process, and a desk of its sites."""
 
 import json
 import subprocess
@@ -20,30 +20,30 @@ START_S = 30.0
 
 
 class Sites:
-    """The sites of a newsroom that runs on this port: real pages, each agency on its own loopback address."""
+    """The sites of a running newsroom: real pages, each agency on its own loopback address."""
 
     def __init__(self, port: int) -> None:
         self.base = f"http://127.0.1.1:{port}"
 
-    def ask(self, path: str, **order: Any) -> Any:
-        """Return the answer to one of the newsroom's own addresses; with an order it is posted."""
-        body = json.dumps(order).encode() if order else None
+    def call(self, path: str, **posted: Any) -> Any:
+        """Request one of the newsroom's own addresses, by POST where there are values, and return its JSON."""
+        body = json.dumps(posted).encode() if posted else None
         with urllib.request.urlopen(urllib.request.Request(self.base + path, body), timeout=START_S) as answer:
             return json.load(answer)
 
     def article_requests(self) -> int:
-        """Return how often an article was asked for."""
-        return sum(n for key, n in self.ask("/_stats")["requests"].items() if " articles " in key)
+        """Return the number of requests for articles."""
+        return sum(n for key, n in self.call("/_stats")["requests"].items() if " articles " in key)
 
     def desk(self, folder: Path) -> Desk:
-        """Return a desk of all its sites, written to and loaded from a desk file."""
+        """Write a desk file of all sites and return the desk."""
         agencies = {
             site["agency"]: {
                 "name": site["name"],
                 "language": site["language"],
                 "sources": [{"kind": "feed", "url": site["feed_url"]}],
             }
-            for site in self.ask("/_agencies")
+            for site in self.call("/_agencies")
         }
         first_day = (datetime.now(UTC) - timedelta(days=10)).date().isoformat()
         desk = {"desk": "newsroom", "timezone": "UTC", "language": "en", "first_day": first_day, "agencies": agencies}

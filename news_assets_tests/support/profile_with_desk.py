@@ -1,4 +1,4 @@
-"""The synthetic desk on a running profile: what the benchmarks of the running graph begin with."""
+"""The synthetic desk on a running profile, for benchmarks of the running graph."""
 
 import signal
 import sys
@@ -30,7 +30,7 @@ ALL = ("plain", "local", "scaleout")
 
 @dataclass(frozen=True)
 class RunningDesk:
-    """A profile that runs the synthetic desk, its site, and its lake and index as a reader sees them."""
+    """A profile that runs the synthetic desk, with the desk's site, lake and index."""
 
     profile: Profile
     site: SyntheticSite
@@ -44,22 +44,22 @@ class RunningDesk:
         return datetime.now(UTC).date()
 
     def is_current(self) -> bool:
-        """Return whether nothing is pending and no stage behind."""
+        """Return whether the backlog is empty."""
         now = datetime.now(UTC)
         return (
             pending_entries(self.lake, self.desk, now).is_empty() and stale_rows(self.lake, self.desk, now).is_empty()
         )
 
     def wait_until_current(self, timeout_s: float = 1800.0) -> float:
-        """Return how long it took until everything is current, in seconds."""
+        """Wait until the backlog is empty and return how long that took, in seconds."""
         started = time.perf_counter()
         while not self.is_current():
             assert time.perf_counter() - started < timeout_s, f"not current after {timeout_s} s"
-            time.sleep(2)  # each look takes 0.3 s of a core from what is measured
+            time.sleep(2)  # each query takes 0.3 s of a core from what is measured
         return time.perf_counter() - started
 
     def wait_until_quiet(self) -> None:
-        """Return when no run is queued or going."""
+        """Wait until no run is queued or in progress."""
         with self.profile.instance as instance:
             while instance.get_runs_count(RunsFilter(statuses=NOT_FINISHED_STATUSES)):
                 time.sleep(0.1)
@@ -69,7 +69,7 @@ class RunningDesk:
 def profile_with_desk(
     name: str, models_dir: Path, first_day: date, agencies: int = 160, every_minutes: int | None = 15
 ) -> Iterator[RunningDesk]:
-    """Run a profile over the synthetic desk, its sensors as they are shipped; SIGTERM ends all of it."""
+    """Run a profile over the synthetic desk with the default sensors; SIGTERM stops everything."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory() as folder, SyntheticSite(agencies=agencies) as site:
         home = Path(folder)
@@ -88,7 +88,7 @@ def profile_with_desk(
 
 @contextmanager
 def exported_model() -> Iterator[Path]:
-    """Export the model of the settings once, for all profiles that follow."""
+    """Export the default model once for several profiles."""
     with tempfile.TemporaryDirectory() as models:
         OnnxEmbedder.open(Settings.read().embedding_model, Path(models), 1)
         yield Path(models)

@@ -1,9 +1,9 @@
-"""The shipped profiles, run as they are in a folder of their own: real processes, free ports, nothing left behind.
+"""The shipped profiles as real processes on free ports, in a folder of their own.
 
     with Site(tmp_path) as site, local(tmp_path, site.env) as profile:
         run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
 
-The shipped files are copied; only `.news/` in them becomes the folder's own. Logs lie in `profile.log`.
+The shipped files are copied, with `.news/` in them replaced by the folder's own. Logs are in `profile.log`.
 """
 
 import json
@@ -50,7 +50,7 @@ _REPOSITORY = {"repositoryLocationName": "news_assets", "repositoryName": "__rep
 
 
 class Profile:
-    """A running profile. Everything in `env` reaches its processes; give it to child processes of a test too."""
+    """A running profile; `env` is the environment of its processes."""
 
     def __init__(self, home: Path, dagster_home: Path, env: Mapping[str, str]) -> None:
         self.home, self.port = home, free_port()
@@ -68,9 +68,9 @@ class Profile:
 
     @property
     def instance(self) -> DagsterInstance:
-        """Return Dagster's instance of this profile, opened anew."""
+        """Open Dagster's instance of this profile."""
         before = dict(os.environ)
-        os.environ.update(self.env)  # the scale-out's dagster.yaml names variables
+        os.environ.update(self.env)  # the scale-out's dagster.yaml reads variables
         try:
             return DagsterInstance.from_config(self.env["DAGSTER_HOME"])
         finally:
@@ -78,7 +78,7 @@ class Profile:
             os.environ.update(before)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
-        """Start a process of the profile, in a group of its own, writing to the log."""
+        """Start a process of the profile in a session of its own, writing to the log."""
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 command, cwd=self.home, env=self.env, stdout=log, stderr=log, start_new_session=True
@@ -97,7 +97,7 @@ class Profile:
             return json.load(answer)["data"]
 
     def launch(self, job: str, partition: str | None = None, **tags: str) -> str:
-        """Submit a run of a job as the UI does and return its id; `tags` are given with `__` for `/`."""
+        """Submit a run of a job as the UI does and return its id; in names of `tags`, `__` stands for `/`."""
         tags = {name.replace("__", "/"): value for name, value in tags.items()}
         tags |= {"dagster/partition": partition} if partition else {}
         params = {
@@ -122,7 +122,7 @@ class Profile:
                 assert answer["__typename"] == "StopSensorMutationResult", answer
 
     def silence(self) -> None:
-        """Stop every sensor, and return when no tick is going and no run is left that they asked for."""
+        """Stop every sensor and wait until no tick and no run is in progress."""
         for sensor in self._sensors():
             answer = self.graphql(_STOP_SENSOR, id=sensor["id"])["stopSensor"]
             assert answer["__typename"] == "StopSensorMutationResult", answer
@@ -135,14 +135,14 @@ class Profile:
         return [result["sensorState"] for result in results]
 
     def run(self, run_id: str) -> DagsterRun:
-        """Return the run as it is now."""
+        """Return the run in its present state."""
         with self.instance as instance:
             run = instance.get_run_by_id(run_id)
         assert run is not None
         return run
 
     def wait(self, run_id: str, timeout_s: float = RUN_S, *, until_started: bool = False) -> DagsterRun:
-        """Return the run when it has ended (or begun to execute)."""
+        """Wait until the run has ended, or started, and return it."""
         deadline = time.monotonic() + timeout_s
         with self.instance as instance:
             while time.monotonic() < deadline:
@@ -153,11 +153,11 @@ class Profile:
         raise AssertionError(f"run {run_id} is {run and run.status} after {timeout_s} s; see {self.log}")
 
     def worker_pids(self) -> list[int]:
-        """Return the processes that take runs."""
+        """Return the ids of the worker processes."""
         return [process.pid for process in self.tree() if "news_assets.defs.instance.worker" in process.cmdline()]
 
     def tree(self) -> list[psutil.Process]:
-        """Return the profile's processes, the servers of the scale-out not among them."""
+        """Return the profile's processes, without the servers of the scale-out."""
         roots = [psutil.Process(process.pid) for process in self.processes if process.poll() is None]
         return [process for root in roots for process in (root, *root.children(recursive=True))]
 

@@ -1,4 +1,4 @@
-"""What fetchers of tests have in common: they say what answers each request, and one page is one request's answer."""
+"""A base class for fetchers of tests."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -9,11 +9,11 @@ from news_assets.records import Page
 
 
 class ScriptedFetcher(ABC):
-    """A fetcher that is made of its answers."""
+    """A fetcher whose subclass returns a page or an error for each request."""
 
     @abstractmethod
     def answer(self, request: PageRequest) -> Page | FetchError:
-        """Return what a request is answered with."""
+        """Return the page for a request, or its error."""
 
     def fetch(self, request: PageRequest) -> Page:
         """Return one page. Raises FetchError."""
@@ -23,6 +23,6 @@ class ScriptedFetcher(ABC):
         return answer
 
     def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        """Yield each request with its answer, in their order."""
+        """Yield each request with its page or error, in order."""
         for request in requests:
             yield request, self.answer(request)

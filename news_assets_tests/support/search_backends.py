@@ -1,4 +1,4 @@
-"""Both search backends as the settings name them, for tests of what has to work over either."""
+"""Both search backends, configured by environment variables."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ BACKENDS = ("sqlite", "typesense")
 
 @dataclass(frozen=True)
 class Backend:
-    """A search index that the environment names, in a home with the small desk's file."""
+    """A configured search backend, and a home with the small desk's file."""
 
     search: str
     home: Path
@@ -30,7 +30,7 @@ class Backend:
 
 @contextmanager
 def configured_backend(backend: str, home: Path, set_variable: Callable[[str, str], None]) -> Iterator[Backend]:
-    """Let the environment name this backend; what Typesense needs runs meanwhile."""
+    """Set the environment variables of this backend; for Typesense, run a simulated server."""
     set_variable("NEWS_HOME", str(home))
     set_variable("NEWS_DESKS", str(small_desk_file(home)))
     if backend == "sqlite":
@@ -44,12 +44,12 @@ def configured_backend(backend: str, home: Path, set_variable: Callable[[str, st
 
 
 def small_desk_file(folder: Path) -> Path:
-    """Write the small desk as a desk file."""
+    """Write the desk file of the small desk."""
     agencies = {
         one.key: {"name": one.name, "sources": [{"kind": "feed", "url": f"https://example.org/{one.key}.xml"}]}
         for one in AGENCIES
     }
-    made = {
+    desk = {
         "desk": DESK.key,
         "timezone": DESK.timezone,
         "language": DESK.language,
@@ -57,7 +57,7 @@ def small_desk_file(folder: Path) -> Path:
         "agencies": agencies,
     }
     path = folder / "small.yaml"
-    path.write_text(yaml.safe_dump(made, allow_unicode=True), encoding="utf-8")
+    path.write_text(yaml.safe_dump(desk, allow_unicode=True), encoding="utf-8")
     return path
 
 

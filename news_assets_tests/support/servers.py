@@ -1,4 +1,4 @@
-"""Postgres and RabbitMQ as private servers of one test: own port or socket, own data, stopped and started at will."""
+"""Private Postgres and RabbitMQ servers, each with its own port or socket and data folder."""
 
 import os
 import shutil
@@ -12,18 +12,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
-RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # Debian's; the one on PATH insists on its own user
+RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # Debian's script on PATH requires its own user
 START_S = 60.0
 
 
 def has_rabbitmq() -> bool:
-    """Tell whether Debian's rabbitmq-server is installed."""
+    """Return whether Debian's rabbitmq-server is installed."""
     return RABBITMQ.exists() and shutil.which("epmd") is not None
 
 
 def has_postgres() -> bool:
-    """Tell whether the package with a Postgres server is installed."""
+    """Return whether the package with a Postgres server is installed."""
     with suppress(ImportError):
         _server_package()
         return True
@@ -35,14 +37,16 @@ class Postgres:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._server = _server_package().get_server(folder / "data", cleanup_mode="delete")
-        self._databases: set[str] = set()
+        retrying = Retrying(stop=stop_after_attempt(3), retry=retry_if_exception_type(subprocess.TimeoutExpired))
+        # The package gives pg_ctl 10 s, which a busy machine may exceed.
+        self._server = retrying(_server_package().get_server, folder / "data", cleanup_mode="delete")
+        self._databases = {"postgres"}
         self._server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
 
-    def url(self, database: str) -> str:
-        """Return the address of a database, which is made if need be."""
+    def url(self, database: str, template: str = "template1") -> str:
+        """Return the address of a database, created if it does not exist, as a copy of `template`."""
         if database not in self._databases:
-            self._server.psql(f"CREATE DATABASE {database};")
+            self._server.psql(f"CREATE DATABASE {database} TEMPLATE {template};")
             self._databases.add(database)
         return str(self._server.get_uri(database))
 
@@ -100,7 +104,7 @@ class RabbitMQ:
         self.start()
 
     def start(self) -> None:
-        """Start the broker (again, with the messages it had) and wait until it takes connections."""
+        """Start the broker with the messages on its disk, and wait until it accepts connections."""
         with self.log.open("ab") as log:
             self._broker = subprocess.Popen(
                 [str(RABBITMQ)], env=self._env, stdout=log, stderr=log, start_new_session=True
@@ -114,7 +118,7 @@ class RabbitMQ:
         raise AssertionError(f"RabbitMQ does not listen after {START_S} s: {self.log.read_text()[-2000:]}")
 
     def stop(self) -> None:
-        """Kill the broker; messages that it has taken lie on the disk."""
+        """Kill the broker; messages it accepted are on the disk."""
         with suppress(ProcessLookupError):
             os.killpg(self._broker.pid, signal.SIGKILL)
         self._broker.wait()
@@ -144,7 +148,7 @@ def rabbitmq(folder: Path) -> Iterator[RabbitMQ]:
 
 
 def free_port() -> int:
-    """Return a port nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""A desk of two agencies whose pages, enricher and embedder are in memory: every stage really run, in milliseconds."""
+"""A desk of two agencies with pages, enricher and embedder in memory; the stages themselves are the real ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ def entry(number: int, agency: str = "a", day: date = TODAY, **changes: Any) -> 
 
 @dataclass
 class Pages(ScriptedFetcher):
-    """A fetcher that has a page for every address but those that are `missing`."""
+    """A fetcher with a page for every address that is not `missing`."""
 
     missing: set[str] = field(default_factory=set)
     words: str = "Night and day. "
@@ -67,7 +67,7 @@ class Pages(ScriptedFetcher):
 
 @dataclass
 class Words:
-    """An enricher and embedder that refuses texts with one of the `refused` words in them."""
+    """An enricher and embedder that refuses texts with one of the `refused` words."""
 
     refused: set[str] = field(default_factory=set)
     name: str = "words"
@@ -95,7 +95,7 @@ class Words:
 
 @dataclass
 class Newsroom:
-    """The desk's stages over a lake and an index, at a time that a test sets."""
+    """The desk's stages over a lake and an index, at the time `now`."""
 
     lake: Lake
     index: SearchIndex
@@ -105,7 +105,7 @@ class Newsroom:
     now: datetime = NOW
 
     def list(self, *entries: FeedEntry) -> None:
-        """Store what sources list."""
+        """Store entries as a poll does."""
         self.lake.transact(lambda rows: rows.upsert(entries))
 
     def run(self, *stages: str) -> None:

@@ -35,7 +35,7 @@ from news_assets.records import Desk, FeedEntry, ListedEntry, Listing
 from news_assets_tests.support.servers import free_port
 
 DESK = "synthetic"
-LISTED = 30  # articles that a feed shows
+LISTED = 30  # articles of a feed
 ENV = {"NEWS_HOST_DELAY_S": "0", "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.1"}
 PARAGRAPHS = 4  # of a page, half a kilobyte each
 _SENTENCES = 4
@@ -134,7 +134,7 @@ def agency_keys(count: int) -> list[str]:
 def desk_file(
     folder: Path, first_day: date, base_url: str, agencies: int = 160, every_minutes: int | None = 15
 ) -> Path:
-    """Write the desk file of so many agencies, each with one feed of the site at `base_url`."""
+    """Write a desk file with `agencies` agencies, each with one feed of the site at `base_url`."""
     pause = {"every_minutes": every_minutes} if every_minutes else {}
     written = {
         key: {"name": f"Órgão {key}", "sources": [{"kind": "feed", "url": f"{base_url}/{key}/feed.xml", **pause}]}
@@ -153,7 +153,7 @@ def desk_file(
 
 
 def stored_entries(desk: Desk, days: Sequence[date], per_day: int, now: datetime) -> list[FeedEntry]:
-    """Return the rows that polling the desk's feeds at `now` would store, if they showed all articles of these days."""
+    """Return the rows that a poll at `now` would store if the feeds listed all articles of these days."""
     return [
         row
         for source in desk.sources
@@ -183,7 +183,7 @@ def _listing(feed_url: str, agency: str, days: Sequence[date], per_day: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An article that a feed has just begun to show."""
+    """A new article of a feed."""
 
     url: str
     title: str
@@ -191,7 +191,7 @@ class Published:
 
 
 class SyntheticSite:
-    """The site in a process of its own; its feeds begin with the articles of `days`."""
+    """The site in a process of its own, with the articles of `days`."""
 
     def __init__(
         self, agencies: int = 160, days: Sequence[date] = (), per_day: int = 2, paragraphs: int = PARAGRAPHS
@@ -210,19 +210,19 @@ class SyntheticSite:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()  # it has nothing to save, and where SIGINT is ignored Dagster lets SIGTERM be ignored too
+        self._process.kill()  # where SIGINT is ignored, Dagster makes child processes ignore SIGTERM too
         self._process.communicate()
 
     def publish(self, agency: str, day: date) -> Published:
-        """Let the agency's feed show one more article of this day."""
+        """Add an article of this day to the agency's feed."""
         url = f"{self.base}/_publish?agency={agency}&day={day}"
         with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=10) as answer:
-            made = json.load(answer)
-        return Published(made["url"], made["title"], (made["words"][0], made["words"][1]))
+            article = json.load(answer)
+        return Published(article["url"], article["title"], (article["words"][0], article["words"][1]))
 
 
 class _Shelf:
-    """What each agency has published, newest last."""
+    """The published articles of each agency, newest last."""
 
     def __init__(self, base: str, seeds: Iterator[Article], paragraphs: int) -> None:
         self._base, self._paragraphs = base, paragraphs
@@ -274,8 +274,8 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
 
         def do_POST(self) -> None:
             query = parse_qs(urlsplit(self.path).query)
-            made = shelf.publish(query["agency"][0], date.fromisoformat(query["day"][0]))
-            self._send(200, "application/json", json.dumps(made).encode())
+            article = shelf.publish(query["agency"][0], date.fromisoformat(query["day"][0]))
+            self._send(200, "application/json", json.dumps(article).encode())
 
         def _send(self, status: int, kind: str, body: bytes) -> None:
             etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
@@ -289,19 +289,19 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Write nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        print("ready", flush=True)  # noqa: T201 - the one who started it waits for this line
+        print("ready", flush=True)  # noqa: T201 - read by SyntheticSite
         server.serve_forever()
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description="Serve the synthetic site until it is ended.")
+    parser = argparse.ArgumentParser(description="Serve the synthetic site until stopped.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--agencies", type=int, default=160)
     parser.add_argument("--first-day", type=date.fromisoformat, default=date(2026, 1, 1))
-    parser.add_argument("--days", type=int, default=0, help="days whose articles the feeds begin with")
+    parser.add_argument("--days", type=int, default=0, help="days with articles at the start")
     parser.add_argument("--per-day", type=int, default=2)
     parser.add_argument("--paragraphs", type=int, default=PARAGRAPHS, help="length of a page, in half kilobytes")
     options = parser.parse_args()

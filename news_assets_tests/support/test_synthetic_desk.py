@@ -1,4 +1,4 @@
-"""The synthetic desk that the benchmarks run on: what it stores by itself is what polling its site stores."""
+"""The synthetic desk of the benchmarks: rows stored directly equal those of polling its site."""
 
 import http.client
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _feed(synthetic: SimpleNamespace, agency: int) -> Page:
     return page
 
 
-def test_entries_stored_without_a_poll_are_those_that_a_poll_stores(synthetic: SimpleNamespace) -> None:
+def test_stored_entries_equal_those_of_a_poll(synthetic: SimpleNamespace) -> None:
     source = synthetic.desk.sources[0]
     polled = entry_changes(source, adapter_of(source).parse(_feed(synthetic, 0), source), (), NOW, "synthetic").rows
     one = replace(synthetic.desk, agencies=synthetic.desk.agencies[:1])
@@ -62,7 +62,7 @@ def test_a_page_is_an_article_with_the_title_of_its_entry(synthetic: SimpleNames
     assert (found.outcome, found.title, found.text) == ("ok", row.title, "\n\n".join(article.paragraphs))
 
 
-def test_what_is_published_stands_in_its_feed_alone(synthetic: SimpleNamespace) -> None:
+def test_a_published_article_appears_in_the_feed_of_its_agency_only(synthetic: SimpleNamespace) -> None:
     before = _feed(synthetic, 1)
     published = synthetic.site.publish("a002", date(2026, 11, 20))
     changed = adapter_of(synthetic.desk.sources[2]).parse(_feed(synthetic, 2), synthetic.desk.sources[2]).entries[0]
@@ -71,7 +71,7 @@ def test_what_is_published_stands_in_its_feed_alone(synthetic: SimpleNamespace) 
     assert _feed(synthetic, 1).body == before.body
 
 
-def test_a_feed_that_has_not_changed_is_not_sent_again(synthetic: SimpleNamespace) -> None:
+def test_an_unchanged_feed_is_answered_with_304(synthetic: SimpleNamespace) -> None:
     page = _feed(synthetic, 3)
     again = synthetic.fetcher.fetch(PageRequest(synthetic.desk.sources[3].url, validators=page.validators))
     assert again.is_unchanged
@@ -85,7 +85,7 @@ def test_one_connection_serves_many_requests(synthetic: SimpleNamespace) -> None
     connection.close()
 
 
-def test_no_two_articles_share_their_words_or_nearly_their_text() -> None:
+def test_articles_have_unique_words_and_dissimilar_texts() -> None:
     articles = [Article(f"a{agency:03}", day, n) for agency in range(20) for day in DAYS for n in range(5)]
     words = [word for article in articles for word in article.words]
     first, *others = (shingles(normal_words(" ".join(article.paragraphs))) for article in articles)

@@ -1,7 +1,8 @@
-"""A server that answers as a Typesense does, for tests: `with running(admin_key="...") as server: server.url`.
+"""A simulated Typesense server for tests: `with running(admin_key="...") as server: server.url`.
 
-In memory, on a free port of this machine. `server.faults` lets things go wrong, `server.requests` is the log,
-`server.violations` says which requests the official description does not know.
+It keeps its data in memory and listens on a free port of this machine. `server.faults` switches faults on,
+`server.requests` is the request log, and `server.violations` lists requests that deviate from the official OpenAPI
+description.
 """
 
 from news_assets_tests.typesense_server.faults import Faults, Request

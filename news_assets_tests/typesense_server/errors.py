@@ -1,8 +1,8 @@
-"""The one error of the test server: an HTTP status with Typesense's message. Messages stand where they are raised."""
+"""Errors of the simulated server: an HTTP status with Typesense's message."""
 
 
 class ApiError(Exception):
-    """A request, or one line of an import, that the server refuses."""
+    """A request, or a line of an import, that the server rejects."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -11,7 +11,7 @@ class ApiError(Exception):
 
 
 class NoAnswerError(Exception):
-    """A request the server never answers."""
+    """A request that gets no response."""
 
 
 FORBIDDEN = "Forbidden - a valid `x-typesense-api-key` header must be sent."

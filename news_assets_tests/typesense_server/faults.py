@@ -1,8 +1,8 @@
-"""What a test may let go wrong in the running server, and what it may read afterwards.
+"""Faults that tests switch on in the running server, and entries of its request log.
 
-Statuses and words as the server's published source has them: while it is starting or behind, 503 `Not Ready or
-Lagging` to everything but its own state; when disk or memory runs out, 422 to writes other than DELETE; told to skip
-writes, 422 to all of them.
+Statuses and messages are those of the server's published source: 503 `Not Ready or Lagging` to everything but status
+routes while it starts or lags, 422 to writes other than DELETE without disk space or memory, and 422 to all writes with
+`--skip-writes`.
 """
 
 import time
@@ -15,32 +15,32 @@ ABOUT_ITSELF = ("health", "debug", "status", "stats.json", "metrics.json", "oper
 
 @dataclass(slots=True)
 class Faults:
-    """Switches; all off in the beginning. They may be changed while the server runs."""
+    """Switches, off by default; they can be changed while the server runs."""
 
     is_not_ready: bool = False
     is_write_lagging: bool = False  # 503 for writes alone
     out_of: str = ""  # OUT_OF_DISK or OUT_OF_MEMORY
     is_read_only: bool = False  # as with --skip-writes
     delay_s: float = 0.0
-    drops_connections: int = 0  # so many of the next requests get no answer
-    fails_next: int = 0  # so many of the next requests get a 500
-    refused_ids: dict[str, str] = field(default_factory=dict)  # import lines by id, with the error they get
-    queued_writes: int = 0  # what /status shows
+    drops_connections: int = 0  # number of next requests that get no response
+    fails_next: int = 0  # number of next requests that get a 500
+    refused_ids: dict[str, str] = field(default_factory=dict)  # ids of import lines, with their errors
+    queued_writes: int = 0  # as shown at /status
 
     def wait(self) -> None:
-        """Be slow, if that is asked for."""
+        """Wait for `delay_s`."""
         if self.delay_s:
             time.sleep(self.delay_s)
 
     def takes_connection(self) -> bool:
-        """Tell whether this request is one of those that get no answer."""
+        """Return whether this request gets no response, and count it."""
         if self.drops_connections:
             self.drops_connections -= 1
             return True
         return False
 
     def check(self, method: str, area: str, is_write: bool) -> None:
-        """Raise what the server answers instead of the work; `area` is the first part of the path.
+        """Raise the error of a fault that is switched on; `area` is the first segment of the path.
 
         Raises:
             ApiError: 422, 500 or 503.
@@ -57,17 +57,17 @@ class Faults:
 
     @property
     def is_healthy(self) -> bool:
-        """What /health says."""
+        """The status at /health."""
         return not (self.is_not_ready or self.out_of)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request the server got, for tests to read. Status 0: it was given no answer."""
+    """A logged request; status 0 means that it got no response."""
 
     method: str
     path: str
     query: dict[str, str]
     body_bytes: int
     status: int
-    action: str = ""  # of an import or a single document: create, upsert, update, emplace
+    action: str = ""  # of writes of documents: create, upsert, update, emplace

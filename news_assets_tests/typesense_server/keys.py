@@ -1,4 +1,4 @@
-"""API keys: who may do what with which collection, and keys with search parameters sealed into them."""
+"""API keys with actions and collections, and scoped keys with embedded search parameters."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ _DIGEST_CHARS, _PREFIX_CHARS = 44, 4
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key, as it was asked for."""
+    """An API key."""
 
     id: int
     value: str
@@ -31,7 +31,7 @@ class Key:
     autodelete: bool
 
     def as_json(self, with_value: bool = False) -> dict[str, Any]:
-        """Return the key as it is shown: its value once, afterwards only how it begins."""
+        """Return the key as JSON, with its value (on creation only) or the value's prefix."""
         shown = {
             "actions": list(self.actions),
             "autodelete": self.autodelete,
@@ -43,7 +43,7 @@ class Key:
         return shown | ({"value": self.value} if with_value else {"value_prefix": self.value[:_PREFIX_CHARS]})
 
     def allows(self, action: str, collection: str) -> bool:
-        """Tell whether the key may do this; the collection's name is the one that was asked for, alias or not."""
+        """Return whether the key allows this; `collection` is the name in the request, which may be an alias."""
         area = f"{action.partition(':')[0]}:*"
         may_act = not {"*", action, area}.isdisjoint(self.actions)
         names = ("*" if name == "*" else name for name in self.collections)
@@ -53,14 +53,14 @@ class Key:
 
 @dataclass(slots=True)
 class Keys:
-    """The keys of a server. The admin key is none of them."""
+    """The keys of a server, without the admin key."""
 
     admin: str
     by_id: dict[int, Key] = field(default_factory=dict)
     next_id: int = 0
 
     def create(self, given: dict[str, Any]) -> Key:
-        """Return a new key.
+        """Create a key.
 
         Raises:
             ApiError: 400 or 409.
@@ -85,11 +85,11 @@ class Keys:
         return key
 
     def one(self, key_id: str) -> Key:
-        """Return the key of this id.
+        """Return the key with this id.
 
         Raises:
             ApiError: 404.
-            NoAnswerError: The id is no number; the server then keeps silent.
+            NoAnswerError: The id is not a number; the server never responds then.
         """
         if not key_id.isdecimal():
             raise NoAnswerError(key_id)
@@ -99,7 +99,7 @@ class Keys:
         return key
 
     def params_allowed(self, value: str, action: str, collection: str) -> dict[str, Any] | None:
-        """Return the search parameters sealed into the key (mostly none), or None where it may not do this."""
+        """Return the search parameters of a scoped key (else none), or None if the key does not allow this."""
         if value == self.admin:
             return {}
         for key in self.by_id.values():
@@ -108,7 +108,7 @@ class Keys:
         return self._sealed(value, action, collection)
 
     def _sealed(self, value: str, action: str, collection: str) -> dict[str, Any] | None:
-        """The parameters of a scoped key: base64(HMAC of the parameters + how its parent begins + parameters)."""
+        """Return the parameters of a scoped key: base64(HMAC of the parameters + prefix of its parent + parameters)."""
         try:
             text = base64.b64decode(value, validate=True).decode()
             digest, prefix = text[:_DIGEST_CHARS], text[_DIGEST_CHARS : _DIGEST_CHARS + _PREFIX_CHARS]
@@ -126,7 +126,7 @@ class Keys:
 
 
 def with_sealed(params: dict[str, str], sealed: dict[str, Any]) -> dict[str, str]:
-    """Return a search's parameters under a scoped key: its filter holds beside the own one, all else replaces it."""
+    """Return a search's parameters with those of a scoped key, which replace them; filters are combined by AND."""
     result = params | {name: str(value) for name, value in sealed.items()}
     own = params.get("filter_by", "").strip()
     if own and "filter_by" in sealed:

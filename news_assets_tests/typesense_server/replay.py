@@ -1,6 +1,7 @@
-"""Recorded requests sent again, and their answers compared: what is left out, and what is not simulated, stands here.
+"""Replay of requests that were recorded with a real server, and comparison of the responses.
 
-`python -m news_assets_tests.typesense_server.replay` prints how many of the recordings are answered alike.
+`python -m news_assets_tests.typesense_server.replay` prints how many responses are equal. `LEFT_OUT` and `NOT_COMPARED`
+list what is not simulated.
 """
 
 import base64
@@ -20,23 +21,23 @@ import httpx
 from news_assets_tests.typesense_server.server import running
 
 RECORDINGS = Path(__file__).parents[3] / "shared" / "typesense" / "recordings.jsonl"
-ADMIN_KEY = "adminkey123"  # the one that recording 771 sends in its query string
-GZIPPED, LONG_BODY = 103, 104  # their bodies are not recorded whole; they are made again here
+ADMIN_KEY = "adminkey123"  # as in the query string of recording 771
+GZIPPED, LONG_BODY = 103, 104  # their bodies are not recorded completely and are generated here
 LONG_WORDS = 200_000
-DISTANCE_TOLERANCE = 1e-6  # distances are sums of float32, in another order here
+DISTANCE_TOLERANCE = 1e-6  # distances are sums of float32 in another order
 VALUES_NOT_SIMULATED = {"created_at", "search_time_ms", "expires_at"}
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What came of it: recordings answered alike, those that differ with what was answered, and those left out."""
+    """Numbers of recordings with an equal response, a different one (with both), or none compared."""
 
     equal: list[int] = field(default_factory=list)
     different: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
 
 
-# Why a recording is not sent again.
+# Reasons why recordings are not sent.
 LEFT_OUT: dict[str, list[int | range]] = {
     "no answer within 30 s was recorded": [749],
     "figures of the machine": [6, 800, 866],
@@ -51,7 +52,7 @@ LEFT_OUT: dict[str, list[int | range]] = {
     "text_match_type other than max_score": [235],
 }
 
-# Why a recording is sent, as later ones need what it stores, but its answer is not compared.
+# Reasons why recordings are sent, because later ones need what they store, but not compared.
 NOT_COMPARED: dict[str, list[int | range]] = {
     "the recorded answer is shortened": [108, 109],
     "order of collections made within one second, cut by limit": [75],
@@ -92,7 +93,7 @@ def recordings() -> Iterator[dict[str, Any]]:
 
 
 def replay() -> Replayed:
-    """Send every recorded request that is covered to a fresh server."""
+    """Send the recorded requests to a new server and compare the responses."""
     result, left_out, not_compared = Replayed(), reasons(LEFT_OUT), reasons(NOT_COMPARED)
     with running(admin_key=ADMIN_KEY) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         secrets: dict[str, str] = {}
@@ -174,7 +175,7 @@ def _lines(text: str) -> list[Any]:
 
 
 def comparable(value: Any) -> Any:
-    """Return an answer without what is not simulated."""
+    """Return a response without values that are not simulated."""
     if isinstance(value, dict):
         hidden = VALUES_NOT_SIMULATED | ({"value", "value_prefix"} if "actions" in value else set())  # of a key
         kept = {name: comparable(one) for name, one in value.items() if name not in hidden}
@@ -185,7 +186,7 @@ def comparable(value: Any) -> Any:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Tell whether two answers are equal, distances nearly."""
+    """Return whether two responses are equal, distances within the tolerance."""
     if isinstance(one, float) and isinstance(other, float):
         return abs(one - other) < DISTANCE_TOLERANCE
     if isinstance(one, dict) and isinstance(other, dict):
@@ -196,13 +197,13 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the numbers of equal, different and skipped recordings."""
     result = replay()
     total = len(result.equal) + len(result.different) + len(result.skipped)
     print(  # noqa: T201
-        f"{len(result.equal)} of {total} recordings answered alike, {len(result.different)} differently"
+        f"{len(result.equal)} of {total} recordings have an equal response, {len(result.different)} a different one"
     )
-    print(f"differently: {sorted(result.different)}")  # noqa: T201
+    print(f"different: {sorted(result.different)}")  # noqa: T201
     for reason, count in Counter(result.skipped.values()).most_common():
         print(f"{count:5} not compared: {reason}")  # noqa: T201
 

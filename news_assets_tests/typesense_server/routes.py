@@ -1,21 +1,21 @@
-"""Every route the server knows: method and path to a function and the action a key needs for it."""
+"""The server's routes: method, path, function, and the action that a key needs."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from news_assets_tests.typesense_server import bulk
-from news_assets_tests.typesense_server.alteration import alter
-from news_assets_tests.typesense_server.documents import document_of, names_of, shown, text_of
+from news_assets_tests.typesense_server.collections import bulk
+from news_assets_tests.typesense_server.collections.alteration import alter
+from news_assets_tests.typesense_server.collections.documents import document_of, names_of, shown, text_of
+from news_assets_tests.typesense_server.collections.store import Store
 from news_assets_tests.typesense_server.errors import ApiError
 from news_assets_tests.typesense_server.faults import Faults
-from news_assets_tests.typesense_server.multi_search import multi_search
-from news_assets_tests.typesense_server.searching import search
-from news_assets_tests.typesense_server.store import Store
+from news_assets_tests.typesense_server.search.multi_search import multi_search
+from news_assets_tests.typesense_server.search.search import search
 
 MAX_QUERY_CHARS = 4000
-VERSION = "30.0.dev-4a092b0"  # what the recordings are of
+VERSION = "30.0.dev-4a092b0"  # the server that was recorded
 STATS = {
     "cache_hit_ratio": 0.0, "delete_latency_ms": 0, "delete_requests_per_second": 0, "import_latency_ms": 0,
     "import_requests_per_second": 0, "latency_ms": {}, "overloaded_requests_per_second": 0,
@@ -27,7 +27,7 @@ METRICS = {"system_memory_total_bytes": "0", "typesense_memory_active_bytes": "0
 
 @dataclass(slots=True)
 class Call:
-    """One request as a route sees it. `names` are the names in its path; `sealed` come from a scoped key."""
+    """A request. `names` are those in its path; `sealed` are the parameters of a scoped key."""
 
     store: Store
     faults: Faults
@@ -49,7 +49,7 @@ class Call:
             raise ApiError(400, "Bad JSON.") from None
 
     def object(self) -> dict[str, Any]:
-        """Return the body, which is nothing else than an object.
+        """Return the body as a JSON object.
 
         Raises:
             ApiError: 400.
@@ -60,7 +60,7 @@ class Call:
         return given
 
     def text(self) -> str:
-        """Return the body of a document.
+        """Return the body as a document.
 
         Raises:
             ApiError: 400.
@@ -70,7 +70,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What answers, and the action a key needs; an empty action is free to all."""
+    """A route; no key is needed where `action` is empty."""
 
     run: Callable[[Call], Any]
     action: str
@@ -209,7 +209,7 @@ ROUTES: dict[tuple[str, str], Route] = {
 
 
 def route_of(method: str, segments: list[str]) -> tuple[Route, list[str]] | None:
-    """Return the route of a path and the names in it; None for what the server does not know."""
+    """Return the route of a path and the names in it, or None."""
     for (of_method, pattern), route in ROUTES.items():
         parts = pattern.strip("/").split("/")
         fits = of_method == method and len(parts) == len(segments)

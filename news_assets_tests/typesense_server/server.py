@@ -1,4 +1,4 @@
-"""The running server: HTTP on a free port of this machine in a thread, its faults, and the log of its requests."""
+"""The HTTP server, on a free port and in a thread of this process."""
 
 import contextlib
 import json
@@ -11,13 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from news_assets_tests.typesense_server.checked import Description
+from news_assets_tests.typesense_server.collections.store import Store
+from news_assets_tests.typesense_server.description import Description
 from news_assets_tests.typesense_server.errors import FORBIDDEN, ApiError, NoAnswerError
 from news_assets_tests.typesense_server.faults import Faults, Request
 from news_assets_tests.typesense_server.keys import Keys, with_sealed
-from news_assets_tests.typesense_server.multi_search import searches_of
 from news_assets_tests.typesense_server.routes import Call, Route, route_of
-from news_assets_tests.typesense_server.store import Store
+from news_assets_tests.typesense_server.search.multi_search import searches_of
 
 SILENT_S = 60.0  # longer than any client waits
 KEY_HEADER = "x-typesense-api-key"
@@ -25,11 +25,11 @@ _JSON, _TEXT = "application/json; charset=utf-8", "text/plain; charset=utf-8"
 
 
 class TestServer(ThreadingHTTPServer):
-    """A Typesense that keeps everything in memory. One request at a time touches what it keeps."""
+    """A Typesense server in memory. A lock serializes requests."""
 
-    __test__ = False  # no class of tests
+    __test__ = False  # for pytest: not a class of tests
     daemon_threads = True
-    block_on_close = False  # a client may still hold its connection open
+    block_on_close = False  # a client may keep its connection open
 
     def __init__(self, admin_key: str, description: Description | None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -44,13 +44,13 @@ class TestServer(ThreadingHTTPServer):
         self._connections: set[socket.socket] = set()
 
     def start(self) -> None:
-        """Answer requests from now on."""
+        """Start to serve."""
         self.is_stopping.clear()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Cut every connection and take no more; what is kept stays."""
+        """Close every connection and stop to listen; the data stay."""
         self.is_stopping.set()
         self.shutdown()
         self._thread.join()
@@ -61,7 +61,7 @@ class TestServer(ThreadingHTTPServer):
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Refuse connections for a while, and come back at the same address with all that was kept."""
+        """Refuse connections within the block; afterwards serve the same data at the same address."""
         self.stop()
         try:
             yield
@@ -73,33 +73,33 @@ class TestServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The base URL."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection, so that stopping can end it."""
+        """Keep the connection, so that `stop` can close it."""
         self._connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget the connection."""
+        """Drop the connection."""
         self._connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that went away; all else is shown."""
+        """Ignore clients that disconnected; print other errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body leave together: two small writes would wait for an acknowledgement, 40 ms
+    wbufsize = -1  # one packet for head and body: a second small one would wait 40 ms for an acknowledgement
     disable_nagle_algorithm = True
     server: TestServer
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write nothing: requests are kept in `TestServer.requests`."""
+        """Write nothing; the log is `TestServer.requests`."""
 
     def _serve(self) -> None:
         body = self._body()
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         return route.status, route.run(call)
 
     def _authorize(self, route: Route, call: Call) -> None:
-        """Let the key's parameters into the call, or refuse it."""
+        """Add the parameters of a scoped key to the call, or reject it."""
         value = self.headers.get(KEY_HEADER, call.query.pop(KEY_HEADER, ""))
         keys = call.store.keys
         if not route.action or value == keys.admin:
@@ -198,7 +198,7 @@ def _names_action(route: Route, call: Call) -> bool:
 
 
 def _collections_of(route: Route, call: Call) -> list[str]:
-    """The names a key must reach: that of the path, or of every search."""
+    """Return the collections that the key must allow: that of the path, or of every search."""
     if route.action == "documents:search" and not call.names:
         try:
             searches = searches_of(call.json())
@@ -214,15 +214,15 @@ def _collections_of(route: Route, call: Call) -> list[str]:
 def running(
     admin_key: str = "admin-key", description: Description | None = None, *, is_strict: bool = False
 ) -> Iterator[TestServer]:
-    """Run a server; every request is checked against the description where there is one.
+    """Run a server that validates requests against the description, if there is one.
 
     Args:
-        admin_key: The key that may do everything.
-        description: The OpenAPI description; by default the one beside the repository, if it is there.
-        is_strict: Whether it is an error in the end that a request was not described.
+        admin_key: The key that allows everything.
+        description: The OpenAPI description; by default the one beside the repository, if it exists.
+        is_strict: Whether violations raise at the end.
 
     Raises:
-        AssertionError: With `is_strict`, for `violations` that are not empty.
+        AssertionError: `is_strict` and there are violations.
     """
     server = TestServer(admin_key, description or Description.beside_the_repository())
     server.start()

@@ -1,4 +1,4 @@
-"""The server against recordings of a real one; without the folder beside the repository there is nothing to replay."""
+"""The simulated server compared with recordings of a real one."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from news_assets_tests.typesense_server import replay
 
 pytestmark = pytest.mark.skipif(not replay.RECORDINGS.exists(), reason="the recordings are not beside the repository")
 
-EQUAL_AT_LEAST = 903  # of 1,002; what is not compared stands in replay.py with its reason
+EQUAL_AT_LEAST = 903  # of 1,002; replay.py has the reasons for the others
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def replayed() -> replay.Replayed:
     return replay.replay()
 
 
-def test_every_recording_that_is_compared_is_answered_alike(replayed: replay.Replayed) -> None:
+def test_every_compared_response_is_equal(replayed: replay.Replayed) -> None:
     assert replayed.different == {}
 
 
@@ -22,5 +22,5 @@ def test_nine_recordings_of_ten_are_compared(replayed: replay.Replayed) -> None:
     assert len(replayed.equal) >= EQUAL_AT_LEAST
 
 
-def test_every_recording_has_a_place(replayed: replay.Replayed) -> None:
+def test_every_recording_is_compared_or_skipped_with_a_reason(replayed: replay.Replayed) -> None:
     assert sorted([*replayed.equal, *replayed.skipped]) == list(range(1, 1003))

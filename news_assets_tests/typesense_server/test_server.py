@@ -1,4 +1,4 @@
-"""The test server over HTTP: faults, log, keys, and the oddities a client has to live with."""
+"""The simulated server over HTTP: faults, log, keys, and quirks that clients have to handle."""
 
 import json
 import time
@@ -11,7 +11,7 @@ import pytest
 import typesense
 
 from news_assets_tests.typesense_server import Request, TestServer, running
-from news_assets_tests.typesense_server.checked import DESCRIPTION
+from news_assets_tests.typesense_server.description import DESCRIPTION
 
 KEY = "k"
 FIELDS = [
@@ -20,7 +20,7 @@ FIELDS = [
     {"name": "year", "type": "int32"},
     {"name": "vector", "type": "float[]", "num_dim": 2, "optional": True},
 ]
-CLIENT_WARNS = pytest.mark.filterwarnings("ignore:Sync.* is deprecated:DeprecationWarning")  # of parts it makes itself
+CLIENT_WARNS = pytest.mark.filterwarnings("ignore:Sync.* is deprecated:DeprecationWarning")
 NEEDS_DESCRIPTION = pytest.mark.skipif(not DESCRIPTION.exists(), reason="the description is not beside the repository")
 
 
@@ -66,7 +66,7 @@ def official_client(url: str) -> Iterator[typesense.Client]:
         client.api_call.close()
 
 
-def test_a_bad_line_of_an_import_is_an_error_in_its_place(http: httpx.Client) -> None:
+def test_an_invalid_line_of_an_import_is_an_error_of_this_line(http: httpx.Client) -> None:
     assert imported(http, document(1), document(2, year="x"), document(3)) == [
         {"success": True},
         {"code": 400, "error": "Field `year` must be an int32.", "success": False},
@@ -81,7 +81,7 @@ def test_a_dropped_vector_stays_searchable(http: httpx.Client) -> None:
     assert [(hit["document"]["id"], hit["vector_distance"]) for hit in result["hits"]] == [("1", 0.0)]
 
 
-def test_a_deleted_document_whose_vector_was_dropped_before_takes_a_place(http: httpx.Client) -> None:
+def test_a_stale_vector_of_a_deleted_document_still_uses_one_of_the_k_results(http: httpx.Client) -> None:
     imported(http, document(1, vector=[1, 0]), document(2, vector=[0, 1]))
     imported(http, document(1))
     http.delete("/collections/docs/documents/1")
@@ -95,7 +95,7 @@ def test_a_document_deleted_with_its_vector_leaves_nothing(http: httpx.Client) -
     assert ids(search(http, vector_query="vector:([1,0],k:1)")) == ["2"]
 
 
-def test_a_vector_of_another_length_is_refused_with_q_star_and_not_in_a_hybrid_search(http: httpx.Client) -> None:
+def test_a_vector_of_a_wrong_length_is_rejected_with_q_star_and_not_in_a_hybrid_search(http: httpx.Client) -> None:
     imported(http, document(1, vector=[1, 0]))
     vector = "vector:([1,0,0],k:1)"
     assert search(http, vector_query=vector) == {"code": 400, "error": "Query field `vector` must have 2 dimensions."}
@@ -140,7 +140,7 @@ def test_a_scoped_key_cannot_be_escaped_with_or(server: TestServer, http: httpx.
     assert ids(answer.json()) == ["1"]
 
 
-def test_a_key_reaches_only_the_name_it_was_made_for(http: httpx.Client) -> None:
+def test_a_key_for_a_collection_does_not_allow_its_alias(http: httpx.Client) -> None:
     http.put("/aliases/now", json={"collection_name": "docs"})
     given = {"description": "s", "actions": ["documents:search"], "collections": ["docs"]}
     headers = {"X-TYPESENSE-API-KEY": http.post("/keys", json=given).json()["value"]}
@@ -148,20 +148,20 @@ def test_a_key_reaches_only_the_name_it_was_made_for(http: httpx.Client) -> None
     assert [http.get(path, headers=headers).status_code for path in paths] == [200, 401]
 
 
-def test_a_body_in_chunks_is_read_whole(http: httpx.Client) -> None:
+def test_a_chunked_body_is_read_completely(http: httpx.Client) -> None:
     lines = (json.dumps(document(number)).encode() + b"\n" for number in range(3))
     answer = http.post("/collections/docs/documents/import", content=lines)
     assert answer.text.count("true") == 3
 
 
-def test_a_server_that_is_not_ready_answers_503_and_says_so(server: TestServer, http: httpx.Client) -> None:
+def test_a_server_that_is_not_ready_responds_with_503(server: TestServer, http: httpx.Client) -> None:
     server.faults.is_not_ready = True
     answer = http.get("/collections/docs/documents/search", params={"q": "*"})
     assert (answer.status_code, answer.json()) == (503, {"message": "Not Ready or Lagging"})
     assert (http.get("/health").status_code, http.get("/health").json()) == (503, {"ok": False})
 
 
-def test_a_full_disk_refuses_writes_but_deletes_and_searches_go_on(server: TestServer, http: httpx.Client) -> None:
+def test_a_full_disk_rejects_writes_other_than_deletes(server: TestServer, http: httpx.Client) -> None:
     imported(http, document(1))
     server.faults.out_of = "OUT_OF_DISK"
     answer = http.post("/collections/docs/documents", json=document(2))
@@ -177,21 +177,21 @@ def test_a_read_only_server_refuses_every_write(server: TestServer, http: httpx.
     assert (answer.status_code, answer.json()) == (422, {"message": "Skipping writes."})
 
 
-def test_a_dropped_connection_gives_no_answer_and_the_next_one_does(server: TestServer, http: httpx.Client) -> None:
+def test_a_dropped_connection_gets_no_response_and_the_next_one_does(server: TestServer, http: httpx.Client) -> None:
     server.faults.drops_connections = 1
     with pytest.raises(httpx.RemoteProtocolError):
         http.get("/health")
     assert http.get("/health").json() == {"ok": True}
 
 
-def test_a_server_that_is_down_refuses_connections_and_forgets_nothing(server: TestServer, http: httpx.Client) -> None:
+def test_a_server_that_is_down_refuses_connections_and_keeps_its_data(server: TestServer, http: httpx.Client) -> None:
     imported(http, document(1))
     with server.down(), pytest.raises(httpx.ConnectError):
         httpx.get(f"{server.url}/health")
     assert ids(search(http)) == ["1"]
 
 
-def test_few_documents_behind_a_filter_are_all_found_by_a_flat_search(http: httpx.Client) -> None:
+def test_a_flat_search_finds_all_documents_that_match_a_filter(http: httpx.Client) -> None:
     imported(http, document(1, vector=[1, 0]), document(2, vector=[0, 1]))
     found = [
         search(http, filter_by="year:>0", vector_query=f"vector:([1,0],k:1{more})")["found"]
@@ -212,30 +212,30 @@ def test_few_documents_behind_a_filter_are_all_found_by_a_flat_search(http: http
         ("PUT", "/aliases/x", b"1"),
     ],
 )
-def test_a_body_of_another_kind_is_refused(http: httpx.Client, method: str, path: str, body: bytes) -> None:
+def test_a_body_of_a_wrong_type_is_rejected(http: httpx.Client, method: str, path: str, body: bytes) -> None:
     assert http.request(method, path, content=body).status_code == 400
 
 
 @pytest.mark.parametrize("query", ["vector:([1,0],k:x)", "vector:([1,0],alpha:y)", "vector", "", "vector:([1,0]"])
-def test_a_vector_query_is_answered_however_it_is_written(http: httpx.Client, query: str) -> None:
+def test_a_malformed_vector_query_is_rejected(http: httpx.Client, query: str) -> None:
     assert search(http, vector_query=query).get("code", 200) == (200 if not query else 400)
 
 
-def test_a_slow_server_takes_its_time(server: TestServer, http: httpx.Client) -> None:
+def test_a_slow_server_delays_its_responses(server: TestServer, http: httpx.Client) -> None:
     server.faults.delay_s = 0.1
     start = time.perf_counter()
     http.get("/health")
     assert time.perf_counter() - start >= 0.1
 
 
-def test_single_lines_can_be_refused_by_id(server: TestServer, http: httpx.Client) -> None:
+def test_lines_can_be_rejected_by_id(server: TestServer, http: httpx.Client) -> None:
     server.faults.refused_ids["2"] = "no"
     answers = imported(http, document(1), document(2), return_id="true")
     refused = {"code": 400, "error": "no", "id": "2", "success": False}
     assert answers == [{"id": "1", "success": True}, refused]
 
 
-def test_requests_are_kept_in_order(server: TestServer, http: httpx.Client) -> None:
+def test_requests_are_logged_in_order(server: TestServer, http: httpx.Client) -> None:
     path = "/collections/docs/documents/import"
     http.post(path, params={"action": "upsert"}, content=json.dumps(document(1)))
     http.get("/health")
@@ -246,13 +246,13 @@ def test_requests_are_kept_in_order(server: TestServer, http: httpx.Client) -> N
     ]
 
 
-def test_a_key_that_is_no_number_is_never_answered(http: httpx.Client) -> None:
+def test_a_key_id_that_is_not_a_number_gets_no_response(http: httpx.Client) -> None:
     with pytest.raises(httpx.ReadTimeout):
         http.get("/keys/abc", timeout=0.2)
 
 
 @NEEDS_DESCRIPTION
-def test_what_is_described_is_no_violation(server: TestServer, http: httpx.Client) -> None:
+def test_requests_as_described_are_no_violations(server: TestServer, http: httpx.Client) -> None:
     imported(http, document(1))
     search(http, q="aula", query_by="title", per_page=5, facet_by="agency", prefix="false")
     http.patch("/collections/docs", json={"fields": [{"name": "agency", "drop": True}]})
@@ -260,13 +260,13 @@ def test_what_is_described_is_no_violation(server: TestServer, http: httpx.Clien
 
 
 @NEEDS_DESCRIPTION
-def test_a_strict_server_fails_in_the_end_over_what_is_not_described() -> None:
+def test_a_strict_server_raises_at_the_end_for_violations() -> None:
     with pytest.raises(AssertionError, match="no such route"), running(admin_key=KEY, is_strict=True) as strict:
         httpx.get(f"{strict.url}/nope")
 
 
 @NEEDS_DESCRIPTION
-def test_what_is_not_described_is_a_violation(server: TestServer, http: httpx.Client) -> None:
+def test_requests_not_as_described_are_violations(server: TestServer, http: httpx.Client) -> None:
     search(http, querry_by="title")
     http.get("/collections/docs/documents/search", params={"q": "*", "per_page": "many"})
     http.get("/nope")

@@ -1,6 +1,5 @@
 """`feed_entries` run by hand: cooldown, past days, and metadata about the sources."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -88,12 +87,6 @@ class ByHand:
             )
             self.log = "\n".join(entry.user_message for entry in instance.all_logs(result.run_id))
             return result
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as opened:
-        yield opened
 
 
 def reason_of(result: dg.ExecuteInProcessResult) -> str:

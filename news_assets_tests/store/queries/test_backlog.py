@@ -1,7 +1,10 @@
 """Pending entries, stale rows and lost documents, on both catalogs."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +29,7 @@ from news_assets.store.queries.index_drift import lost_documents
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.lakes import Catalogs, Place
 from news_assets_tests.support.small_desk import AGENCIES, DESK, NOW, TODAY, Newsroom, entry
 
 STAGES = ("enriched_articles", "article_embeddings", "search_index")
@@ -35,23 +39,35 @@ RECORDS = {
     "search_index": IndexedDocument,
 }
 
-Work = list[tuple[str, str, str]]
+Backlog = list[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="module")
+def processed(
+    catalogs: Catalogs, template: Place, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Place, FakeSearchIndex]:
+    """A closed lake with three articles that went through all stages, and the search index."""
+    place, index = catalogs.copy(template, tmp_path_factory.mktemp("processed")), FakeSearchIndex()
+    with Lake.open(*place) as lake:
+        room = Newsroom(lake, index)
+        room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
+        room.run()
+    return place, index
 
 
 @pytest.fixture
-def room(lake: Lake) -> Newsroom:
-    made = Newsroom(lake, FakeSearchIndex())
-    made.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
-    made.run()
-    return made
+def room(catalogs: Catalogs, processed: tuple[Place, FakeSearchIndex], tmp_path: Path) -> Iterator[Newsroom]:
+    place, index = processed
+    with Lake.open(*catalogs.copy(place, tmp_path)) as lake:
+        yield Newsroom(lake, deepcopy(index))
 
 
-def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Work:
+def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Backlog:
     found = pending_entries(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
 
-def stale(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Work:
+def stale(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Backlog:
     found = stale_rows(room.lake, desk, room.now, first_day)
     return list(found.select("article_id", "stage", "why").iter_rows())
 
@@ -216,7 +232,7 @@ def test_a_failed_row_is_held_back_until_it_is_due_and_always_once_given_up(room
     assert (stale(room), room.lake.read(Failure)) == ([], [])
 
 
-def test_a_refused_document_is_held_back_until_it_is_due(room: Newsroom) -> None:
+def test_a_refused_document_waits_until_it_is_due(room: Newsroom) -> None:
     room.embedder.embed_query = lambda query: Embedded((0.0, 0.0), 1, is_cut=False)  # type: ignore[method-assign]
     room.list(entry(4))
     room.run()
@@ -240,7 +256,7 @@ def test_a_failed_row_without_a_failure_is_stale_at_once(room: Newsroom) -> None
     assert stale(room) == [("a-1", "search_index", "failed")]
 
 
-def test_a_failure_of_another_state_holds_nothing_back(room: Newsroom) -> None:
+def test_a_failure_of_another_version_is_ignored(room: Newsroom) -> None:
     room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
     (work,) = stale_rows(room.lake, DESK, NOW).filter(stage="enriched_articles").rows(named=True)
     given_up = full(
@@ -272,7 +288,7 @@ def test_rows_of_other_desks_are_excluded(room: Newsroom) -> None:
 # --- index and lake --------------------------------------------------------------------------------------------------
 
 
-def lost(room: Newsroom) -> Work:
+def lost(room: Newsroom) -> Backlog:
     found = lost_documents(room.lake, room.index, DESK, room.now)
     return list(found.select("article_id", "stage", "why").iter_rows())
 

@@ -1,17 +1,17 @@
-"""The keyword part of a search's parameters: the text taken apart, the fields to look in, how loosely."""
+"""The keyword parameters of a search: parsed text, fields, and tolerance of typos."""
 
 import re
 from dataclasses import dataclass, field
 
-from news_assets_tests.typesense_server.tokens import Analysis
+from news_assets_tests.typesense_server.collections.tokens import Analysis
 
-MAX_TYPO_CHARS = 60  # no word is longer, and what is near it is many texts of its length
+MAX_TYPO_CHARS = 60  # longer tokens are whole texts, not words
 _PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryField:
-    """A field to look in. `weight` is 15 for the heaviest, 14 for the next."""
+    """A field to search. `weight` is 15 for the highest weight, 14 for the next."""
 
     name: str
     weight: int
@@ -19,13 +19,13 @@ class QueryField:
     num_typos: int = 2
 
     def accepts(self, cost: int) -> bool:
-        """Tell whether a word of this cost (two for a typo, one for an unfinished word) counts in this field."""
+        """Return whether a word of this cost (two for a typo, one for a prefix) matches in this field."""
         return cost // 2 <= self.num_typos and (cost % 2 == 0 or self.is_prefix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How much may be wrong or missing."""
+    """Tolerance of typos and of missing words."""
 
     min_len_1typo: int = 4
     min_len_2typo: int = 7
@@ -35,11 +35,11 @@ class Options:
     split_join_tokens: str = "fallback"  # always, fallback or off
 
     def joins(self, *, has_found: bool) -> bool:
-        """Tell whether words are tried written together or apart."""
+        """Return whether joined and split words are tried."""
         return self.split_join_tokens == "always" or (self.split_join_tokens != "off" and not has_found)
 
     def typos_of(self, token: str) -> int:
-        """Return how many typos a token of this length may have."""
+        """Return how many typos are accepted in a token."""
         if len(token) > MAX_TYPO_CHARS:
             return 0
         return (len(token) >= self.min_len_1typo) + (len(token) >= self.min_len_2typo)
@@ -47,7 +47,7 @@ class Options:
 
 @dataclass(slots=True)
 class ParsedQuery:
-    """Words, phrases in quotation marks, and both with a minus before them."""
+    """Words and quoted phrases, and those excluded by a minus."""
 
     tokens: list[str] = field(default_factory=list)
     phrases: list[tuple[str, ...]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class ParsedQuery:
 
 
 def parse(text: str, analysis: Analysis) -> ParsedQuery:
-    """Return the query's parts."""
+    """Parse a query."""
     query = ParsedQuery()
     for minus, phrase, word in _PART.findall(text):
         if phrase:

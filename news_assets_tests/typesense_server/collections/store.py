@@ -1,23 +1,23 @@
-"""What the server keeps: collections, aliases and keys."""
+"""The server's data: collections, aliases and keys."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import NO_COLLECTION, ApiError
 from news_assets_tests.typesense_server.keys import Keys
 
 
 @dataclass(slots=True)
 class Store:
-    """All in memory."""
+    """Collections, aliases and keys in memory."""
 
     keys: Keys
     collections: dict[str, Collection] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
 
     def collection(self, name: str) -> Collection:
-        """Return the collection of this name, or the one an alias of this name points at (no alias of an alias).
+        """Return the collection with this name or alias; an alias of an alias is not resolved.
 
         Raises:
             ApiError: 404.
@@ -29,7 +29,7 @@ class Store:
         return self.collections[name]
 
     def create(self, given: dict[str, Any]) -> Collection:
-        """Return a new collection; it may take an alias's name.
+        """Create a collection; its name may equal that of an alias.
 
         Raises:
             ApiError: 400 or 409.
@@ -41,7 +41,7 @@ class Store:
         return collection
 
     def drop(self, name: str) -> dict[str, Any]:
-        """Remove a collection, also through its alias, which stays and points at nothing.
+        """Delete a collection by its name or alias; the alias stays without a target.
 
         Raises:
             ApiError: 404.
@@ -55,11 +55,11 @@ class Store:
         return shown
 
     def newest_first(self) -> list[Collection]:
-        """Return the collections in the order they are listed."""
+        """Return the collections, newest first, as they are listed."""
         return list(self.collections.values())[::-1]
 
     def put_alias(self, name: str, given: dict[str, Any]) -> dict[str, str]:
-        """Point an alias at a name, whether there is such a collection or not.
+        """Set an alias, even for a collection that does not exist.
 
         Raises:
             ApiError: 400, or 500 for a name that is a collection's.
@@ -72,7 +72,7 @@ class Store:
         return self.alias(name)
 
     def alias(self, name: str) -> dict[str, str]:
-        """Return an alias as it is shown.
+        """Return an alias as JSON.
 
         Raises:
             ApiError: 404.

@@ -1,13 +1,13 @@
-"""`sort_by`: its text to an order of the hits."""
+"""`sort_by`: parsing and ordering."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.filters import passing
+from news_assets_tests.typesense_server.search.filters import passing
 
 MAX_SORTS = 3
 _PARTS = re.compile(r"[^,()]+(?:\([^)]*\))?(?::\w+)?|:\w+")
@@ -17,7 +17,7 @@ _SORTABLE = ("int32", "int64", "float", "bool", "string")
 
 @dataclass(slots=True)
 class Hit:
-    """One document that was found, before it is shown. `rank` is what text or fusion says it is worth."""
+    """A found document. `rank` is its text score or fusion score."""
 
     number: int
     rank: float = 0
@@ -30,7 +30,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One criterion."""
+    """A sort criterion."""
 
     name: str
     argument: str
@@ -38,7 +38,7 @@ class Sort:
 
 
 def parse(collection: Collection, text: str) -> list[Sort]:
-    """Return the checked criteria.
+    """Parse the criteria.
 
     Raises:
         ApiError: 400 or 404.
@@ -63,7 +63,7 @@ def _sort_of(collection: Collection, text: str) -> Sort:
 
 
 def ordered(collection: Collection, hits: list[Hit], sorts: list[Sort]) -> list[Hit]:
-    """Return the hits in order; by rank and the collection's own order where nothing is asked. Newer first at the end.
+    """Return the hits in order, by default of rank and the collection's sorting field; ties newest first.
 
     A document without the value comes last, in either direction.
     """
@@ -93,7 +93,7 @@ def _value_of(collection: Collection, sort: Sort) -> Callable[[Hit], Any]:
     if sort.name == "_text_match":
         return lambda hit: hit.rank
     if sort.name == "_vector_distance":
-        return lambda hit: hit.distance or 0.0  # a hit of the words alone counts as nearest
+        return lambda hit: hit.distance or 0.0  # a hit without a vector counts as nearest
     if sort.name == "_eval":
         passes = passing(collection, sort.argument)
         return lambda hit: hit.number in passes
@@ -105,7 +105,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _by_bucket(hits: list[Hit], buckets: int) -> list[Hit]:
-    """The hits in their given order within each of so many equally large parts, the best part first."""
+    """Return the hits in the given order within each of `count` buckets of equal size, best bucket first."""
     ranked = sorted(hits, key=lambda hit: hit.rank, reverse=True)
     size = -(-len(ranked) // max(buckets, 1)) or 1
     part_of = {hit.number: position // size for position, hit in enumerate(ranked)}

@@ -1,10 +1,10 @@
-"""Collection schemas: the JSON of a field in, a checked `Field` out, and back as the server shows it."""
+"""Fields of collections: validation of their JSON, and their JSON in responses."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from news_assets_tests.typesense_server.collections.tokens import STEMMERS, Analysis
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.tokens import STEMMERS, Analysis
 
 NUMBERS = ("int32", "int64", "float")
 TYPES = frozenset(
@@ -22,7 +22,7 @@ MALFORMED_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a collection. `num_dim` 0 is no vector field."""
+    """A field of a collection; `num_dim` is 0 for fields that are no vectors."""
 
     name: str
     type: str
@@ -43,26 +43,26 @@ class Field:
 
     @property
     def kind(self) -> str:
-        """The type of one value."""
+        """The type of a single value."""
         return self.type.removesuffix("[]")
 
     @property
     def is_array(self) -> bool:
-        """Tell whether a document holds several values."""
+        """Whether the field has several values."""
         return self.type.endswith("[]")
 
     @property
     def is_text(self) -> bool:
-        """Tell whether the field can be searched by words."""
+        """Whether the field can be searched by words."""
         return self.kind == "string"
 
     @property
     def analysis(self) -> Analysis:
-        """How its texts are cut."""
+        """How its texts are tokenized."""
         return Analysis(self.locale, self.stem)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the field as a collection shows it."""
+        """Return the field as in the response of a collection."""
         shown: dict[str, Any] = {
             name: getattr(self, name)
             for name in (
@@ -75,7 +75,7 @@ class Field:
         return shown
 
     def as_change(self) -> dict[str, Any]:
-        """Return the field as the answer to a change of schema shows it."""
+        """Return the field as in the response to a change of the schema."""
         always: dict[str, Any] = {
             "async_reference": False, "embed": None, "nested": False, "nested_array": 0, "reference": "",
             "symbols_to_index": [], "token_separators": [],
@@ -88,7 +88,7 @@ class Field:
 
 
 def field_of(given: dict[str, Any]) -> Field:
-    """Return the checked field; properties the server does not know are dropped.
+    """Validate a field; unknown properties are ignored.
 
     Raises:
         ApiError: 400, for what the server refuses.
@@ -157,7 +157,7 @@ def _check_language(field: Field) -> None:
 
 
 def fields_of(given: Any, default_sorting_field: str) -> list[Field]:
-    """Return the fields of a new collection; `id` is there anyway and not listed.
+    """Validate the fields of a new collection; `id` is implicit.
 
     Raises:
         ApiError: 400, for what the server refuses.

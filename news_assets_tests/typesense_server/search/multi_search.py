@@ -1,11 +1,11 @@
-"""POST /multi_search: several searches in one request; what is wrong with one is said in its own place."""
+"""POST /multi_search: several searches in one request, with an error for each search."""
 
 from typing import Any
 
+from news_assets_tests.typesense_server.collections.store import Store
 from news_assets_tests.typesense_server.errors import ApiError
 from news_assets_tests.typesense_server.keys import with_sealed
-from news_assets_tests.typesense_server.searching import search
-from news_assets_tests.typesense_server.store import Store
+from news_assets_tests.typesense_server.search.search import search
 
 MAX_SEARCHES = 50
 UNION_HITS = 10
@@ -15,7 +15,7 @@ def searches_of(body: Any) -> list[dict[str, Any]]:
     """Return the searches of a body.
 
     Raises:
-        ApiError: 400, or 500 for an empty list, as the server has it.
+        ApiError: 400, or 500 for an empty list, as the server responds.
     """
     searches = body.get("searches") if isinstance(body, dict) else None
     if not isinstance(searches, list):
@@ -41,10 +41,10 @@ def multi_search(store: Store, body: Any, query: dict[str, str], sealed: dict[st
 
 
 def _union(store: Store, searches: list[dict[str, str]]) -> dict[str, Any]:
-    """The hits of all searches as one list, best text first; the first page of ten, as no more is simulated.
+    """Return the hits of all searches as one list by text score; only the first page of ten is simulated.
 
     Raises:
-        ApiError: What is wrong with any search is wrong with all.
+        ApiError: The error of any search.
     """
     answers = [search(store.collection(params.get("collection", "")), params) for params in searches]
     hits = [

@@ -1,23 +1,23 @@
-"""Many documents at once: import and export as lines of JSON, delete and update by filter."""
+"""Operations on many documents: import and export as JSON lines, delete and update by filter."""
 
 import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import document_of, shown, text_of
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import document_of, shown, text_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.filters import passing
+from news_assets_tests.typesense_server.search.filters import passing
 
 if TYPE_CHECKING:
     from news_assets_tests.typesense_server.routes import Call
 
 ACTIONS = ("create", "update", "upsert", "emplace")
-_GZIP_MAGIC = b"\x1f\x8b"  # the server looks at the body, not at a header
+_GZIP_MAGIC = b"\x1f\x8b"  # the server checks the body, not a header
 
 
 def import_lines(call: "Call") -> str:
-    """Return one line of JSON for each line that is not empty; a bad line is an error there and nowhere else.
+    """Import the lines of the body and return one line of JSON for each; errors are per line.
 
     Raises:
         ApiError: 400 for a bad parameter, 404 for an unknown collection.
@@ -60,7 +60,7 @@ def _dumped(value: Any) -> str:
 
 
 def export_lines(call: "Call") -> str:
-    """Return the documents that pass the filter as lines, in the order they came.
+    """Return the documents that match the filter as lines, in insertion order.
 
     Raises:
         ApiError: 400 or 404.
@@ -72,7 +72,7 @@ def export_lines(call: "Call") -> str:
 
 
 def delete_by_filter(call: "Call") -> dict[str, int]:
-    """Remove what passes the filter, or everything with `truncate`.
+    """Delete the documents that match the filter, or all with `truncate`.
 
     Raises:
         ApiError: 400 or 404.
@@ -84,7 +84,7 @@ def delete_by_filter(call: "Call") -> dict[str, int]:
 
 
 def update_by_filter(call: "Call") -> dict[str, int]:
-    """Change the given fields of what passes the filter.
+    """Update the given fields of the documents that match the filter.
 
     Raises:
         ApiError: 400 or 404.

@@ -1,15 +1,12 @@
-"""Documents as they are written: one JSON text in, a checked document out, with the server's words for what is wrong.
-
-Nothing here is kept; `collection.py` does that.
-"""
+"""Parsing and validation of documents, with the server's error messages."""
 
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
+from news_assets_tests.typesense_server.collections.schema import NUMBERS, Field
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.schema import NUMBERS, Field
 
 Document = dict[str, Any]
 _ENDS_IN_OBJECT = re.compile(r"(\{|,)\s*$")
@@ -22,7 +19,7 @@ def _no_constant(name: str) -> Any:
 
 
 def text_of(body: bytes) -> str:
-    """Return a body's text.
+    """Return a body as text.
 
     Raises:
         ApiError: 400, for what is no UTF-8.
@@ -34,7 +31,7 @@ def text_of(body: bytes) -> str:
 
 
 def document_of(text: str) -> Document:
-    """Return the object in this text.
+    """Return the JSON object in this text.
 
     Raises:
         ApiError: 400; the server's parser words an end of input as here, other faults differ in detail.
@@ -61,7 +58,7 @@ def _parse_error(text: str) -> str:
 
 
 def check_id(document: Document) -> str | None:
-    """Return the document's id, or None where it has none.
+    """Return the document's id, or None if it has none.
 
     Raises:
         ApiError: 400, for an id that is no text or empty.
@@ -78,7 +75,7 @@ def check_id(document: Document) -> str | None:
 def checked(
     document: Document, fields: dict[str, Field], *, is_update: bool, dirty_values: str = "", sorted_by: str = ""
 ) -> Document:
-    """Return the document with its values in the schema's types; a null of an optional field stays null in an update.
+    """Return the document with values of the schema's types; in an update, null stays null in optional fields.
 
     Fields are looked at in the order of their names, as the server does. Values of unknown fields are kept as they
     are. Without `dirty_values` a value of another type is refused.
@@ -162,7 +159,7 @@ def _coerced(value: Any, kind: str) -> Any:
 
 
 def shown(document: Document, include: str = "", exclude: str = "") -> Document:
-    """Return the document with the fields that are asked for; both are lists with commas, `*` is all."""
+    """Return the included fields of a document; both lists are comma separated, `*` means all."""
     wanted, unwanted = names_of(include), names_of(exclude)
     if wanted and "*" not in wanted:
         document = {name: document[name] for name in wanted if name in document}
@@ -170,5 +167,5 @@ def shown(document: Document, include: str = "", exclude: str = "") -> Document:
 
 
 def names_of(text: str) -> list[str]:
-    """Return the names in a list with commas."""
+    """Return the names of a comma separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,14 +1,14 @@
-"""`filter_by`: its text to the numbers of the documents that pass."""
+"""`filter_by`: a parser that evaluates to the numbers of matching documents."""
 
 import operator
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
+from news_assets_tests.typesense_server.collections.schema import NUMBERS, Field
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.indexes import TextIndex
-from news_assets_tests.typesense_server.schema import NUMBERS, Field
 
 MAX_OPERATIONS = 100
 TOO_MANY = (
@@ -24,7 +24,7 @@ _UNPARSABLE = "Could not parse the filter query"
 
 
 def passing(collection: Collection, text: str) -> set[int]:
-    """Return the numbers of the documents that pass; all of them for an empty filter.
+    """Return the numbers of the documents that match; all for an empty filter.
 
     Raises:
         ApiError: 400, as the server words it.
@@ -55,14 +55,14 @@ def _lexemes(text: str) -> list[str]:
 
 
 class _Reader:
-    """Reads `a && (b || c)` from left to right; `&&` binds closer."""
+    """A recursive descent parser of `a && (b || c)`; `&&` binds tighter."""
 
     def __init__(self, collection: Collection, lexemes: list[str]) -> None:
         self.collection = collection
         self.rest = lexemes[::-1]
 
     def either(self) -> set[int]:
-        """Return what passes any of the parts between `||`."""
+        """Return the union of the operands of `||`."""
         found = self._both()
         while self._takes("||"):
             found |= self._both("||")
@@ -166,7 +166,7 @@ def _stored(collection: Collection, field: Field) -> Iterator[tuple[int, Any]]:
 
 
 def _wrapped(field: Field, value: Any) -> Any:
-    """The value as it is indexed: what does not fit into an int32 wraps round, though the document shows it whole."""
+    """Return the value as indexed: an int32 wraps around, although the document keeps the whole number."""
     return (value + (1 << 31)) % (1 << 32) - (1 << 31) if field.kind == "int32" else value
 
 

@@ -1,20 +1,20 @@
-"""PATCH of a collection: what the server allows, all or nothing."""
+"""Changes of a collection's schema (PATCH)."""
 
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import INCOMPATIBLE, Collection
-from news_assets_tests.typesense_server.documents import checked
+from news_assets_tests.typesense_server.collections.collection import INCOMPATIBLE, Collection
+from news_assets_tests.typesense_server.collections.documents import checked
+from news_assets_tests.typesense_server.collections.schema import Field, field_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.schema import Field, field_of
 
 CHANGEABLE = ("fields", "metadata")  # synonym and curation sets are not simulated
 
 
 def alter(collection: Collection, change: dict[str, Any]) -> dict[str, Any]:
-    """Change fields or metadata; return the answer's body.
+    """Change fields or metadata, all or nothing, and return the response body.
 
     Raises:
-        ApiError: 400; nothing has been changed then.
+        ApiError: 400.
     """
     if not change:
         raise ApiError(400, "Alter payload is empty.")

@@ -1,9 +1,9 @@
-"""`vector_query`: `embedding:([0.1, 0.2], k: 10, alpha: 0.5)` taken apart, and its hits."""
+"""`vector_query`: parsing of `embedding:([0.1, 0.2], k: 10, alpha: 0.5)`, and its hits."""
 
 import re
 from dataclasses import dataclass
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import ApiError
 
 _QUERY = re.compile(r"\s*([\w.]+)\s*:\s*\(\s*\[([^\]]*)\]\s*((?:,[^()]*)?)\)\s*")
@@ -13,7 +13,7 @@ _MALFORMED = "Malformed vector query string"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorQuery:
-    """What is asked. `k` 0 is as many as the page needs; `vector` is empty where `document_id` names it."""
+    """A vector query. `k` 0 means as many as the page needs; `vector` is empty if `document_id` is given."""
 
     name: str
     vector: list[float]
@@ -25,7 +25,7 @@ class VectorQuery:
 
 
 def parse(collection: Collection, text: str) -> VectorQuery:
-    """Return the checked query.
+    """Parse a query.
 
     Raises:
         ApiError: 400.
@@ -77,7 +77,7 @@ def _vector_of(collection: Collection, name: str, document_id: str) -> list[floa
 
 
 def check_length(collection: Collection, query: VectorQuery) -> None:
-    """Refuse a vector of another length. A hybrid search is not checked so by the server.
+    """Reject a vector of another length; in a hybrid search the server accepts it.
 
     Raises:
         ApiError: 400.
@@ -89,7 +89,7 @@ def check_length(collection: Collection, query: VectorQuery) -> None:
 def nearest(
     collection: Collection, query: VectorQuery, allowed: set[int] | None, count: int
 ) -> tuple[dict[int, float], int]:
-    """Return the nearest documents with their distances, and how many of the k places were taken.
+    """Return the nearest documents with distances, and how many of the k results were used.
 
     Without a filter (`allowed` None) a vector whose document is gone takes a place and gives no document.
     """
@@ -98,7 +98,7 @@ def nearest(
     own = collection.numbers.get(query.document_id, -1)
     k = query.k or count
     if allowed is not None and len(allowed) < query.flat_search_cutoff:
-        k = len(allowed)  # so few are all looked at, and all are found, whatever k says
+        k = len(allowed)  # a flat search returns all of them, whatever k is
     pairs = [pair for pair in index.nearest(query.vector, allowed, k + (own >= 0)) if pair[0] != own][:k]
     near = [pair for pair in pairs if pair[1] <= query.distance_threshold]
     return {number: distance for number, distance in near if number in collection.documents}, len(near)

@@ -1,7 +1,6 @@
-"""Requests against the official description: known path and method, known parameters, bodies of the described shape.
+"""Validation of requests against the official OpenAPI description: path, method, parameters and body.
 
-The lines of an import are not described and not looked at. Where the description says less than the server does is
-listed in `WIDER`.
+Lines of an import are not described and not validated. `WIDER` lists what the server accepts beyond the description.
 """
 
 import json
@@ -16,8 +15,8 @@ DESCRIPTION = Path(__file__).parents[3] / "shared" / "typesense" / "openapi.yml"
 Schema = dict[str, Any]
 
 _ONE, _DOCUMENTS = "/collections/{collectionName}", "/collections/{collectionName}/documents"
-# What the server takes although the description does not have it: (method, path, parameter or property) and how that
-# is known. An empty name is the whole route; of what is required here, the name of what may be missing.
+# What the server accepts beyond the description, by (method, path, parameter or property), and how that is known. An
+# empty name stands for the whole route. The name may also be that of a required property that the server does not need.
 WIDER: dict[tuple[str, str, str], str] = {
     ("GET", "/status", ""): "recording 10; the only place that shows queued writes",
     ("GET", "/limits", ""): "recording 807",
@@ -43,21 +42,21 @@ _TYPES = {"integer": int, "number": float}
 
 
 class Description:
-    """The description, read once, with a validator for each thing it describes."""
+    """The description, with a cached validator for each operation."""
 
     def __init__(self, path: Path) -> None:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self._root: Schema = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # a safe loader, the fast one
+        self._root: Schema = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # the fast safe loader
         self._paths = {template: template.strip("/").split("/") for template in self._root["paths"]}
         self._operations: dict[tuple[str, str], _Operation] = {}
 
     @classmethod
     def beside_the_repository(cls) -> "Description | None":
-        """Return the description in the folder beside the repository, or None without it."""
+        """Return the description in the folder beside the repository, or None if it is missing."""
         return _read(DESCRIPTION) if DESCRIPTION.exists() else None
 
     def violations(self, method: str, segments: list[str], query: dict[str, str], body: bytes) -> list[str]:
-        """Return what in this request is not described, each with where it is."""
+        """Return the deviations of this request, each with its place."""
         template = self._template(segments)
         path = template or "/" + "/".join(segments)
         if (method, path, "") in WIDER:
@@ -71,7 +70,7 @@ class Description:
         return [f"{method} {path}: {text}" for name, text in found if (method, path, name) not in WIDER]
 
     def _template(self, segments: list[str]) -> str | None:
-        """The described path of these segments; one without names goes before one with them."""
+        """Return the path template of these segments; templates without placeholders have priority."""
         fitting = [
             template
             for template, parts in self._paths.items()
@@ -87,7 +86,7 @@ def _read(path: Path) -> Description:
 
 
 class _Operation:
-    """One described operation: what its query and its JSON body may hold."""
+    """One operation: its query parameters and the schema of its JSON body."""
 
     def __init__(self, root: Schema, operation: Schema) -> None:
         self._parameters: dict[str, Schema] = {}
@@ -104,7 +103,7 @@ class _Operation:
         )
 
     def violations(self, query: dict[str, str], body: bytes) -> list[tuple[str, str]]:
-        """Return the name of each parameter or property that is not described so, and what is wrong with it."""
+        """Return the name of each parameter or property that deviates, and how."""
         found = [one for name, text in query.items() for one in self._of_parameter(name, text)]
         return found + (self._of_body(body) if self._body is not None else [])
 
@@ -129,7 +128,7 @@ class _Operation:
 
 
 def _names(error: ValidationError) -> list[str]:
-    """The properties an error is about."""
+    """Return the properties that an error is about."""
     if error.validator == "additionalProperties":
         return sorted(set(error.instance) - set(error.schema["properties"]))
     if error.validator == "required":
@@ -156,9 +155,9 @@ def _resolved(root: Schema, schema: Schema) -> Schema:
 
 
 def flat(root: Schema, schema: Schema) -> Schema:
-    """Return the schema without references; an object whose properties are listed may have no others.
+    """Return the schema with references resolved and `additionalProperties` false where properties are listed.
 
-    Parts of an `allOf` become one object, as each of them alone would forbid what the others add.
+    The parts of an `allOf` are merged into one object, because each part alone would forbid properties of the others.
     """
     schema = _resolved(root, schema)
     result: Schema = {name: value for name, value in schema.items() if name != "allOf"}

@@ -1,13 +1,13 @@
-"""Tokens and misspelt words."""
+"""Tokens and typos."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets_tests.typesense_server.indexes import TextIndex
-from news_assets_tests.typesense_server.schema import Field
-from news_assets_tests.typesense_server.tokens import Analysis, fold
-from news_assets_tests.typesense_server.typos import candidates
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
+from news_assets_tests.typesense_server.collections.schema import Field
+from news_assets_tests.typesense_server.collections.tokens import Analysis, fold
+from news_assets_tests.typesense_server.search.typos import candidates
 
 WORDS = st.text("abc", min_size=1, max_size=6)
 
@@ -21,7 +21,7 @@ WORDS = st.text("abc", min_size=1, max_size=6)
         (Analysis("pt", stem=True), ["guard", "chuv", "e", "açã", "10", "5", "nº"]),
     ],
 )
-def test_signs_and_accents_go_without_a_locale_only(analysis: Analysis, tokens: list[str]) -> None:
+def test_punctuation_and_accents_are_removed_without_a_locale_only(analysis: Analysis, tokens: list[str]) -> None:
     assert analysis.tokens("Guarda-chuva e AÇÃO: 10.5% nº") == tokens
 
 
@@ -31,12 +31,12 @@ def test_a_folded_word_folds_to_itself(word: str) -> None:
 
 
 @given(st.text())
-def test_spans_say_what_tokens_say(text: str) -> None:
+def test_spans_have_the_same_tokens(text: str) -> None:
     assert [token for token, _, _ in Analysis().spans(text)] == Analysis().tokens(text)
 
 
 @given(st.sets(WORDS, max_size=20), WORDS)
-def test_words_at_one_or_two_typos_are_those_at_that_distance(words: set[str], token: str) -> None:
+def test_candidates_have_exactly_the_edit_distance(words: set[str], token: str) -> None:
     index = TextIndex(Field(name="t", type="string"))
     index.add(0, " ".join(sorted(words)))
     found = {word: typos for typos in (1, 2) for word in candidates(index, token, typos, is_prefix=False)}

@@ -1,4 +1,4 @@
-"""What is looked up in a collection: words of a text field, vectors of a vector field. Keyed by a document's number."""
+"""Indexes of a collection's fields: words and vectors by document number."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from news_assets_tests.typesense_server.schema import Field
+from news_assets_tests.typesense_server.collections.schema import Field
 
-ELEMENT_GAP = 1000  # words of two elements of an array are never neighbours
+ELEMENT_GAP = 1000  # so that words of different array elements are never adjacent
 Floats = NDArray[np.float32]
 
 
 class TextIndex:
-    """Words to the documents that hold them, and documents to their words in order."""
+    """An inverted index of words, and the words of each document in order."""
 
     def __init__(self, field: Field) -> None:
         self.field = field
         self.analysis = field.analysis
         self.postings: defaultdict[str, set[int]] = defaultdict(set)
         self.elements: dict[int, list[list[str]]] = {}
-        self.near: dict[tuple[str, bool], dict[str, int]] = {}  # misspelt words by token, until the words change
+        self.near: dict[tuple[str, bool], dict[str, int]] = {}  # candidates by token, until the words change
         self._sorted: list[str] | None = None
 
     def add(self, number: int, value: Any) -> None:
@@ -37,7 +37,7 @@ class TextIndex:
             self._forget_order()
 
     def positions(self, number: int, word: str) -> list[int]:
-        """Return where a word stands in a document."""
+        """Return the positions of a word in a document."""
         return [
             order * ELEMENT_GAP + position
             for order, tokens in enumerate(self.elements[number])
@@ -46,7 +46,7 @@ class TextIndex:
         ]
 
     def remove(self, number: int) -> None:
-        """Forget one document."""
+        """Remove a document."""
         for token in {token for tokens in self.elements.pop(number, []) for token in tokens}:
             self.postings[token].remove(number)
             if not self.postings[token]:
@@ -58,26 +58,26 @@ class TextIndex:
         self.near.clear()
 
     def words(self) -> list[str]:
-        """Return all words in alphabetical order."""
+        """Return all words, sorted."""
         if self._sorted is None:
             self._sorted = sorted(self.postings)
         return self._sorted
 
     def starting_with(self, prefix: str) -> list[str]:
-        """Return the words that start so."""
+        """Return the words with this prefix."""
         words = self.words()
         start = bisect_left(words, prefix)
         end = bisect_left(words, prefix + "\U0010ffff", start)
         return words[start:end]
 
     def holding(self, tokens: Iterable[str]) -> set[int]:
-        """Return the documents that hold all these words; none for no words."""
+        """Return the documents with all these words; none for no words."""
         postings = [self.postings.get(token, set()) for token in tokens]
         return postings[0].intersection(*postings[1:]) if postings else set()
 
 
 class VectorIndex:
-    """Vectors by document number. One that its document dropped stays until it is told to go, as the server's does."""
+    """Vectors by document number. As in the server, a vector stays when an update removes it from its document."""
 
     def __init__(self, field: Field) -> None:
         self.field = field
@@ -85,14 +85,14 @@ class VectorIndex:
         self._matrix: tuple[NDArray[np.int64], Floats] | None = None
 
     def add(self, number: int, value: Any) -> None:
-        """Store or replace a vector."""
+        """Add or replace a vector."""
         with np.errstate(over="ignore"):
             vector = np.asarray(value, dtype=np.float32)
         self._vectors[number] = self._unit(vector)
         self._matrix = None
 
     def remove(self, number: int) -> None:
-        """Forget a vector."""
+        """Remove a vector."""
         if self._vectors.pop(number, None) is not None:
             self._matrix = None
 
@@ -103,13 +103,13 @@ class VectorIndex:
             return (vector / (np.linalg.norm(vector) + np.float32(1e-30))).astype(np.float32)
 
     def nearest(self, query: list[float], numbers: set[int] | None, count: int) -> list[tuple[int, float]]:
-        """Return the nearest with their distances; equal distances in the order of the numbers.
+        """Return the nearest documents with distances, and ties by number.
 
         Args:
-            query: A vector of any length: it is cut or filled with noughts, as a hybrid search of the server reads
+            query: A vector of any length. It is cut or padded with zeros, as a hybrid search of the server reads
                 beyond its end.
-            numbers: Where to look; None for everywhere, stale vectors included.
-            count: How many at most.
+            numbers: Documents to search; None for all, with stale vectors.
+            count: Maximum number of results.
         """
         labels, matrix = self._stacked()
         if not len(labels):
@@ -131,7 +131,7 @@ class VectorIndex:
 
 
 def index_of(field: Field) -> TextIndex | VectorIndex | None:
-    """Return an empty index for the field, or None where it needs none."""
+    """Return an empty index for the field, or None if it is not indexed."""
     if not field.index:
         return None
     if field.is_text:

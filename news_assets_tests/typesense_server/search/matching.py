@@ -1,4 +1,4 @@
-"""Keyword search: a query's words to documents with a text score, put together bit by bit as the server's is.
+"""Keyword search: documents with a text score, composed of bit fields like the server's.
 
 score = words of the query << 59 | best field's score << 11 | that field's weight << 3 | fields that match
 """
@@ -7,23 +7,23 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.indexes import TextIndex
-from news_assets_tests.typesense_server.query import Options, ParsedQuery, QueryField
-from news_assets_tests.typesense_server.typos import candidates
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
+from news_assets_tests.typesense_server.search.query import Options, ParsedQuery, QueryField
+from news_assets_tests.typesense_server.search.typos import candidates
 
-COMBINATIONS = 100  # of typos over the words of one query; the server stops early too
-WORD_CHOICES = 16  # of the words of one document that stand for the query's
-EVERYTHING_SCORE = 100  # of every document, for a query without a word
+COMBINATIONS = 100  # of typos in one query; the server has a limit too
+WORD_CHOICES = 16  # of matching words in one document
+EVERYTHING_SCORE = 100  # of every document, for a query without words
 PHRASE_SCORE = 100_000
 MAX_WEIGHT = 15
-NEAR_WORDS = 15  # whose distance counts: as many as the score has room for
-NEAR_STARTS = 50  # a word that comes more often than that stands near the others early enough
+NEAR_WORDS = 15  # number of words whose distance counts: as many as the score has bits for
+NEAR_STARTS = 50  # occurrences of the first word that are compared
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """What a document's text is worth for a query, and the words that matched with the token each stands for."""
+    """The text score of a document, and the matched words with their query tokens."""
 
     score: int
     words: tuple[tuple[str, str], ...] = ()
@@ -31,7 +31,7 @@ class TextMatch:
 
 @dataclass(slots=True)
 class Search:
-    """One keyword search in some fields; `allowed` are the documents that pass the filter."""
+    """A keyword search in some fields; `allowed` are the documents that match the filter."""
 
     collection: Collection
     fields: list[QueryField]
@@ -69,7 +69,7 @@ class Search:
         return words.union(*(self._with_phrase(phrase) for phrase in query.excluded_phrases))
 
     def _with_phrase(self, phrase: tuple[str, ...]) -> dict[int, int]:
-        """Documents with these words side by side, and the first field that has them."""
+        """Return documents with these words next to each other, and the first field that has them."""
         found: dict[int, int] = {}
         for order, one in enumerate(self.fields):
             index = self._index(one)
@@ -86,7 +86,7 @@ class Search:
         return {number: TextMatch(PHRASE_SCORE + MAX_WEIGHT - orders[number]) for number in self.allowed}
 
     def _split_or_joined(self, tokens: list[str]) -> Iterator[list[str]]:
-        """The tokens written as one word, or one token as two, where the index has those; the first way only."""
+        """Yield the tokens joined to one word, or one token split in two, for the first way that the index has."""
         postings = [self._index(one).postings for one in self.fields]
         ways: Iterator[list[str]] = iter([["".join(tokens)]])
         if len(tokens) == 1:
@@ -96,7 +96,7 @@ class Search:
         )
 
     def _with_typos(self, tokens: list[str]) -> None:
-        """Add what matches all tokens, with more and more typos until there is enough."""
+        """Add documents that match all tokens, with more typos until there are enough."""
         limits = [self.options.typos_of(token) for token in tokens]
         for combination in itertools.islice(_by_sum(limits), COMBINATIONS):
             self._at(tokens, combination)
@@ -115,7 +115,7 @@ class Search:
             self.found[number] = self._best(number, tokens, [words[number] for words in per_token])
 
     def _holders(self, token: str, typos: int, is_last: bool) -> dict[int, dict[str, int]]:
-        """Documents with the words in them that stand for the token, and what each costs."""
+        """Return documents with their words that match the token, and the cost of each."""
         holders: dict[int, dict[str, int]] = {}
         for one in self.fields:
             index = self._index(one)
@@ -157,7 +157,7 @@ def _field_score(words: int, cost: int, distance: int, is_exact: bool) -> int:
 
 
 def _spread(index: TextIndex, number: int, words: list[str]) -> int:
-    """How many words apart the words stand, at the place where they are nearest; 100 at most."""
+    """Return the smallest distance of the words in the text, at most 100."""
     if len(words) == 1:
         return 0
     first, *others = (index.positions(number, word) for word in words[:NEAR_WORDS])
@@ -166,7 +166,7 @@ def _spread(index: TextIndex, number: int, words: list[str]) -> int:
 
 
 def _by_sum(limits: list[int]) -> Iterator[tuple[int, ...]]:
-    """Every way to spread typos over the tokens, fewest first."""
+    """Yield every distribution of typos over the tokens, fewest first."""
     for total in range(sum(limits) + 1):
         yield from _spread_over(limits, total)
 
@@ -181,7 +181,7 @@ def _spread_over(limits: list[int], total: int) -> Iterator[tuple[int, ...]]:
 
 
 def _fewer(tokens: list[str], mode: str) -> Iterator[list[str]]:
-    """The tokens with one after the other left out, from the right, from the left or both."""
+    """Yield the tokens with one after another dropped from the right, the left or both."""
     if mode.startswith("both_sides") or mode == "right_to_left":
         yield from (tokens[:count] for count in range(len(tokens) - 1, 0, -1))
     if mode.startswith("both_sides") or mode == "left_to_right":

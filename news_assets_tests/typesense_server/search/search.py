@@ -1,17 +1,17 @@
-"""One search: its parameters (texts, as they come in a query string) to the server's answer."""
+"""A search: from the parameters of the query string to the response."""
 
 from typing import Any
 
-from news_assets_tests.typesense_server import sorting, vector_query
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import names_of
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import names_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.facets import check_groups, facet_counts
-from news_assets_tests.typesense_server.filters import passing
-from news_assets_tests.typesense_server.matching import Search
-from news_assets_tests.typesense_server.page import Page, answer
-from news_assets_tests.typesense_server.query import Options, QueryField, parse
-from news_assets_tests.typesense_server.sorting import Hit
+from news_assets_tests.typesense_server.search import sorting, vector_query
+from news_assets_tests.typesense_server.search.facets import check_groups, facet_counts
+from news_assets_tests.typesense_server.search.filters import passing
+from news_assets_tests.typesense_server.search.matching import Search
+from news_assets_tests.typesense_server.search.page import Page, answer
+from news_assets_tests.typesense_server.search.query import Options, QueryField, parse
+from news_assets_tests.typesense_server.search.sorting import Hit
 
 Params = dict[str, str]
 NUMBERS = (
@@ -22,24 +22,24 @@ NUMBERS = (
 
 
 def search(collection: Collection, params: Params) -> dict[str, Any]:
-    """Return the answer to one search.
+    """Return the response to a search.
 
     Raises:
-        ApiError: 400, 404 or 422, as the server words it.
+        ApiError: 400, 404 or 422, with the server's message.
     """
     _check_numbers(params)
     page = Page.of(params)
     if params.get("facet_query"):
-        page.size = 0  # a search among facet values shows no hits
+        page.size = 0  # a search of facet values returns no hits
     fields = _query_fields(collection, params)
     allowed = passing(collection, params.get("filter_by", ""))
-    asked = _vector_query(collection, params)
+    knn = _vector_query(collection, params)
     grouped_by = check_groups(collection, params)
     sorts = sorting.parse(collection, params.get("sort_by", ""))
     if params.get("q") == "*":
-        hits, found = _wildcard(collection, params, asked, allowed, page)
+        hits, found = _wildcard(collection, params, knn, allowed, page)
     else:
-        hits, found = _by_words(collection, params, fields, asked, allowed, page)
+        hits, found = _by_words(collection, params, fields, knn, allowed, page)
     hits = sorting.ordered(collection, hits, sorts)
     counts = facet_counts(collection, params, [hit.number for hit in hits])
     return answer(collection, params, page, hits, found, counts, grouped_by)
@@ -94,7 +94,7 @@ def _per_field(params: Params, name: str, default: str, fields: list[str]) -> li
 
 
 def _weights(params: Params, names: list[str]) -> list[int]:
-    """Of the heaviest field 15, of the next 14; equally heavy ones have the same."""
+    """Return 15 for the highest weight, 14 for the next; equal weights stay equal."""
     given = [_whole(weight, "query_by_weights") for weight in names_of(params.get("query_by_weights", ""))]
     if given and len(given) != len(names):
         raise ApiError(400, "Number of weights in `query_by_weights` does not match number of `query_by` fields.")
@@ -112,28 +112,28 @@ def _whole(text: str, parameter: str) -> int:
 
 def _vector_query(collection: Collection, params: Params) -> vector_query.VectorQuery | None:
     text = params.get("vector_query", "")
-    asked = vector_query.parse(collection, text) if text else None
-    if asked is None or asked.vector:
-        if asked is not None and params.get("q") == "*":
-            vector_query.check_length(collection, asked)
-        return asked
+    knn = vector_query.parse(collection, text) if text else None
+    if knn is None or knn.vector:
+        if knn is not None and params.get("q") == "*":
+            vector_query.check_length(collection, knn)
+        return knn
     if params.get("q") != "*":
         raise ApiError(400, "Vector query could not find any embedded fields.")
-    return asked
+    return knn
 
 
 def _wildcard(
     collection: Collection,
     params: Params,
-    asked: vector_query.VectorQuery | None,
+    knn: vector_query.VectorQuery | None,
     allowed: set[int],
     page: Page,
 ) -> tuple[list[Hit], int]:
-    if asked is None or not asked.vector:
-        if asked is not None and asked.k:
-            page.size = min(page.size, asked.k)
+    if knn is None or not knn.vector:
+        if knn is not None and knn.k:
+            page.size = min(page.size, knn.k)
         return [Hit(number) for number in allowed], len(allowed)
-    near, found = vector_query.nearest(collection, asked, _filtered(params, allowed), page.last)
+    near, found = vector_query.nearest(collection, knn, _filtered(params, allowed), page.last)
     return [Hit(number, distance=distance) for number, distance in near.items()], found
 
 
@@ -145,25 +145,25 @@ def _by_words(
     collection: Collection,
     params: Params,
     fields: list[QueryField],
-    asked: vector_query.VectorQuery | None,
+    knn: vector_query.VectorQuery | None,
     allowed: set[int],
     page: Page,
 ) -> tuple[list[Hit], int]:
     query = parse(params.get("q", ""), collection.fields[fields[0].name].analysis)
     matches = Search(collection, fields, _options(params), allowed).run(query)
-    asked_words = tuple((token, token) for token in query.tokens)  # marked wherever they stand, though dropped
-    asked_count = len(query.tokens) or 1
+    query_words = tuple((token, token) for token in query.tokens)  # highlighted even where dropped
+    token_count = len(query.tokens) or 1
     hits = {
-        number: Hit(number, match.score, match.score, words=(*match.words, *asked_words), tokens_asked=asked_count)
+        number: Hit(number, match.score, match.score, words=(*match.words, *query_words), tokens_asked=token_count)
         for number, match in matches.items()
     }
-    if asked is None:
+    if knn is None:
         return list(hits.values()), len(hits)
-    near, _ = vector_query.nearest(collection, asked, _filtered(params, allowed), page.last)
+    near, _ = vector_query.nearest(collection, knn, _filtered(params, allowed), page.last)
     if params.get("rerank_hybrid_matches") == "true":
-        every, _ = vector_query.nearest(collection, asked, set(hits) | set(near), len(collection.documents))
+        every, _ = vector_query.nearest(collection, knn, set(hits) | set(near), len(collection.documents))
         near = {number: distance for number, distance in every.items() if number in hits or number in near}
-    fused = _fused(hits, near, asked.alpha, asked_count)
+    fused = _fused(hits, near, knn.alpha, token_count)
     return fused, len(fused)
 
 
@@ -175,7 +175,7 @@ def _options(params: Params) -> Options:
 
 
 def _fused(hits: dict[int, Hit], near: dict[int, float], alpha: float, tokens_asked: int) -> list[Hit]:
-    """The hits of both searches: (1 - alpha) / rank among the texts + alpha / rank among the vectors.
+    """Return the hits of both searches with the score (1 - alpha) / text rank + alpha / vector rank.
 
     Equal text scores have the same rank.
     """

@@ -1,13 +1,13 @@
-"""Searches on a small collection of the project's own: filters, words, order, facets, groups, pages."""
+"""Searches in a small collection: filters, words, order, facets, groups, pages."""
 
 from typing import Any
 
 import pytest
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.filters import passing
-from news_assets_tests.typesense_server.searching import search
+from news_assets_tests.typesense_server.search.filters import passing
+from news_assets_tests.typesense_server.search.search import search
 
 FIELDS = [
     {"name": "title", "type": "string"},
@@ -77,7 +77,7 @@ def found(collection: Collection, **params: str) -> list[str]:
         ("agency:=`a && b`", ""),
     ],
 )
-def test_a_filter_passes(collection: Collection, text: str, ids: str) -> None:
+def test_a_filter_matches(collection: Collection, text: str, ids: str) -> None:
     assert sorted(collection.documents[number]["id"] for number in passing(collection, text)) == list(ids)
 
 
@@ -85,7 +85,7 @@ def test_a_filter_passes(collection: Collection, text: str, ids: str) -> None:
     "text",
     ["day", "day:", "day:x", "day:>", "nada:1", "(day:1", "day:1)", "day:1 &&", "|| day:1", "agency:=`x", "open:2"],
 )
-def test_a_filter_that_cannot_be_read_is_refused(collection: Collection, text: str) -> None:
+def test_a_malformed_filter_is_rejected(collection: Collection, text: str) -> None:
     with pytest.raises(ApiError) as refused:
         passing(collection, text)
     assert refused.value.status == 400
@@ -114,7 +114,7 @@ def test_a_filter_that_cannot_be_read_is_refused(collection: Collection, text: s
         ({"per_page": "250", "page": "9"}, ""),
     ],
 )
-def test_a_search_finds_in_order(collection: Collection, params: dict[str, str], ids: str) -> None:
+def test_a_search_returns_hits_in_order(collection: Collection, params: dict[str, str], ids: str) -> None:
     assert found(collection, **params) == list(ids)
 
 
@@ -129,7 +129,7 @@ def test_a_search_finds_in_order(collection: Collection, params: dict[str, str],
         ("para sol", {"split_join_tokens": "off", "drop_tokens_threshold": "0"}, ""),
     ],
 )
-def test_words_are_joined_and_split_as_it_is_asked_for(asked: str, params: dict[str, str], ids: str) -> None:
+def test_words_are_joined_and_split_as_requested(asked: str, params: dict[str, str], ids: str) -> None:
     made = Collection({"name": "x", "fields": [{"name": "title", "type": "string"}]})
     for name, title in zip("abcd", ("guardachuva", "guarda chuva", "guarda sol", "parasol"), strict=True):
         made.write("create", {"id": name, "title": title})
@@ -137,18 +137,18 @@ def test_words_are_joined_and_split_as_it_is_asked_for(asked: str, params: dict[
     assert sorted(hit["document"]["id"] for hit in answer["hits"]) == list(ids)
 
 
-def test_facets_count_what_was_found(collection: Collection) -> None:
+def test_facets_count_all_found_documents(collection: Collection) -> None:
     counts = search(collection, {"q": "*", "facet_by": "agency", "filter_by": "day:<4"})["facet_counts"]
     assert [(one["value"], one["count"]) for one in counts[0]["counts"]] == [("Saúde", 2), ("MEC, SEB", 1)]
 
 
-def test_groups_come_in_the_order_of_their_best_hit(collection: Collection) -> None:
+def test_groups_are_ordered_by_their_best_hit(collection: Collection) -> None:
     answer = search(collection, {"q": "*", "group_by": "agency", "group_limit": "1"})
     groups = [(one["group_key"], one["found"], one["hits"][0]["document"]["id"]) for one in answer["grouped_hits"]]
     assert groups == [(["MEC (RJ)"], 1, "d"), (["MEC, SEB"], 1, "c"), (["Saúde"], 2, "b")]
 
 
-def test_a_match_is_marked_and_html_is_not_escaped() -> None:
+def test_matches_are_highlighted_and_html_is_not_escaped() -> None:
     made = Collection({"name": "x", "fields": [{"name": "t", "type": "string"}]})
     made.write("create", {"t": "Saúde <i>e</i> todos"})
     hit = search(made, {"q": "saúde todos", "query_by": "t"})["hits"][0]
@@ -158,7 +158,7 @@ def test_a_match_is_marked_and_html_is_not_escaped() -> None:
     }
 
 
-def test_more_than_250_hits_a_page_are_refused(collection: Collection) -> None:
+def test_more_than_250_hits_a_page_are_rejected(collection: Collection) -> None:
     with pytest.raises(ApiError) as refused:
         search(collection, {"q": "*", "per_page": "251"})
     assert (refused.value.status, refused.value.message) == (422, "Only upto 250 hits can be fetched per page.")

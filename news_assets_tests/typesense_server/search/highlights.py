@@ -1,20 +1,20 @@
-"""Highlights: which words of a hit's texts matched, marked as the server marks them (no HTML is escaped)."""
+"""Highlighted snippets of a hit's texts; like the server's, they do not escape HTML."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import names_of
-from news_assets_tests.typesense_server.schema import Field
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import names_of
+from news_assets_tests.typesense_server.collections.schema import Field
 
-SNIPPET_THRESHOLD = 30  # a text of fewer words is shown whole
+SNIPPET_THRESHOLD = 30  # a text of fewer words is its own snippet
 AFFIX_TOKENS = 4
 WINDOW_TOKENS = 10  # matches further from the first are not in the snippet
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """One text with its matches marked."""
+    """A text with highlighted matches."""
 
     snippet: str
     tokens: list[str]
@@ -24,7 +24,7 @@ class Marked:
 def highlights(
     collection: Collection, document: dict[str, Any], words: tuple[tuple[str, str], ...], params: dict[str, str]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the highlights by field, and the older list of them, best first. Only fields that are shown have any."""
+    """Return highlights of the included fields, by field and as the older list, best first."""
     asked = params.get("highlight_fields") or params.get("query_by", "")
     marked: list[tuple[int, dict[str, Any], dict[str, Any], str]] = []
     for name in names_of(asked):
@@ -81,12 +81,12 @@ def _mark(field: Field, text: str, words: tuple[tuple[str, str], ...], params: d
 
 
 def _lengths(words: tuple[tuple[str, str], ...]) -> dict[str, int]:
-    """How many letters of each matched word are marked: those of an unfinished word, else all (0)."""
+    """Return how many letters of each matched word are highlighted: those of a prefix, or all (0)."""
     return {word: len(token) if word.startswith(token) and word != token else 0 for token, word in words}
 
 
 def _window(spans: list[tuple[str, int, int]], hits: list[tuple[int, int]], params: dict[str, str]) -> tuple[int, int]:
-    """Where the snippet begins and ends: the whole text if it is short, else some words around the first match."""
+    """Return start and end of the snippet: a short text, or some words around the first match."""
     if not spans or not hits or len(spans) <= int(params.get("snippet_threshold", SNIPPET_THRESHOLD)):
         return 0, 1 << 60
     affix = int(params.get("highlight_affix_num_tokens", AFFIX_TOKENS))

@@ -1,7 +1,7 @@
-"""Texts to tokens, as Typesense's tokenizer and stemmer cut them.
+"""Typesense's tokenizer and stemmer.
 
-Without a locale (or with `en`) signs are dropped inside words (`guarda-chuva` is one token) and accents fold;
-with any other locale words end at signs and accents stay.
+Without a locale (or with `en`), punctuation inside words is dropped (`guarda-chuva` is one token) and accents folded;
+with any other locale, words end at punctuation and accents stay.
 """
 
 import re
@@ -18,21 +18,21 @@ STEMMERS = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-_WORD = re.compile(r"[\w\u0300-\u036f]+")  # with accents that are written by themselves
-MAX_CHARS = 100  # a longer token is cut
+_WORD = re.compile(r"[\w\u0300-\u036f]+")  # with combining accents
+MAX_CHARS = 100  # longer tokens are truncated
 _RAW_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """How a field's texts are cut; a query is cut as its first field is."""
+    """The tokenization of a field's texts; that of a query is its first field's."""
 
     locale: str = ""
     stem: bool = False
 
     @property
     def folds(self) -> bool:
-        """Tell whether accents are folded."""
+        """Whether accents are folded."""
         return self.locale in ("", "en")
 
     def tokens(self, text: str) -> list[str]:
@@ -41,7 +41,7 @@ class Analysis:
         return [token for token in map(_known(self).__getitem__, words) if token]
 
     def spans(self, text: str) -> list[tuple[str, int, int]]:
-        """Return the tokens with where they stand in the text, without the signs around them."""
+        """Return the tokens with their spans in the text, without punctuation around them."""
         pattern = _RAW_WORD if self.folds else _WORD
         found = ((_known(self)[m.group()], m.start(), m.group()) for m in pattern.finditer(text))
         return [(token, *_inner(start, word)) for token, start, word in found if token]
@@ -53,7 +53,7 @@ def _inner(start: int, word: str) -> tuple[int, int]:
 
 
 class _Tokens(dict[str, str]):
-    """Words to their tokens, each worked out once: an import asks for some hundred thousand."""
+    """A cache of the tokens of words: an import has some hundred thousand words."""
 
     def __init__(self, analysis: Analysis) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def _known(analysis: Analysis) -> _Tokens:
 
 
 def fold(word: str) -> str:
-    """Return the word in lower case without signs and accents; what cannot be written in ASCII stays."""
+    """Return the word in lower case without punctuation and accents; letters without an ASCII form stay."""
     return "".join(_folded(letter) for letter in word)
 
 
@@ -82,7 +82,7 @@ def _folded(letter: str) -> str:
     if letter.isascii():
         return letter.lower() if letter.isalnum() else ""
     if unicodedata.combining(letter):
-        return letter  # an accent written by itself is kept: a decomposed text matches only its like
+        return letter  # combining accents are kept: a decomposed text matches decomposed queries only
     plain = "".join(part for part in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(part))
     if plain.isascii():
         return "".join(part for part in plain.lower() if part.isalnum())

@@ -1,14 +1,14 @@
-"""`facet_by` and `group_by`: counts of values, and hits put together by value."""
+"""`facet_by` and `group_by`: counts of values, and hits grouped by value."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from news_assets_tests.typesense_server.collection import Collection
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.schema import NUMBERS, Field
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.schema import NUMBERS, Field
-from news_assets_tests.typesense_server.sorting import Hit
+from news_assets_tests.typesense_server.search.sorting import Hit
 
 MAX_VALUE_CHARS = 255
 _RANGE = re.compile(r"([^,:\[\]]+?)\s*:\s*\[\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*\]")
@@ -16,7 +16,7 @@ _FACET = re.compile(r"([^,()]+)(?:\(([^)]*)\))?")
 
 
 def facet_counts(collection: Collection, params: dict[str, str], numbers: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the counts of every facet that is asked for.
+    """Return the counts of the requested facets.
 
     Raises:
         ApiError: 404 for what is no facet, 400 for a bad `facet_query`.
@@ -75,7 +75,7 @@ def _stats(field: Field, values: list[Any], total: int) -> dict[str, Any]:
 
 
 def _in_ranges(field: Field, text: str, values: list[Any]) -> dict[str, Any]:
-    """Counts of named ranges, `old:[0, 2010], new:[2010, 2100]`; the end of a range is not in it."""
+    """Return the counts of named ranges, `old:[0, 2010], new:[2010, 2100]`, whose ends are exclusive."""
     counts = {
         label.strip(): sum(float(low) <= value < float(high) for value in values)
         for label, low, high in _RANGE.findall(text)
@@ -99,7 +99,7 @@ def _text(value: Any) -> str:
 
 
 def _marked(field: Field, text: str, start: str) -> str | None:
-    """The value with what `facet_query` found marked; None where it is not found."""
+    """Return the value with the matches of `facet_query` highlighted, or None without a match."""
     if not start:
         return text
     wanted = field.analysis.tokens(start)
@@ -130,7 +130,7 @@ def check_groups(collection: Collection, params: dict[str, str]) -> list[str]:
 def groups(
     collection: Collection, names: list[str], hits: list[Hit], joins_missing: bool
 ) -> list[tuple[list[Any], list[Hit]]]:
-    """Return the values of each group with its hits; groups in the order of their first hit."""
+    """Return the values and hits of each group, in the order of their first hits."""
     found: dict[str, tuple[list[Any], list[Hit]]] = {}
     for hit in hits:
         document = collection.documents[hit.number]

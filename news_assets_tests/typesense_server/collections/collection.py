@@ -1,19 +1,19 @@
-"""One collection: its schema, its documents by number, and what is looked up in them. Searching is `searching.py`."""
+"""A collection: its schema, documents and indexes."""
 
 import time
 from collections.abc import Iterable
 from typing import Any
 
-from news_assets_tests.typesense_server.documents import Document, check_id, checked
+from news_assets_tests.typesense_server.collections.documents import Document, check_id, checked
+from news_assets_tests.typesense_server.collections.indexes import TextIndex, VectorIndex, index_of
+from news_assets_tests.typesense_server.collections.schema import Field, fields_of
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.indexes import TextIndex, VectorIndex, index_of
-from news_assets_tests.typesense_server.schema import Field, fields_of
 
 INCOMPATIBLE = "Schema change is incompatible with the type of documents already stored in this collection. "
 
 
 class Collection:
-    """Documents have a number each, in the order they came; a number is not used again."""
+    """Documents are numbered in insertion order; numbers are not reused."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         if "name" not in given:
@@ -49,18 +49,18 @@ class Collection:
         }
 
     def text_index(self, name: str) -> TextIndex:
-        """Return the words of a text field."""
+        """Return the index of a text field."""
         index = self.indexes[name]
         assert isinstance(index, TextIndex)
         return index
 
     def vector_index(self, name: str) -> VectorIndex | None:
-        """Return the vectors of a field, or None where it has none."""
+        """Return the index of a vector field, or None for other fields."""
         index = self.indexes.get(name)
         return index if isinstance(index, VectorIndex) else None
 
     def one(self, document_id: str) -> Document:
-        """Return the document of this id.
+        """Return the document with this id.
 
         Raises:
             ApiError: 404.
@@ -70,7 +70,7 @@ class Collection:
         return self.documents[self.numbers[document_id]]
 
     def write(self, action: str, document: Document, dirty_values: str = "") -> Document:
-        """Store a document by `create`, `upsert`, `update` or `emplace`; return what is stored.
+        """Store a document by `create`, `upsert`, `update` or `emplace`; return the stored document.
 
         Raises:
             ApiError: 400, 404 or 409, as the server words it.
@@ -115,7 +115,7 @@ class Collection:
                 index.add(number, document[name])
 
     def delete(self, numbers: Iterable[int]) -> int:
-        """Remove documents; return how many. A vector goes only with a document that still holds it."""
+        """Delete documents and return how many. A vector is deleted only with a document that still has it."""
         removed = list(numbers)
         for number in removed:
             document = self.documents.pop(number)
@@ -126,7 +126,7 @@ class Collection:
         return len(removed)
 
     def change_fields(self, removed: Iterable[str], added: Iterable[Field]) -> None:
-        """Change the schema and index what is new. Nothing is checked here."""
+        """Change the schema, without validation, and index new fields."""
         for name in removed:
             del self.fields[name]
             self.indexes.pop(name, None)

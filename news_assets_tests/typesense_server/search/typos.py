@@ -1,15 +1,15 @@
-"""Words of an index that stand for a query's token: the same, longer ones that start so, and misspelt ones."""
+"""Words of an index that match a query's token: exactly, by prefix, or with typos."""
 
 from bisect import bisect_left
 
-from news_assets_tests.typesense_server.indexes import TextIndex
+from news_assets_tests.typesense_server.collections.indexes import TextIndex
 
-TYPO_COST, PREFIX_COST = 2, 1  # a wrong letter weighs twice what an unfinished word does
+TYPO_COST, PREFIX_COST = 2, 1  # a typo costs twice as much as a prefix
 MAX_TYPOS = 2
 
 
 def candidates(index: TextIndex, token: str, typos: int, is_prefix: bool) -> dict[str, int]:
-    """Return the words at exactly so many typos, with their cost."""
+    """Return the words with exactly this number of typos, and their costs."""
     if typos == 0:
         words = {word: PREFIX_COST for word in index.starting_with(token)} if is_prefix else {}
         return words | ({token: 0} if token in index.postings else {})
@@ -20,7 +20,7 @@ def candidates(index: TextIndex, token: str, typos: int, is_prefix: bool) -> dic
 
 
 def _near(words: list[str], token: str, is_prefix: bool) -> dict[str, int]:
-    """All words at up to two typos with their cost, in alphabetical order.
+    """Return all words with up to two typos and their costs, in alphabetical order.
 
     A typo is a letter left out, changed or added, or two neighbours swapped. Words share the work of their common
     start, and those that start too far away are passed over.
@@ -56,7 +56,7 @@ def _is_hopeless(rows: list[list[int]]) -> bool:
 
 
 def _next_row(rows: list[list[int]], word: str, token: str) -> list[int]:
-    """The distances of one more letter of the word to every start of the token."""
+    """Return the next row of edit distances, for one more letter of the word."""
     depth, above = len(rows), rows[-1]
     row = [depth]
     for at, letter in enumerate(token, 1):

@@ -1,23 +1,23 @@
-"""The page of hits that is asked for, and the answer's JSON."""
+"""Pagination, and the JSON of a search result."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from news_assets_tests.typesense_server.collection import Collection
-from news_assets_tests.typesense_server.documents import names_of, shown
+from news_assets_tests.typesense_server.collections.collection import Collection
+from news_assets_tests.typesense_server.collections.documents import names_of, shown
 from news_assets_tests.typesense_server.errors import ApiError
-from news_assets_tests.typesense_server.facets import groups
-from news_assets_tests.typesense_server.highlights import highlights
-from news_assets_tests.typesense_server.sorting import Hit
+from news_assets_tests.typesense_server.search.facets import groups
+from news_assets_tests.typesense_server.search.highlights import highlights
+from news_assets_tests.typesense_server.search.sorting import Hit
 
 MAX_PER_PAGE = 250
 
 
 @dataclass(slots=True)
 class Page:
-    """Which hits are shown: `size` after the first `start`, none beyond the first `most`."""
+    """A page of hits: `size` after the first `start`, and none after the first `most`."""
 
     start: int
     size: int
@@ -42,7 +42,7 @@ class Page:
 
     @property
     def last(self) -> int:
-        """How many hits there are up to the page's end."""
+        """The number of hits up to the end of the page."""
         return self.start + self.size
 
     def cut(self, items: list[Any]) -> list[Any]:
@@ -59,7 +59,7 @@ def answer(
     counts: list[dict[str, Any]],
     grouped_by: list[str],
 ) -> dict[str, Any]:
-    """Return the answer's body."""
+    """Return the response body."""
     head = {
         "facet_counts": counts,
         "found": found,
@@ -106,7 +106,7 @@ def _hit(collection: Collection, params: dict[str, str], hit: Hit) -> dict[str, 
 
 
 def _match_info(score: int, tokens_asked: int) -> dict[str, Any]:
-    """The score's bits taken apart again, as the server does it."""
+    """Decode the bits of a score as the server does."""
     field_score, matched = (score >> 11) & ((1 << 48) - 1), score >> 59
     return {
         "best_field_score": str(field_score),

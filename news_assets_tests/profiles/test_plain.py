@@ -1,0 +1,70 @@
+"""The plain profile, `dagster dev`, as real processes: runs, cancellation, a killed run."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from news_assets_tests.profiles.conftest import home_in
+from news_assets_tests.support import profiles
+from news_assets_tests.support.profiles import Profile, Site
+
+pytestmark = pytest.mark.timeout(600)
+FAILED_WITHIN_S = 15.0
+SLOW = pytest.mark.slow  # `make test` checks that a run is executed
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[tuple[Profile, Site]]:
+    """The running profile and the site that its desk polls, with all sensors stopped."""
+    home = home_in(tmp_path_factory.mktemp("plain"), models_dir)
+    with Site(home) as site, profiles.plain(home, site.env) as profile:
+        profile.silence()
+        yield profile, site
+
+
+def test_a_run_is_executed(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    site.is_open.set()
+    assert profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value == "SUCCESS"
+
+
+def waiting_run(profile: Profile, site: Site) -> str:
+    """Start a run that waits for the site and return its id."""
+    site.is_open.clear()
+    return profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True).run_id
+
+
+@SLOW
+def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    run_id = waiting_run(profile, site)
+    profile.kill_worker()
+    began = time.monotonic()
+    site.is_open.set()
+    assert profile.wait(run_id).status.value == "FAILURE"
+    assert time.monotonic() - began < FAILED_WITHIN_S
+
+
+@SLOW
+def test_a_canceled_run_stops(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    run_id = waiting_run(profile, site)
+    profile.graphql("mutation($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id)
+    assert profile.wait(run_id).status.value == "CANCELED"
+    site.is_open.set()
+
+
+@SLOW
+def test_each_run_reads_the_desk_file_again(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    site.is_open.set()
+    desk_file = Path(site.env["NEWS_DESKS"])
+    text = desk_file.read_text()
+    desk_file.write_text("desk: sample\n")
+    try:
+        run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
+        assert run.status.value == "FAILURE"
+    finally:
+        desk_file.write_text(text)
