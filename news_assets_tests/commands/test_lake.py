@@ -60,12 +60,10 @@ def test_export_keeps_to_its_filters(call: Call) -> None:
         (("export", "sources", "--from", "2026-01-01"), "table `sources` has no day to filter by"),
     ],
 )
-def test_an_unknown_name_is_refused_with_those_that_exist(
-    call: Call, arguments: tuple[str, ...], complaint: str
-) -> None:
+def test_an_unknown_name_is_refused_with_those_that_exist(call: Call, arguments: tuple[str, ...], message: str) -> None:
     code, _, err = call(*arguments)
     (line,) = err.splitlines()
-    assert (code, complaint in line) == (1, True)
+    assert (code, message in line) == (1, True)
 
 
 def test_a_wrong_setting_stops_the_start_with_one_line(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
