@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 
 from news_assets.store.lake import Lake
-from news_assets_tests.support.lakes import DUCKDB_CONFIG, copy_lake
+from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
 from news_assets_tests.support.servers import Postgres, has_postgres
 
 # A shell starts background jobs with SIGINT ignored, and processes that a test starts would inherit it.
@@ -58,10 +58,8 @@ def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a lake without rows, as a template for `copy_lake`."""
-    folder = tmp_path_factory.mktemp("empty_lake")
-    Lake.open(folder / "catalog.sqlite", folder / "data").close()
-    return folder
+    """The folder of a closed lake without rows, a template for `copy_lake`."""
+    return Path(SqliteCatalogs(tmp_path_factory.mktemp("empty_lake")).empty[0]).parent
 
 
 @pytest.fixture

@@ -21,16 +21,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def catalogs(request: pytest.FixtureRequest) -> Catalogs:
-    return SqliteCatalogs() if request.param == "sqlite" else PostgresCatalogs(request.getfixturevalue("postgres"))
+def catalogs_by_name() -> dict[str, Catalogs]:
+    """The kinds of catalogs in use, each with its template, for tests of either kind in any order."""
+    return {}
 
 
 @pytest.fixture(scope="session")
-def template(catalogs: Catalogs, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """A closed lake without rows."""
-    place = catalogs.new(tmp_path_factory.mktemp("template"))
-    Lake.open(*place).close()
-    return place
+def catalogs(
+    request: pytest.FixtureRequest, catalogs_by_name: dict[str, Catalogs], tmp_path_factory: pytest.TempPathFactory
+) -> Catalogs:
+    if request.param not in catalogs_by_name:
+        folder = tmp_path_factory.mktemp("empty_lake")
+        catalogs_by_name[request.param] = (
+            SqliteCatalogs(folder)
+            if request.param == "sqlite"
+            else PostgresCatalogs(folder, request.getfixturevalue("postgres"))
+        )
+    return catalogs_by_name[request.param]
 
 
 @pytest.fixture
@@ -40,8 +47,8 @@ def address(catalogs: Catalogs, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def lake(catalogs: Catalogs, template: Place, tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(*catalogs.copy(template, tmp_path)) as opened:
+def lake(catalogs: Catalogs, tmp_path: Path) -> Iterator[Lake]:
+    with Lake.open(*catalogs.copy(catalogs.empty, tmp_path)) as opened:
         yield opened
 
 

@@ -2,13 +2,15 @@
 
 import shutil
 import sqlite3
+from abc import ABC, abstractmethod
 from contextlib import closing
+from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 import psycopg2
 
+from news_assets.store.lake import Lake
 from news_assets_tests.support.servers import Postgres
 
 # Opening a lake takes 0.33 s of CPU, of which 0.25 s verify the signatures of DuckDB's extensions. With one thread, a
@@ -30,18 +32,30 @@ def _data_path(home: Path) -> str:
     return f"{(home / 'data').resolve()}/"
 
 
-class Catalogs(Protocol):
-    """One kind of catalog: SQLite or Postgres."""
+class Catalogs(ABC):
+    """One kind of catalog; `folder` is for an empty lake, the template of others."""
 
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @abstractmethod
     def new(self, home: Path) -> Place:
         """Return the place of a lake that does not exist yet."""
 
+    @abstractmethod
     def copy(self, template: Place, home: Path) -> Place:
         """Return the place of a copy of a closed lake."""
 
+    @cached_property
+    def empty(self) -> Place:
+        """The place of a closed lake without rows."""
+        place = self.new(self._folder)
+        Lake.open(*place).close()
+        return place
 
-class SqliteCatalogs:
-    """A catalog is a file beside the data."""
+
+class SqliteCatalogs(Catalogs):
+    """Catalogs that are files beside their data."""
 
     def new(self, home: Path) -> Place:
         return str(home / "catalog.sqlite"), str(home / "data")
@@ -51,10 +65,11 @@ class SqliteCatalogs:
         return self.new(home)
 
 
-class PostgresCatalogs:
-    """A catalog is a database of one server."""
+class PostgresCatalogs(Catalogs):
+    """Catalogs that are databases of one server."""
 
-    def __init__(self, server: Postgres) -> None:
+    def __init__(self, folder: Path, server: Postgres) -> None:
+        super().__init__(folder)
         self._server, self._numbers = server, count(1)
 
     def new(self, home: Path) -> Place:

@@ -43,11 +43,9 @@ Backlog = list[tuple[str, str, str]]
 
 
 @pytest.fixture(scope="module")
-def processed(
-    catalogs: Catalogs, template: Place, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Place, FakeSearchIndex]:
+def processed(catalogs: Catalogs, tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, FakeSearchIndex]:
     """A closed lake with three articles that went through all stages, and the search index."""
-    place, index = catalogs.copy(template, tmp_path_factory.mktemp("processed")), FakeSearchIndex()
+    place, index = catalogs.copy(catalogs.empty, tmp_path_factory.mktemp("processed")), FakeSearchIndex()
     with Lake.open(*place) as lake:
         room = Newsroom(lake, index)
         room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
