@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from news_assets.pipeline.articles.fetch import due_entries
 from news_assets.pipeline.index import build_documents
 from news_assets.pipeline.schedule import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.versions import document_hash
@@ -20,6 +21,7 @@ from news_assets.records import (
     Embedded,
     EnrichedArticle,
     Failure,
+    FeedEntry,
     IndexedDocument,
     RawArticle,
 )
@@ -358,3 +360,60 @@ def test_sql_and_python_compute_the_same_document_hash(lake: Lake, made: tuple[S
     }
     found = stale_rows(lake, desk, NOW).filter(stage="search_index")
     assert dict(found.select("article_id", "version").iter_rows()) == expected
+
+
+# --- the same rule in SQL and in Python: which entries are fetched ---------------------------------------------------
+
+_HASH = st.sampled_from(["one", "two"])
+_DAYS_AGO = st.integers(0, 2)
+_HOURS = st.integers(-2, 2)
+
+
+@st.composite
+def _entries(draw: st.DrawFn) -> list[FeedEntry]:
+    """Return entries of up to three articles; several may lead to one."""
+    return [
+        replace(
+            entry(draw(st.integers(1, 3))),
+            source_id=f"d/a/{number}",
+            entry_hash=draw(_HASH),
+            day=TODAY - timedelta(days=draw(_DAYS_AGO)),
+            first_seen_at=NOW + timedelta(hours=draw(_HOURS)),
+        )
+        for number in range(draw(st.integers(0, 6)))
+    ]
+
+
+@st.composite
+def _articles(draw: st.DrawFn) -> list[RawArticle]:
+    """Return the stored rows of some of the articles, some of them failed and due at some time."""
+    due = st.none() | _HOURS.map(lambda hours: NOW + timedelta(hours=hours))
+    return [
+        full(
+            RawArticle,
+            article_id=f"a-{number}",
+            desk="d",
+            agency="a",
+            day=TODAY - timedelta(days=draw(_DAYS_AGO)),
+            entry_hash=draw(_HASH),
+            next_try_at=draw(due),
+        )
+        for number in draw(st.sets(st.integers(1, 3)))
+    ]
+
+
+@given(_entries(), _articles())
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+def test_sql_and_python_agree_on_the_entries_to_fetch(
+    lake: Lake, listed: list[FeedEntry], stored: list[RawArticle]
+) -> None:
+    def store(rows: Transaction) -> None:
+        rows.delete(FeedEntry, desk=["d"])
+        rows.delete(RawArticle, desk=["d"])
+        rows.upsert(listed)
+        rows.upsert(stored)
+
+    lake.transact(store)
+    due = due_entries(listed, {article.article_id: article for article in stored}, NOW)
+    found = pending_entries(lake, DESK, NOW).select("article_id", "day", "version")
+    assert sorted(found.iter_rows()) == sorted((one.article_id, one.day, one.entry_hash) for one in due)
