@@ -13,7 +13,7 @@ def build_enricher(enricher: str, taxonomy: Path | None) -> Enricher:
     """Return the enricher of this name (NEWS_ENRICHER), with the taxonomy of this file, else the built-in one."""
     if enricher != "local":
         raise ValueError(f"no enricher {enricher!r}; there is: local")
-    from news_assets.pipeline.enrich.enrich import LocalEnricher
+    from news_assets.pipeline.enrich.local import LocalEnricher
     from news_assets.taxonomy.loader import load_taxonomy
 
     return LocalEnricher(load_taxonomy(taxonomy))

@@ -15,6 +15,68 @@ STORED_TOGETHER = 200  # articles: some ten seconds of work, which a killed run 
 BATCH_TEXTS = 256  # a failing batch is repeated text by text, so it is not the whole day
 
 
+def embed_batch(
+    stage: Stage,
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    *,
+    embedder: Embedder,
+    search: SearchIndex,
+    replace_model: bool = False,
+) -> int:
+    """Embed the articles of these agency-days whose text or model changed; return how many rows were written.
+
+    Raises:
+        EmbedError: Nothing was written: the desk's vectors or the index are of another model.
+        IndexingError: The index cannot be used, and a later attempt does not help.
+    """
+    check_embeddings(lake, desk, embedder, search, replace_model=replace_model)
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    read = versions_of(articles)
+    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
+    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
+    written = 0
+    for start in range(0, len(articles) or 1, STORED_TOGETHER):  # at least once: rows of lost articles are deleted
+        now = clock()
+        changed = embed_articles(articles[start : start + STORED_TOGETHER], enriched, stored, embedder, now)
+        written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, now)))  # noqa: B023
+    return written
+
+
+def check_embeddings(
+    lake: Lake, desk: Desk, embedder: Embedder, index: SearchIndex, *, replace_model: bool = False
+) -> None:
+    """Refuse a model that the desk's vectors or the index disagree with; or delete the vectors of other models.
+
+    An index that is unavailable is not checked here: it refuses wrong vectors when they are sent. Neither is one whose
+    vectors are about to be replaced: it keeps the old ones until it is rebuilt from the lake.
+
+    Raises:
+        EmbedError: Names model, table and index, and what to do.
+        IndexingError: The index cannot be used, and a later attempt does not help.
+    """
+    if replace_model:
+        others = set(_stored_models(lake, desk)) - {embedder.model}
+        lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
+    check_model(embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index))
+
+
+def _dim_of(index: SearchIndex) -> int | None:
+    try:
+        return index.vector_dim()
+    except IndexingError as error:
+        if not error.is_transient:
+            raise
+        return None
+
+
+def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
+    frame = lake.frame(ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"])
+    return dict(frame.unique().iter_rows())
+
+
 def embedding_text(title: str | None, text: str, summary: str | None) -> str:
     """Return the text to embed of an article: its title and its text without Markdown, each on one line.
 
@@ -150,65 +212,3 @@ def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim:
             f"the model is {embedder.model} ({embedder.dim} dimensions), but {' and '.join(found)}: "
             f"restore NEWS_EMBEDDING_MODEL, or {fix}"
         )
-
-
-def embed_batch(
-    stage: Stage,
-    lake: Lake,
-    desk: Desk,
-    keys: AgencyDays,
-    clock: Callable[[], datetime],
-    *,
-    embedder: Embedder,
-    search: SearchIndex,
-    replace_model: bool = False,
-) -> int:
-    """Embed the articles of these agency-days whose text or model changed; return how many rows were written.
-
-    Raises:
-        EmbedError: Nothing was written: the desk's vectors or the index are of another model.
-        IndexingError: The index cannot be used, and a later attempt does not help.
-    """
-    check_embeddings(lake, desk, embedder, search, replace_model=replace_model)
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
-    read = versions_of(articles)
-    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
-    stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
-    written = 0
-    for start in range(0, len(articles) or 1, STORED_TOGETHER):  # at least once: rows of lost articles are deleted
-        now = clock()
-        changed = embed_articles(articles[start : start + STORED_TOGETHER], enriched, stored, embedder, now)
-        written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, now)))  # noqa: B023
-    return written
-
-
-def check_embeddings(
-    lake: Lake, desk: Desk, embedder: Embedder, index: SearchIndex, *, replace_model: bool = False
-) -> None:
-    """Refuse a model that the desk's vectors or the index disagree with; or delete the vectors of other models.
-
-    An index that is unavailable is not checked here: it refuses wrong vectors when they are sent. Neither is one whose
-    vectors are about to be replaced: it keeps the old ones until it is rebuilt from the lake.
-
-    Raises:
-        EmbedError: Names model, table and index, and what to do.
-        IndexingError: The index cannot be used, and a later attempt does not help.
-    """
-    if replace_model:
-        others = set(_stored_models(lake, desk)) - {embedder.model}
-        lake.transact(lambda rows: rows.delete(ArticleEmbedding, desk=[desk.key], model=others))
-    check_model(embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index))
-
-
-def _dim_of(index: SearchIndex) -> int | None:
-    try:
-        return index.vector_dim()
-    except IndexingError as error:
-        if not error.is_transient:
-            raise
-        return None
-
-
-def _stored_models(lake: Lake, desk: Desk) -> dict[str, int]:
-    frame = lake.frame(ArticleEmbedding, None, ("model", "dim"), desk=[desk.key], outcome=["ok"])
-    return dict(frame.unique().iter_rows())

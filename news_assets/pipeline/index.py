@@ -21,6 +21,43 @@ class IndexChanges:
     deleted: tuple[str, ...]
 
 
+def index_batch(
+    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, search: SearchIndex
+) -> int:
+    """Bring the index and its receipts up to date with these agency-days; return how many receipts were written.
+
+    Raises:
+        IndexingError: The index holds vectors of another model, or could not be read or written. The sensors plan the
+            rest again.
+    """
+    now = clock()
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    embeddings = lake.read(ArticleEmbedding, keys)
+    check_vectors(embeddings, search)
+    documents = build_documents(
+        articles,
+        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
+        {row.article_id: row for row in embeddings},
+        {agency.key: agency.name for agency in desk.agencies},
+    )
+    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
+    indexed = dict(search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
+    changes = index_documents(documents, receipts, indexed, search, now)
+
+    return lake.transact(lambda rows: store_changes(rows, stage, changes, now))
+
+
+def store_changes(rows: Rows, stage: Stage, changes: IndexChanges, now: datetime) -> int:
+    """Store receipts with their failures, delete those of deleted documents; return the number of stored receipts."""
+    if changes.deleted:
+        rows.delete(IndexedDocument, article_id=changes.deleted)
+        drop_failures(rows, stage, changes.deleted)
+    if changes.receipts:
+        rows.upsert(changes.receipts)
+        record_outcomes(rows, stage, changes.receipts, now)
+    return len(changes.receipts)
+
+
 def build_documents(
     articles: Sequence[RawArticle],
     enriched: Mapping[str, EnrichedArticle],
@@ -156,40 +193,3 @@ def _receipt(document: SearchDocument, reason: str | None, now: datetime) -> Ind
         reason=reason,
         trace_id=document.trace_id,
     )
-
-
-def index_batch(
-    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, search: SearchIndex
-) -> int:
-    """Bring the index and its receipts up to date with these agency-days; return how many receipts were written.
-
-    Raises:
-        IndexingError: The index holds vectors of another model, or could not be read or written. The sensors plan the
-            rest again.
-    """
-    now = clock()
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
-    embeddings = lake.read(ArticleEmbedding, keys)
-    check_vectors(embeddings, search)
-    documents = build_documents(
-        articles,
-        {row.article_id: row for row in lake.read(EnrichedArticle, keys)},
-        {row.article_id: row for row in embeddings},
-        {agency.key: agency.name for agency in desk.agencies},
-    )
-    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
-    indexed = dict(search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
-    changes = index_documents(documents, receipts, indexed, search, now)
-
-    return lake.transact(lambda rows: store_changes(rows, stage, changes, now))
-
-
-def store_changes(rows: Rows, stage: Stage, changes: IndexChanges, now: datetime) -> int:
-    """Store receipts with their failures, delete those of deleted documents; return the number of stored receipts."""
-    if changes.deleted:
-        rows.delete(IndexedDocument, article_id=changes.deleted)
-        drop_failures(rows, stage, changes.deleted)
-    if changes.receipts:
-        rows.upsert(changes.receipts)
-        record_outcomes(rows, stage, changes.receipts, now)
-    return len(changes.receipts)

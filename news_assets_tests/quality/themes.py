@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from news_assets.pipeline.enrich.enrich import LocalEnricher
+from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.taxonomy.loader import load_taxonomy
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"

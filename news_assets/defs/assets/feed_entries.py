@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import cast
 
 import dagster as dg
 from pydantic import Field
@@ -17,7 +16,6 @@ from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.pipeline.poll.listings import can_list_past
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.ports import Fetcher
-from news_assets.ports import Lake as LakePort
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
@@ -82,7 +80,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         if past is not None:
             _check_past(desk, agencies)
         polls = poll_agencies(
-            cast("LakePort", lake),  # its transactions have more methods than the port's
+            lake,
             desk,
             agencies,
             fetcher,

@@ -2,6 +2,6 @@
 
 RawArticle rows
 | enrich     take a cached result or an original's, else call the enricher; one row per article
-|   LocalEnricher: themes (words of the taxonomy), summary (sentences), keywords (terms)
+|   local    the local enricher: themes (words of the taxonomy), summary (sentences), keywords (terms)
 -> EnrichedArticle rows and new cache entries
 """

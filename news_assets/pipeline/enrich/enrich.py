@@ -1,4 +1,4 @@
-"""Enrich articles, and the local enricher, which needs no network.
+"""Enrich articles.
 
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy version), so an edited text is
 enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result.
@@ -12,67 +12,45 @@ from datetime import datetime
 from typing import Any
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.keywords import keywords
-from news_assets.pipeline.enrich.summary import summary
-from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports import Enricher, Lake, Rows
 from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle
-from news_assets.taxonomy.loader import Taxonomy
-from news_assets.text.language import language_of
-from news_assets.text.readability import readability
-from news_assets.text.sentences import paragraphs, prose, sentences
-from news_assets.text.words import words
-
-READING_WPM = 220  # adults read 200 to 230 words a minute
-MODEL = "lexical-1"  # changed with every change to themes, summaries or keywords
-PROMPT_VERSION = "1"
 
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
 _TUPLES = ("theme_path", "theme_labels", "keywords")
-
-
-class LocalEnricher:
-    """Finds theme, summary and keywords lexically, with the words of a taxonomy and of the text itself."""
-
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        self.name = "local"
-        self.model = MODEL
-        self.prompt_version = PROMPT_VERSION
-        self.taxonomy_version = taxonomy.version
-        self._taxonomy = taxonomy
-        self._tables: dict[str | None, ThemeTable] = {}
-
-    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        """Return the enrichment of one article; the theme is empty if the evidence is weak or divided."""
-        plain = prose(text)
-        detected = language_of(f"{title}\n{plain}" if title else plain, language)
-        primary = (detected or "").partition("-")[0] or None
-        counted = words(plain)
-        theme = self._table(primary).find(title, plain)
-        return Enrichment(
-            theme_path=theme.path,
-            theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in theme.path),
-            theme_score=round(theme.score, 4),
-            summary=summary(title, text, primary),
-            keywords=keywords(title, plain, primary),
-            language=detected,
-            word_count=len(counted),
-            reading_minutes=max(1, round(len(counted) / READING_WPM)),
-            readability=readability(counted, sum(len(sentences(part)) for part in paragraphs(text)), primary),
-        )
-
-    def _table(self, language: str | None) -> ThemeTable:
-        if language not in self._tables:
-            self._tables[language] = ThemeTable(self._taxonomy, language)
-        return self._tables[language]
 
 
 def input_hash(title: str, text: str, enricher: Enricher) -> str:
     """Return the SHA-256 of everything a result depends on."""
     parts = (title, text, enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def enrich_batch(
+    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, enricher: Enricher
+) -> int:
+    """Enrich the stale articles of these agency-days; return how many rows were written."""
+    now = clock()
+    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
+    cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
+    ids = {article.duplicate_of for article in articles if article.duplicate_of}
+    originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
+    made = enrich_articles(articles, cached, originals, enricher, now)
+    stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
+    changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
+
+    def store(rows: Rows) -> int:
+        if made.new_cache:
+            rows.upsert(made.new_cache)
+        return len(store_derived(rows, stage, keys, changed, versions_of(articles), now))
+
+    return lake.transact(store)
+
+
+def _state(row: EnrichedArticle) -> tuple[object, ...]:
+    return row.input_hash, row.content_hash, row.reused_from, row.outcome, row.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,29 +198,3 @@ def _from_json(result_json: str) -> Enrichment | None:
         return Enrichment(**values)
     except (ValueError, TypeError, AttributeError):
         return None
-
-
-def enrich_batch(
-    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, enricher: Enricher
-) -> int:
-    """Enrich the stale articles of these agency-days; return how many rows were written."""
-    now = clock()
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
-    hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
-    cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
-    ids = {article.duplicate_of for article in articles if article.duplicate_of}
-    originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
-    made = enrich_articles(articles, cached, originals, enricher, now)
-    stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
-    changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
-
-    def store(rows: Rows) -> int:
-        if made.new_cache:
-            rows.upsert(made.new_cache)
-        return len(store_derived(rows, stage, keys, changed, versions_of(articles), now))
-
-    return lake.transact(store)
-
-
-def _state(row: EnrichedArticle) -> tuple[object, ...]:
-    return row.input_hash, row.content_hash, row.reused_from, row.outcome, row.reason

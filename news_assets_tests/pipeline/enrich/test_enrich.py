@@ -1,4 +1,4 @@
-"""Enrichment: cache, duplicates, failures, and the local enricher."""
+"""Enrichment: cache, duplicates and failures."""
 
 import json
 from dataclasses import asdict, replace
@@ -7,9 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.enrich import Enriched, LocalEnricher, enrich_articles, input_hash
+from news_assets.pipeline.enrich.enrich import Enriched, enrich_articles, input_hash
 from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
-from news_assets.taxonomy.loader import load_taxonomy
 
 RESULT = Enrichment(
     theme_path=("a", "a.b"),
@@ -226,37 +225,3 @@ def test_the_input_hash_separates_title_and_text(parts: tuple[str, str]) -> None
     others = [("abc", ""), ("a\x00b", "c")]
 
     assert all(input_hash(*parts, CountingEnricher()) != input_hash(*other, CountingEnricher()) for other in others)
-
-
-@pytest.fixture(scope="module")
-def local() -> LocalEnricher:
-    return LocalEnricher(load_taxonomy())
-
-
-def test_the_local_enricher_fills_every_field(local: LocalEnricher) -> None:
-    text = (
-        "O Banco Central reduziu nesta quarta-feira a taxa básica de juros para 10% ao ano, menor nível desde 2013. "
-        "A decisão do Copom foi unânime e era esperada pelo mercado financeiro.\n\nFoto: Divulgação."
-    )
-    found = local.enrich("Copom reduz a Selic para 10%", text, "pt-BR")
-
-    assert replace(found, theme_score=1.0, keywords=(), readability=None) == Enrichment(
-        theme_path=("economy", "economy.macro", "economy.macro.rates"),
-        theme_labels=("Economia e negócios", "Conjuntura e política econômica", "Juros e banco central"),
-        theme_score=1.0,
-        summary=text.split("\n")[0],
-        keywords=(),
-        language="pt-BR",
-        word_count=34,
-        reading_minutes=1,
-        readability=None,
-    )
-    assert 0.5 < found.theme_score <= 1
-    assert {"Banco Central", "Copom"} <= set(found.keywords)
-
-
-@pytest.mark.parametrize("text", ["", "![Foto](a.jpg)", "\x00\ud800", "слово " * 50, "a" * 100_000, "1 " * 5_000])
-def test_the_local_enricher_accepts_any_text(local: LocalEnricher, text: str) -> None:
-    found = local.enrich("", text, None)
-
-    assert (found.theme_path, len(found.summary or "") <= 280, found.reading_minutes >= 1) == ((), True, True)

@@ -1,0 +1,51 @@
+"""The local enricher, which needs no network."""
+
+from news_assets.pipeline.enrich.keywords import keywords
+from news_assets.pipeline.enrich.summary import summary
+from news_assets.pipeline.enrich.themes import ThemeTable
+from news_assets.records import Enrichment
+from news_assets.taxonomy.loader import Taxonomy
+from news_assets.text.language import language_of
+from news_assets.text.readability import readability
+from news_assets.text.sentences import paragraphs, prose, sentences
+from news_assets.text.words import words
+
+READING_WPM = 220  # adults read 200 to 230 words a minute
+MODEL = "lexical-1"  # changed with every change to themes, summaries or keywords
+PROMPT_VERSION = "1"
+
+
+class LocalEnricher:
+    """Finds theme, summary and keywords lexically, with the words of a taxonomy and of the text itself."""
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        self.name = "local"
+        self.model = MODEL
+        self.prompt_version = PROMPT_VERSION
+        self.taxonomy_version = taxonomy.version
+        self._taxonomy = taxonomy
+        self._tables: dict[str | None, ThemeTable] = {}
+
+    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
+        """Return the enrichment of one article; the theme is empty if the evidence is weak or divided."""
+        plain = prose(text)
+        detected = language_of(f"{title}\n{plain}" if title else plain, language)
+        primary = (detected or "").partition("-")[0] or None
+        counted = words(plain)
+        theme = self._table(primary).find(title, plain)
+        return Enrichment(
+            theme_path=theme.path,
+            theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in theme.path),
+            theme_score=round(theme.score, 4),
+            summary=summary(title, text, primary),
+            keywords=keywords(title, plain, primary),
+            language=detected,
+            word_count=len(counted),
+            reading_minutes=max(1, round(len(counted) / READING_WPM)),
+            readability=readability(counted, sum(len(sentences(part)) for part in paragraphs(text)), primary),
+        )
+
+    def _table(self, language: str | None) -> ThemeTable:
+        if language not in self._tables:
+            self._tables[language] = ThemeTable(self._taxonomy, language)
+        return self._tables[language]
