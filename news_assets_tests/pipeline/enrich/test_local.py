@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from news_assets.pipeline.enrich.local import LocalEnricher
