@@ -256,9 +256,16 @@ class PlainProfile(Profile):
 
 
 @contextmanager
-def plain(home: Path, env: Mapping[str, str] | None = None) -> Iterator[PlainProfile]:
-    """Run `dagster dev` with the root dagster.yaml below `home`."""
+def plain(
+    home: Path, env: Mapping[str, str] | None = None, *, has_stock_launcher: bool = False
+) -> Iterator[PlainProfile]:
+    """Run `dagster dev` with the root dagster.yaml below `home`, with its run launcher or Dagster's own."""
     _copy(REPOSITORY / "dagster.yaml", home / "dagster.yaml", home)
+    if has_stock_launcher:
+        text = (home / "dagster.yaml").read_text()
+        (home / "dagster.yaml").write_text(
+            re.sub(r"(\n  \w+: )\S*(?:process_launcher|ProcessRunLauncher)  # stock: ", r"\1", text)
+        )
     profile = PlainProfile(home, home, env or {})
     workspace = str(REPOSITORY / "workspace.yaml")
     with _running(profile, "dagster", "dev", "-w", workspace, "--host", "127.0.0.1", "--port", str(profile.port)):
