@@ -2,16 +2,13 @@
 
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from news_assets.definitions import build_definitions
-from news_assets.defs.partitions import agency_day_partitions
 from news_assets.desks.loader import load_desks
-from news_assets.records import Agency, Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 
@@ -89,24 +86,6 @@ def test_article_stages_share_one_partition_grid_and_run_a_range_in_one_run(defi
 SNAPSHOT_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "search_index")
 
 
-def test_the_grid_includes_the_present_day_of_agencies_east_of_the_desk() -> None:
-    def agency(key: str, timezone: str) -> Agency:
-        return Agency(key=key, name=key, timezone=timezone, language="en", sources=())
-
-    noon = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)
-    one_zone = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 11, 1), agencies=(agency("a", "UTC"),))
-    two_zones = Desk(
-        key="d",
-        timezone="UTC",
-        language="en",
-        first_day=date(2026, 11, 1),
-        agencies=(agency("a", "UTC"), agency("b", "Asia/Tokyo")),
-    )
-    assert "a|2026-11-20" in agency_day_partitions(one_zone).get_partition_keys(noon)
-    assert "a|2026-11-21" not in agency_day_partitions(one_zone).get_partition_keys(noon)
-    assert "b|2026-11-21" in agency_day_partitions(two_zones).get_partition_keys(noon)
-
-
 def test_loading_imports_no_model_library_and_no_extractor() -> None:
     heavy = "torch, trafilatura, onnxruntime, sentence_transformers, sklearn"
     loaded = f"print([m for m in '{heavy}'.split(', ') if m in sys.modules])"
@@ -129,11 +108,3 @@ def test_an_unknown_partition_fails_with_its_name(tmp_path: Path, select: str, p
     )
     assert done.returncode != 0
     assert says in done.stderr + done.stdout
-
-
-def test_the_days_of_a_desk_start_at_its_first_day(definitions: dg.Definitions) -> None:
-    (desk,) = load_desks(["sample"], KINDS)
-    keys = agency_day_partitions(desk).get_partition_keys(datetime(2026, 1, 3, 12, tzinfo=UTC))
-    assert [key for key in keys if key.startswith("gazeta")] == [
-        f"gazeta|{desk.first_day + timedelta(days=n)}" for n in range(3)
-    ]

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.text import tracking
 from news_assets.text.urls import canonical_url, host_of, is_same_site, resolve, url_hash, web_url
 
 PIECES = (
@@ -126,8 +125,3 @@ def test_a_link_keeps_its_spelling_but_not_its_password() -> None:
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x", "ftp://a.org/x"])
 def test_other_links_are_none(link: str) -> None:
     assert web_url(link, "https://a.org/") is None
-
-
-def test_the_tables_are_lower_case() -> None:
-    names = [*tracking.TRACKING_PARAMETERS, *tracking.TRACKING_PREFIXES, *tracking.SITE_PARAMETERS]
-    assert [name for name in names if name != name.lower()] == []

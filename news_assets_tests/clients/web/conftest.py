@@ -100,12 +100,27 @@ class Site:
                 self._at_once -= 1
 
 
+def request(url: str, **changes: object) -> PageRequest:
+    return PageRequest(url, **{"obeys_robots": False, **changes})  # type: ignore[arg-type]
+
+
 def requests(*urls: str, obeys_robots: bool = False) -> list[PageRequest]:
     return [PageRequest(url, key=url, obeys_robots=obeys_robots) for url in urls]
 
 
 def body_or_reason(result: Page | FetchError) -> object:
     return result.body if isinstance(result, Page) else result.reason
+
+
+def failure_of(fetcher: HttpFetcher, wanted: PageRequest) -> FetchError:
+    with pytest.raises(FetchError) as raised:
+        fetcher.fetch(wanted)
+    assert raised.value.url == wanted.url
+    return raised.value
+
+
+def summary_of(error: FetchError) -> tuple[object, ...]:
+    return type(error).__name__, error.reason, error.status, error.weight, error.is_transient
 
 
 def shortest_pause(site: Site) -> float:

@@ -1,43 +1,25 @@
 """Times of publication and update, from each part of small pages written for these tests."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.html import fromstring
 
-from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
-
-ZONE = "America/Sao_Paulo"
-URL = "https://www.example.org/noticias/escolas"
-DATED_URL = "https://www.example.org/2026/02/24/escolas"
-FETCHED = datetime(2026, 3, 4, 12, tzinfo=UTC)
-TITLE = "Escolas técnicas recebem verba para obras"
-BODY = "".join(f"<p>{'O ministério anunciou obras em escolas de três estados do Nordeste. ' * 5}</p>" for _ in "ab")
-
-JSON_LD = '<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-03-01T10:00-03:00"}</script>'
-META = '<meta property="article:published_time" content="2026-02-28T10:00:00-03:00">'
-MARKUP = '<span class="documentPublished"><span>Publicado em</span> <span class="value">27/02/2026 14h30</span></span>'
-TEXT = "<p>Publicado em 26/02/2026 14h30</p>"
-
-
-def read(head: str = "", above: str = "", byline: str = "", foot: str = "", url: str = URL) -> PageMetadata:
-    body = f"<header>{above}</header><article><h1>{TITLE}</h1>{byline}{BODY}</article>{foot}"
-    html = f"<html><head><title>{TITLE}</title>{head}</head><body>{body}</body></html>"
-    return read_metadata(fromstring(html), url, ZONE, FETCHED)
-
-
-def published(*args: str, **parts: str) -> tuple[str | None, str | None]:
-    """Return the local time and its origin."""
-    found = read(*args, **parts)
-    return found.published_at and f"{found.published_at - timedelta(hours=3):%d/%m %H:%M}", found.published_origin
-
-
-def updated(*args: str, **parts: str) -> str | None:
-    at = read(*args, **parts).updated_at
-    return at and f"{at - timedelta(hours=3):%d/%m %H:%M}"
-
+from news_assets.pipeline.page.metadata import read_metadata
+from news_assets_tests.pipeline.page.dated_page import (
+    DATED_URL,
+    FETCHED,
+    JSON_LD,
+    MARKUP,
+    META,
+    TEXT,
+    URL,
+    ZONE,
+    published,
+    updated,
+)
 
 # --- sources ---------------------------------------------------------------------------------------------------------
 
@@ -106,80 +88,7 @@ def test_a_future_day_in_the_url_is_ignored() -> None:
     assert published(url=DATED_URL.replace("02/24", "12/24"))[1] != "url"
 
 
-# --- words of publication and update ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "byline",
-    [
-        "<p>Publicado em 26/02/2026 14h30</p>",
-        "<div>Por Ana Lima | Publicada em 26/02/2026, às 14:30</div>",
-        "<dl><dt>Publicado:</dt><dd>26/02/2026 às 14:30</dd></dl>",
-        "<p>Criado em 26 de fevereiro de 2026, 14h30</p>",
-        "<ul><li>Postado em 26/fev/2026 14h30min</li></ul>",
-        "<p>Published on February 26, 2026 2:30 pm</p>",
-        "<p>PUBLISHED: 14:30, 26 February 2026</p>",
-        "<p>Data de publicação: 26/02/2026 14h30</p>",
-        "<p>Publicado el 26 de febrero de 2026 a las 14:30</p>",
-        "<p>Publié le 26 février 2026 à 14h30, modifié le 27 février 2026 à 9h00</p>",
-        "<p>Veröffentlicht am 26.02.2026, 14.30 Uhr</p>",
-        "<p>Pubblicato il 26 febbraio 2026 alle 14:30</p>",
-        "<p>Atualizado em 27/02/2026 9h - Publicado em 26/02/2026 14h30</p>",
-        "<p>Publicado <time datetime='2026-02-26T14:30:00-03:00'>há 6 dias</time></p>",
-        "<p>26/02/2026 14h30</p>",
-        "<p>Brasília, 26/02/2026 - 14h30 | Atualizado há 3 dias</p>",
-        "Publicado em 26/02/2026 14h30",
-    ],
-)
-def test_a_byline_dates_the_page(byline: str) -> None:
-    assert published(byline=byline) == ("26/02 14:30", "text")
-
-
-def test_a_date_above_the_headline_dates_the_page() -> None:
-    assert published(above="<p>Publicado em 26/02/2026 14h30</p>") == ("26/02 14:30", "text")
-
-
-def test_the_byline_precedes_the_foot() -> None:
-    foot = "<div>Publicado em 20/02/2026 10h00</div>"
-    assert published(byline=TEXT, foot=foot) == ("26/02 14:30", "text")
-    assert published(foot=foot) == ("20/02 10:00", "text")
-
-
-@pytest.mark.parametrize(
-    "foot",
-    [
-        "<div>Publicado em 20/02/2026 10h00</div><div>Publicado em 21/02/2026 10h00</div>",
-        "<aside>Publicado em 20/02/2026 10h00</aside>",
-        "<div class='related'>Publicado em 20/02/2026 10h00</div>",
-        "<div id='comments'>Publicado em 20/02/2026 10h00</div>",
-        "<p>O edital foi publicado em 20/02/2026 10h00</p>",
-        "<p>Copyright 2026</p>",
-    ],
-    ids=["list", "aside", "related", "comments", "sentence", "copyright"],
-)
-def test_unrelated_dates_are_ignored(foot: str) -> None:
-    assert published(foot=foot)[1] in ("guess", None)
-
-
-@pytest.mark.parametrize("byline", ["<p>Inscrições vão até 20/02/2026</p>", "<p>Atualizado em 20/02/2026 9h</p>"])
-def test_dates_of_other_events_near_the_headline_are_ignored(byline: str) -> None:
-    assert published(byline=byline)[1] in ("guess", None)
-
-
-@pytest.mark.parametrize(
-    "byline",
-    [
-        "<p>Publicado em 26/02/2026 14h30 - Atualizado em 27/02/2026 9h12</p>",
-        "<p>Última modificação: 27/02/2026 9h12</p>",
-        "<p>Última atualização em 27/02/2026 às 9h12</p>",
-        "<p>Last updated February 27, 2026 9:12 AM</p>",
-        "<p>Mis à jour le 27 février 2026 à 9h12</p>",
-        "<p>Aktualisiert am 27.02.2026 um 9:12 Uhr</p>",
-        "<p>Updated <time datetime='2026-02-27T09:12:00-03:00'>today</time></p>",
-    ],
-)
-def test_a_byline_dates_the_update(byline: str) -> None:
-    assert updated(byline=byline) == "27/02 09:12"
+# --- updates ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_update_before_publication_is_ignored() -> None:

@@ -1,8 +1,5 @@
 """One document per behaviour; the expected listing is compared whole where a document is meant to be complete."""
 
-import time
-from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,40 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
-from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources import kinds
+from news_assets.records import ListedEntry, Listing
 from news_assets.sources.feeds import feed
-
-SOURCE = Source(
-    source_id="mec/1",
-    desk="sample",
-    agency="mec",
-    kind="feed",
-    url="https://example.org/feed.xml",
-    timezone="America/Sao_Paulo",
-    language="pt",
-)
-
-
-def page(body: bytes | str, content_type: str = "application/rss+xml", encoding: str | None = None) -> Page:
-    return Page(
-        url=SOURCE.url,
-        final_url=SOURCE.url,
-        status=200,
-        body=body.encode() if isinstance(body, str) else body,
-        content_type=content_type,
-        encoding=encoding,
-        fetched_at=datetime(2026, 9, 9, tzinfo=UTC),
-    )
-
-
-def rss(items: str, head: str = "") -> str:
-    return f'<?xml version="1.0"?><rss version="2.0"><channel><title>T</title>{head}{items}</channel></rss>'
-
-
-def entries(body: bytes | str) -> tuple[ListedEntry, ...]:
-    return feed.parse(page(body), SOURCE).entries
-
+from news_assets_tests.sources.feeds.rss_pages import SOURCE, entries, page, rss
 
 FULL_RSS = """<?xml version="1.0" encoding="utf-8"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/"
@@ -217,66 +183,6 @@ def test_the_update_interval_is_read(hint: str, ttl_s: float | None) -> None:
     assert feed.parse(page(rss("", hint).replace("<rss", f"<rss {SY}")), SOURCE).ttl_s == ttl_s
 
 
-def test_a_truncated_feed_yields_its_whole_entries() -> None:
-    body = rss("<item><link>https://e.org/1</link></item><item><link>https://e.org/2</link></item>")
-    listing = feed.parse(page(body[: body.index("/2</link>") + 1]), SOURCE)
-    assert [entry.url for entry in listing.entries] == ["https://e.org/1"]
-    assert listing.problems == ("truncated document: 1 entries read", "no dates")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda body: "\n\n" + body,
-        lambda body: body + "<!-- x --> junk",
-        lambda body: body.replace("<title>T", "<title>A &nbsp; T & <br>"),
-        lambda body: body.replace("<item>", "<item><dc:creator>x</dc:creator>"),
-        lambda body: body.replace("<item>", "<item><title>&#xD800;</title>"),
-    ],
-)
-def test_a_feed_that_is_not_well_formed_is_read(damage: object) -> None:
-    assert callable(damage)
-    body = damage(rss("<item><link>https://e.org/1</link></item>"))
-    assert [entry.url for entry in entries(body)] == ["https://e.org/1"]
-
-
-def test_a_large_feed_that_is_not_well_formed_is_recovered() -> None:
-    items = "".join(f"<item><title>caf&eacute; & {n}</title><link>https://e.org/{n}</link></item>" for n in range(2000))
-    listing = feed.parse(page(rss(items)), SOURCE)
-    assert len(listing.entries) == 2000
-    assert (listing.entries[7].title or "").startswith("café")
-    assert listing.problems[0].startswith("not well-formed")
-
-
-TITLE = "Eleição – “São Paulo”"
-
-
-@pytest.mark.parametrize(
-    ("body_encoding", "declared", "content_type", "problem"),
-    [
-        ("utf-8", "utf-8", "text/xml", ()),
-        ("utf-8", "", "application/xml", ()),
-        ("utf-8", "iso-8859-1", "application/xml", ("encoding declared iso-8859-1, read as utf-8",)),
-        ("utf-8", "utf-8", "text/xml; charset=iso-8859-1", ("encoding declared iso-8859-1, read as utf-8",)),
-        ("cp1252", "iso-8859-1", "application/xml", ()),
-        ("cp1252", "utf-8", "application/xml", ("encoding declared utf-8, read as windows-1252",)),
-        ("cp1252", "utf-8", "application/xml; charset=windows-1252", ()),
-        ("utf-16", "utf-16", "application/xml", ()),
-        ("utf-16-be", "", "application/xml", ()),
-        ("utf-8-sig", "utf-16", "application/xml", ()),
-        ("utf-8", "x-no-such", "application/xml", ("encoding declared x-no-such, read as utf-8",)),
-    ],
-)
-def test_a_wrong_charset_gives_no_mojibake(
-    body_encoding: str, declared: str, content_type: str, problem: tuple[str, ...]
-) -> None:
-    body = rss(f"<item><title>{TITLE}</title><link>https://e.org/1</link></item>")
-    said = f' encoding="{declared}"' if declared else ""
-    document = body.replace('<?xml version="1.0"', f'<?xml version="1.0"{said}').encode(body_encoding)
-    listing = feed.read(page(document, content_type), SOURCE)
-    assert ([entry.title for entry in listing.entries], listing.problems) == ([TITLE], problem)
-
-
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -311,33 +217,6 @@ def test_an_empty_or_truncated_document_is_an_error(body: str) -> None:
         feed.parse(page(body), SOURCE)
 
 
-def test_entities_are_not_expanded() -> None:
-    doctype = """<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "aaaaaaaaaa">
-      <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"""
-    body = rss("<item><title>x &f; &c;</title><link>https://e.org/1</link></item>").replace("<rss", doctype + "<rss")
-    listing = feed.read(page(body), SOURCE)
-    assert "root:" not in str(listing)
-    assert len(str(listing)) < 2000
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [
-        rss("<item " + " ".join(f'a{n}="1"' for n in range(5000)) + "/>"),
-        rss("<a>" * 20_000),
-        rss("<a " * 30_000),
-        rss("<item><link>https://e.org/1</link><description>" + "&lt;div&gt;" * 50_000 + "</description></item>"),
-        rss("<item><title>" + "& " * 100_000 + "</title></item>"),
-    ],
-    ids=["attributes", "depth", "open tags", "markup in text", "ampersands"],
-)
-def test_an_attack_on_the_parser_takes_bounded_time(attack: str) -> None:
-    started = time.process_time()
-    with suppress(SourceError):
-        feed.parse(page(attack), SOURCE)
-    assert time.process_time() - started < 5
-
-
 @given(st.binary(max_size=300), st.integers(0, len(FULL_RSS)))
 def test_any_bytes_give_a_listing_or_a_source_error(noise: bytes, at: int) -> None:
     body = FULL_RSS.encode()
@@ -346,12 +225,3 @@ def test_any_bytes_give_a_listing_or_a_source_error(noise: bytes, at: int) -> No
             assert isinstance(feed.parse(page(document), SOURCE), Listing)
         except NewsAssetsError as error:
             assert SOURCE.url in str(error)  # noqa: PT017 - either outcome is right
-
-
-def test_an_unknown_kind_of_source_names_the_known_ones() -> None:
-    with pytest.raises(SourceError, match=r"unknown kind of source 'ftp'; known: .*feed"):
-        kinds.adapter_of(replace(SOURCE, kind="ftp"))
-
-
-def test_a_kind_has_its_adapter() -> None:
-    assert kinds.adapter_of(SOURCE).parse is feed.parse

@@ -1,7 +1,6 @@
 """Responses of plone.restapi's `@search` in the documented format."""
 
 import json
-import time
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any
@@ -15,32 +14,16 @@ from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
 from news_assets.records import ListedEntry, Listing
 from news_assets.sources.plone import search as plone_search
 from news_assets_tests.sources.page_builders import html, page_of, source_of
-
-SITE = "https://www.gov.br/anpd/pt-br/assuntos/noticias"
-API = "https://www.gov.br/anpd/++api++/pt-br/assuntos/noticias"
-SOURCE = source_of("plone_search", SITE)
-FIRST_URL = plone_search.first_url(SOURCE)
-
-
-def read(answer: Any, url: str = FIRST_URL) -> Listing:
-    return plone_search.parse(page_of(answer if isinstance(answer, str) else json.dumps(answer), url), SOURCE)
-
-
-def item(name: str, **said: Any) -> dict[str, Any]:
-    return {"@id": f"{API}/2026/{name}", "@type": "News Item", "title": name.title(), **said}
-
-
-def answer_of(*items: Any, **batching: str) -> dict[str, Any]:
-    return {"@id": f"{API}/@search", "items": list(items), "items_total": 60, "batching": batching}
-
-
-def slate(*nodes: dict[str, Any]) -> dict[str, Any]:
-    return {"@type": "slate", "value": list(nodes), "plaintext": "x"}
-
-
-def content_of(**said: Any) -> str | None:
-    return read(answer_of(item("a", **said))).entries[0].content_html
-
+from news_assets_tests.sources.plone.search_answers import (
+    API,
+    FIRST_URL,
+    SITE,
+    SOURCE,
+    answer_of,
+    item,
+    read,
+    slate,
+)
 
 FULL = item(
     "norma",
@@ -122,58 +105,6 @@ def test_the_last_page_has_no_next_url() -> None:
 )
 def test_the_creation_date_is_the_fallback(said: dict[str, Any], published: datetime | None) -> None:
     assert read(answer_of(item("a", **said))).entries[0].published_at == published
-
-
-@pytest.mark.parametrize(
-    ("said", "content"),
-    [
-        ({"text": {"data": "<p>Rico</p>", "content-type": "text/html"}}, "<p>Rico</p>"),
-        ({"text": None, "blocks": {}}, None),
-        (
-            {"blocks": {"1": {"@type": "text", "text": {"blocks": [
-                {"type": "header-two", "text": "Título"}, {"type": "unstyled", "text": "a < b"}, {"text": " "}]}}}},
-            "<h2>Título</h2><p>a &lt; b</p>",
-        ),
-        (
-            {"blocks": {"1": {"@type": "gridBlock", "blocks": {"2": slate({"type": "p", "children": [
-                {"text": "dentro"}]})}, "blocks_layout": {"items": ["2"]}}}},
-            "<p>dentro</p>",
-        ),
-        (
-            {"blocks": {"1": {"@type": "accordion", "data": {"blocks": {"2": slate({"type": "h2", "children": [
-                {"text": "forte", "bold": True}]})}}}}},
-            "<h2><strong>forte</strong></h2>",
-        ),
-        (
-            {"blocks": {"1": {"@type": "image", "url": f"{API}/foto", "alt": 'a "b"'}}},
-            f'<img src="{SITE}/foto" alt="a &quot;b&quot;">',
-        ),
-        (
-            {"blocks": {"1": {"@type": "slateTable", "table": {"rows": [{"cells": [
-                {"value": [{"type": "p", "children": [{"text": "1"}]}]}]}]}}}},
-            "<table><tbody><tr><td><p>1</p></td></tr></tbody></table>",
-        ),
-        ({"blocks": {"1": slate({"type": "script", "children": [{"text": "<script>x</script>"}]})}},
-         "&lt;script&gt;x&lt;/script&gt;"),
-        ({"blocks": {"1": slate({"type": "link", "data": {"url": "javascript:x()"}, "children": [{"text": "a"}]})}},
-         '<a rel="noopener noreferrer">a</a>'),
-        ({"blocks": [1], "blocks_layout": "x"}, None),
-        ({"blocks": {"1": {"@type": ["slate"]}, "2": 7, "3": slate(), "4": {"@type": "text", "text": "x"}}}, None),
-    ],
-)  # fmt: skip
-def test_the_text_is_that_of_blocks_or_rich_text(said: dict[str, Any], content: str | None) -> None:
-    assert content_of(**said) == content
-
-
-def test_deeply_nested_blocks_take_bounded_time() -> None:
-    node: dict[str, Any] = {"text": "fundo"}
-    block: dict[str, Any] = {"@type": "slate", "value": []}
-    for _ in range(300):
-        node = {"type": "p", "children": [node]}
-        block = {"@type": "gridBlock", "blocks": {"1": block}, "blocks_layout": {"items": ["1"] * 9}}
-    started = time.process_time()
-    content_of(blocks={"1": slate(node), "2": block})
-    assert time.process_time() - started < 5
 
 
 def test_unusable_items_are_skipped_with_a_problem() -> None:

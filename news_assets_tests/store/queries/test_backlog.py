@@ -1,20 +1,14 @@
-"""Pending entries, stale rows and lost documents, on both catalogs."""
+"""Pending entries and stale rows, on both catalogs."""
 
-from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import replace
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.pipeline.articles.fetch import due_entries
-from news_assets.pipeline.index import build_documents
 from news_assets.pipeline.schedule import MAX_ATTEMPTS
-from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.records import (
     ArticleEmbedding,
     Desk,
@@ -27,11 +21,8 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import COLUMNS, pending_entries, stale_rows
-from news_assets.store.queries.index_drift import lost_documents
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import full
-from news_assets_tests.support.fakes import FakeSearchIndex
-from news_assets_tests.support.lakes import Catalogs, Place
 from news_assets_tests.support.small_desk import AGENCIES, DESK, NOW, TODAY, Newsroom, entry
 
 STAGES = ("enriched_articles", "article_embeddings", "search_index")
@@ -42,24 +33,6 @@ RECORDS = {
 }
 
 Backlog = list[tuple[str, str, str]]
-
-
-@pytest.fixture(scope="module")
-def processed(catalogs: Catalogs, tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, FakeSearchIndex]:
-    """A closed lake with three articles that went through all stages, and the search index."""
-    place, index = catalogs.copy(catalogs.empty, tmp_path_factory.mktemp("processed")), FakeSearchIndex()
-    with Lake.open(*place) as lake:
-        room = Newsroom(lake, index)
-        room.list(entry(1), entry(2), entry(3, "b", TODAY - timedelta(days=40)))
-        room.run()
-    return place, index
-
-
-@pytest.fixture
-def room(catalogs: Catalogs, processed: tuple[Place, FakeSearchIndex], tmp_path: Path) -> Iterator[Newsroom]:
-    place, index = processed
-    with Lake.open(*catalogs.copy(place, tmp_path)) as lake:
-        yield Newsroom(lake, deepcopy(index))
 
 
 def pending(room: Newsroom, desk: Desk = DESK, first_day: date | None = None) -> Backlog:
@@ -283,83 +256,6 @@ def test_rows_of_other_desks_are_excluded(room: Newsroom) -> None:
     other = replace(DESK, key="other")
     room.list(replace(entry(9), desk="other", article_id="other-9"))
     assert (pending(room), stale(room), pending(room, other)) == ([], [], [("other-9", "raw_articles", "missing")])
-
-
-# --- index and lake --------------------------------------------------------------------------------------------------
-
-
-def lost(room: Newsroom) -> Backlog:
-    found = lost_documents(room.lake, room.index, DESK, room.now)
-    return list(found.select("article_id", "stage", "why").iter_rows())
-
-
-def test_an_index_with_the_documents_of_the_lake_has_no_lost_documents(room: Newsroom) -> None:
-    assert lost(room) == []
-
-
-def test_a_run_of_the_index_fixes_documents_that_only_index_or_lake_has(room: Newsroom) -> None:
-    (extra,) = build_documents(
-        [full(RawArticle, article_id="a-9", desk="d", agency="a", day=TODAY, outcome="ok")], {}, {}, {}
-    )
-    room.index.upsert([extra, replace(extra, article_id="a-2", document_hash="other")])
-    room.index.delete(["b-3"])
-    assert sorted(lost(room)) == [
-        ("a-2", "search_index", "another version"),
-        ("a-9", "search_index", "not in the lake"),
-        ("b-3", "search_index", "not in the index"),
-    ]
-    room.run("search_index")
-    assert (lost(room), room.index.count()) == ([], 3)
-
-
-def test_rows_that_are_stale_in_the_lake_are_not_lost(room: Newsroom) -> None:
-    room.index.delete(["a-1", "a-2"])
-    room.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=["a-1"]))
-    assert lost(room) == [("a-2", "search_index", "not in the index")]
-
-
-# --- the same hash in SQL and in Python ------------------------------------------------------------------------------
-
-_TEXT = st.text(max_size=12) | st.sampled_from(["", "\n", "a\nb", "\0", "ção 🎉", "\ud800", "'; --", "$now"])
-_OUTCOME = st.sampled_from(["ok", "failed"])
-
-
-Stages = tuple[RawArticle, EnrichedArticle | None, ArticleEmbedding | None]
-
-
-@st.composite
-def _made(draw: st.DrawFn, number: int) -> Stages:
-    agency = draw(st.sampled_from("ab"))
-    keys: dict[str, Any] = {"article_id": f"{agency}-{number}", "desk": "d", "agency": agency, "day": TODAY}
-    article = full(RawArticle, **keys, outcome="ok", content_hash=draw(_TEXT))
-    enriched = full(
-        EnrichedArticle, **keys, input_hash=draw(_TEXT), reused_from=draw(st.none() | _TEXT), outcome=draw(_OUTCOME)
-    )
-    embedding = full(ArticleEmbedding, **keys, input_hash=draw(_TEXT), model=draw(_TEXT), outcome=draw(_OUTCOME))
-    return article, draw(st.sampled_from([enriched, None])), draw(st.sampled_from([embedding, None]))
-
-
-@given(st.tuples(*(_made(number) for number in range(20))), st.text(st.characters(exclude_categories=["Cs"])))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-def test_sql_and_python_compute_the_same_document_hash(lake: Lake, made: tuple[Stages, ...], name: str) -> None:
-    desk = replace(DESK, agencies=tuple(replace(agency, name=name) for agency in AGENCIES))
-
-    def store(rows: Transaction) -> None:
-        for number, record in enumerate((RawArticle, EnrichedArticle, ArticleEmbedding)):
-            rows.delete(record, desk=["d"])
-            rows.upsert([one[number] for one in made if one[number] is not None])
-
-    lake.transact(store)
-    enriched = {row.article_id: row for row in lake.read(EnrichedArticle, outcome=["ok"])}
-    embedded = {row.article_id: row for row in lake.read(ArticleEmbedding, outcome=["ok"])}
-    expected = {
-        article.article_id: document_hash(
-            article, enriched.get(article.article_id), embedded.get(article.article_id), name
-        )
-        for article in lake.read(RawArticle)
-    }
-    found = stale_rows(lake, desk, NOW).filter(stage="search_index")
-    assert dict(found.select("article_id", "version").iter_rows()) == expected
 
 
 # --- the same rule in SQL and in Python: which entries are fetched ---------------------------------------------------

@@ -1,4 +1,4 @@
-"""The SQLite backend beyond the contract of every backend (test_contracts.py)."""
+"""The SQLite backend beyond the contract of every backend (test_contract.py)."""
 
 import os
 import signal
@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -175,12 +174,3 @@ def test_an_unchanged_batch_writes_nothing(tmp_path: Path) -> None:
         time.sleep(0.01)
         index.upsert([document(n, "vacina") for n in range(20)])
         assert (wal.stat().st_size, wal.stat().st_mtime_ns) == before
-
-
-def test_a_long_text_is_cut_to_a_snippet_around_the_match(tmp_path: Path) -> None:
-    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
-        text = "palavra " * 200 + "a vacinação chegou ao posto " + "outra " * 200
-        index.upsert([document(1, "Nota", text), replace(document(2, "Vacina", "outro assunto " * 60))])
-        snippets = [hit.snippet for hit in index.search(SearchQuery(text="vacina", mode="keyword")).hits]
-        assert all(150 < len(one) < 320 for one in snippets)
-        assert sum("<mark>vacinação</mark>" in one for one in snippets) == 1

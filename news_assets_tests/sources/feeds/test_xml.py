@@ -1,0 +1,68 @@
+"""XML that is truncated, not well-formed or hostile."""
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from news_assets.errors import SourceError
+from news_assets.sources.feeds import feed
+from news_assets_tests.sources.feeds.rss_pages import SOURCE, entries, page, rss
+
+
+def test_a_truncated_feed_yields_its_whole_entries() -> None:
+    body = rss("<item><link>https://e.org/1</link></item><item><link>https://e.org/2</link></item>")
+    listing = feed.parse(page(body[: body.index("/2</link>") + 1]), SOURCE)
+    assert [entry.url for entry in listing.entries] == ["https://e.org/1"]
+    assert listing.problems == ("truncated document: 1 entries read", "no dates")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda body: "\n\n" + body,
+        lambda body: body + "<!-- x --> junk",
+        lambda body: body.replace("<title>T", "<title>A &nbsp; T & <br>"),
+        lambda body: body.replace("<item>", "<item><dc:creator>x</dc:creator>"),
+        lambda body: body.replace("<item>", "<item><title>&#xD800;</title>"),
+    ],
+)
+def test_a_feed_that_is_not_well_formed_is_read(damage: object) -> None:
+    assert callable(damage)
+    body = damage(rss("<item><link>https://e.org/1</link></item>"))
+    assert [entry.url for entry in entries(body)] == ["https://e.org/1"]
+
+
+def test_a_large_feed_that_is_not_well_formed_is_recovered() -> None:
+    items = "".join(f"<item><title>caf&eacute; & {n}</title><link>https://e.org/{n}</link></item>" for n in range(2000))
+    listing = feed.parse(page(rss(items)), SOURCE)
+    assert len(listing.entries) == 2000
+    assert (listing.entries[7].title or "").startswith("café")
+    assert listing.problems[0].startswith("not well-formed")
+
+
+def test_entities_are_not_expanded() -> None:
+    doctype = """<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "aaaaaaaaaa">
+      <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"""
+    body = rss("<item><title>x &f; &c;</title><link>https://e.org/1</link></item>").replace("<rss", doctype + "<rss")
+    listing = feed.read(page(body), SOURCE)
+    assert "root:" not in str(listing)
+    assert len(str(listing)) < 2000
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        rss("<item " + " ".join(f'a{n}="1"' for n in range(5000)) + "/>"),
+        rss("<a>" * 20_000),
+        rss("<a " * 30_000),
+        rss("<item><link>https://e.org/1</link><description>" + "&lt;div&gt;" * 50_000 + "</description></item>"),
+        rss("<item><title>" + "& " * 100_000 + "</title></item>"),
+    ],
+    ids=["attributes", "depth", "open tags", "markup in text", "ampersands"],
+)
+def test_an_attack_on_the_parser_takes_bounded_time(attack: str) -> None:
+    started = time.process_time()
+    with suppress(SourceError):
+        feed.parse(page(attack), SOURCE)
+    assert time.process_time() - started < 5

@@ -1,0 +1,64 @@
+"""Rows selected by agency and day, or by values of columns."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from news_assets.records import AgencyDays, RawArticle
+from news_assets.store.lake import Lake
+from news_assets_tests.store.examples import DAY, MANY, article, upsert
+
+
+def test_rows_are_read_by_agency_day_and_desk(lake: Lake) -> None:
+    rows = [
+        article(n, article_id=f"{desk}-{agency}-{day}", desk=desk, agency=agency, day=day)
+        for n, (desk, agency, day) in enumerate(
+            (desk, agency, DAY - timedelta(days=days))
+            for desk in ("govbr", "world")
+            for agency in ("mec", "mj", "ms")
+            for days in (0, 1, 40)
+        )
+    ]
+    upsert(lake, rows)
+    wanted = frozenset({("mec", DAY), ("ms", DAY - timedelta(days=40))})
+
+    found = lake.read(RawArticle, AgencyDays("govbr", wanted))
+
+    assert {(row.desk, row.agency, row.day) for row in found} == {("govbr", *pair) for pair in wanted}
+    assert lake.read(RawArticle, AgencyDays("govbr", frozenset())) == []
+    assert len(lake.read(RawArticle, AgencyDays("world", frozenset({("mj", DAY)})))) == 1
+
+
+def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
+    upsert(lake, [article(n, url_hash=f"{n % 5}", duplicate_of=f"{n}" if n % 2 else None) for n in range(40)])
+
+    def numbers(**isin: Any) -> list[int]:
+        return [int(row.article_id[-5:]) for row in lake.read(RawArticle, **isin)]
+
+    assert numbers(url_hash=["3"]) == list(range(3, 40, 5))
+    assert numbers(url_hash={"3", "4", "none"}) == [n for n in range(40) if n % 5 in (3, 4)]
+    assert numbers(url_hash=["3", "4"], duplicate_of=[None, "9"]) == [4, 8, 9, 14, 18, 24, 28, 34, 38]
+    assert numbers(url_hash=["3", "3"], duplicate_of=[None]) == [8, 18, 28, 38]
+    assert numbers(url_hash=[]) == []
+    assert numbers(url_hash=["nothing", "at all"]) == []
+
+
+def test_files_of_other_months_are_not_opened(lake: Lake) -> None:
+    past = DAY - timedelta(days=90)
+    upsert(lake, [article(n, day=DAY if n < MANY else past) for n in range(2 * MANY)])
+    (file,) = Path(lake.address.data).glob(f"**/raw_articles/**/month={past.month}/*.parquet")
+    file.unlink()
+    keys = AgencyDays("govbr", frozenset({("mec", DAY)}))
+    assert len(lake.read(RawArticle, keys)) == MANY
+    assert len(lake.read(RawArticle, day=[DAY], article_id=[article(n).article_id for n in range(9)])) == 9
+    assert lake.query("SELECT url FROM raw_articles WHERE day >= $day", {"day": DAY}).height == MANY
+
+
+@pytest.mark.parametrize("wrong", [{"no_such": ["x"]}, {"tags": ["x"]}])
+def test_an_unknown_column_is_named(lake: Lake, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        lake.read(RawArticle, **wrong)
+    with pytest.raises(ValueError, match="no_such"):
+        lake.frame(RawArticle, None, ["no_such"])
