@@ -22,7 +22,7 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.ports import Enricher
 from news_assets.settings import Settings
-from news_assets.store.connection import Address
+from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 
 _COOLDOWN_DELAYS = 60  # a minute at the default delay of one second; none without a delay, as for the sample site

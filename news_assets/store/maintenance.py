@@ -7,7 +7,7 @@ day after the last snapshot that uses them, for readers that began earlier.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from news_assets.store.connection import LAKE
+from news_assets.store.address import LAKE
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
 from news_assets.store.transaction import Transaction
