@@ -18,6 +18,7 @@ from news_assets.commands.lake import open_lake, show_counts
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
 from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
 from news_assets.search import Filters
@@ -79,7 +80,7 @@ def _materialise(assets: Sequence[str], partitions: str) -> None:
     arguments += ["--partition-range", partitions]
     console.print(f"[dim]$[/dim] dagster {escape(shlex.join(arguments))}", soft_wrap=True)
     log = Settings.read().home / "demo.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(log.parent)
     started = time.perf_counter()
     with log.open("w") as output, console.status("running"):
         command = [sys.executable, "-m", "dagster", *arguments]

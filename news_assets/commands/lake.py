@@ -41,7 +41,7 @@ class Form(StrEnum):
 def open_lake() -> Lake:
     """Return the lake that the settings name."""
     settings = Settings.read()
-    return Lake.open(settings.catalog, settings.data)
+    return Lake.open(settings.catalog, settings.data, backups=settings.backups_dir)
 
 
 def check_names(desk: str | None, agency: str | None) -> None:

@@ -16,6 +16,7 @@ from news_assets.clients.search.backends import SQLITE, IndexRebuild, connect_ty
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
+from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import DeskDocuments, WritableIndex, store_receipts, sync_desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
@@ -159,7 +160,7 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
     """Hold the rebuild lock of this home. Raises NewsAssetsError if another rebuild holds it."""
     from filelock import FileLock, Timeout
 
-    settings.home.mkdir(parents=True, exist_ok=True)
+    private_folder(settings.home)
     lock = FileLock(settings.home / "rebuild.lock", timeout=0)
     try:
         lock.acquire()

@@ -36,14 +36,15 @@ class LakeResource(dg.ConfigurableResource[Lake]):
 
     catalog: str = Field(description="SQLite file, or postgresql:// address")
     data: str = Field(description="folder, or s3:// address")
+    backups: str = Field("", description="folder of the backups")
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Lake]:
         """Yield the open lake."""
-        yield _cached_lake(self.catalog, self.data)
+        yield _cached_lake(Address(self.catalog, self.data, self.backups))
 
 
-def _cached_lake(catalog: str, data: str) -> Lake:
+def _cached_lake(address: Address) -> Lake:
     """Return the lake that this process has open, or open it.
 
     It is opened again at another address, after a lost connection, and where its last commit is an earlier one because
@@ -52,9 +53,9 @@ def _cached_lake(catalog: str, data: str) -> Lake:
     """
     with _lock:
         lake, known = _cached.get("lake", (None, 0))
-        commit = _last_commit(lake) if lake and lake.address == Address(catalog, data) else None
+        commit = _last_commit(lake) if lake and lake.address == address else None
         if lake is None or commit is None or commit < known:
-            lake = Lake.open(catalog, data)
+            lake = Lake.open(address.catalog, address.data, backups=address.backups)
             commit = lake.snapshot()
         _cached["lake"] = lake, commit
         return lake
@@ -163,7 +164,7 @@ class ReportsResource(dg.ConfigurableResource[Path]):
 def build_resources(settings: Settings) -> dict[str, object]:
     """Return the resources of these settings."""
     return {
-        "lake": LakeResource(catalog=settings.catalog, data=settings.data),
+        "lake": LakeResource(catalog=settings.catalog, data=settings.data, backups=str(settings.backups_dir)),
         "fetcher": FetcherResource(
             user_agent=settings.user_agent,
             host_delay_s=settings.host_delay_s,

@@ -144,6 +144,25 @@ def upgraded(connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run
         return result
 
 
+def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:
+    """Return what opening this lake would change: names of migrations and SQL statements, run and rolled back.
+
+    Raises:
+        LakeError: There is no lake, or it cannot be opened.
+    """
+    with connect(address, threads=1, memory_mb=256) as connection:
+        try:
+            write_lock = write_lock_of(connection, address)
+            if not attach_existing(connection, address):
+                raise LakeError(f"{address}: there is no lake in this catalog yet")
+            if is_current(connection, read_identity(connection)):
+                return ()
+            with write_lock.held(wait_s):
+                return upgraded(connection, address, dry_run=True).changes
+        except duckdb.Error as error:
+            raise attach_error(address, error) from _without_password(error)
+
+
 def _create_folders(address: Address) -> None:
     folders = [Path(address.data)] if address.is_local else []
     folders += [] if address.is_postgres else [Path(address.catalog).parent]

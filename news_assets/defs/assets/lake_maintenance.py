@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import dagster as dg
 
@@ -9,36 +11,80 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.defs.retention import delete_old_runs, retention_rules
 from news_assets.records import Desk
+from news_assets.store.backups.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
-from news_assets.store.maintenance import LakeSize, maintain
+from news_assets.store.maintenance import FILE_GRACE, LakeSize, Orphans, delete_orphans, maintain
 
 MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
+KNOWN_FILES = "data_files_are_known"
+_SHOWN_FILES = 100
 
 
-def build_lake_maintenance(desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition]) -> dg.AssetsDefinition:
+def build_lake_maintenance(
+    desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition], backup_days: int
+) -> dg.AssetsDefinition:
     """Return the asset; runs with the newest materialisations of `assets`, which are all others, are kept."""
     rules = retention_rules(desks)
     keys = [MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
+    known_files = dg.AssetCheckSpec(
+        KNOWN_FILES, asset=MAINTENANCE_KEY, description="The data folder has no files that maintenance must not delete."
+    )
 
-    @dg.asset(key=MAINTENANCE_KEY, group_name="lake", owners=OWNERS, kinds={"ducklake"}, code_version="2")
+    @dg.asset(
+        key=MAINTENANCE_KEY,
+        group_name="lake",
+        owners=OWNERS,
+        kinds={"ducklake"},
+        code_version="3",
+        check_specs=[known_files],
+    )
     def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult[None]:
-        """Maintenance of the lake and of Dagster's run history.
+        """Backup and maintenance of the lake, and maintenance of Dagster's run history.
 
-        Writes inlined rows to files, merges small files, and removes old snapshots and orphaned files. Deletes old
-        finished runs with their events and logs, except those with the newest materialisation of a partition. Once a
-        day is enough; other runs are not disturbed, and it can be repeated at any time.
+        Backs the catalog up, writes inlined rows to files, merges small files, and removes old snapshots, orphaned
+        files and old backups. Deletes old finished runs with their events and logs, except those with the newest
+        materialisation of a partition. Once a day is enough; other runs are not disturbed, and it can be repeated at
+        any time.
         """
-        deleted = delete_old_runs(context.instance, rules, keys, utc_now(), context.log)
-        upkeep = _upkeep(*maintain(lake, now=utc_now()))
+        now = utc_now()
+        deleted = delete_old_runs(context.instance, rules, keys, now, context.log)
+        backup = _backup(lake, backup_days, now)
+        grace = max(FILE_GRACE, timedelta(days=backup_days))  # a kept backup needs the files of its commit
+        upkeep = _upkeep(*maintain(lake, now=now, grace=grace))
+        orphans = delete_orphans(lake, now=now, grace=grace)
         return dg.MaterializeResult(
             metadata={
                 **upkeep,
+                **backup,
+                "orphans_deleted": 0 if orphans.why_kept else len(orphans.files),
                 "runs_deleted": sum(deleted.values()),
                 "runs": dg.MetadataValue.md(markdown_table(("job", "runs deleted"), sorted(deleted.items()))),
-            }
+            },
+            check_results=[_check(orphans)],
         )
 
     return lake_maintenance
+
+
+def _backup(lake: Lake, days: int, now: datetime) -> "dict[str, dg.RawMetadataValue]":
+    """Back the catalog up and delete the backups that are too old; with 0 days, do nothing."""
+    if days == 0 or not lake.address.backups:
+        return {}
+    folder = Path(lake.address.backups)
+    made = back_up(lake.address, folder, now, is_daily=True)
+    deleted = delete_daily_backups(lake.address, folder, now - timedelta(days=days))
+    return {"backup": dg.MetadataValue.path(str(made.file)), "backups_deleted": deleted}
+
+
+def _check(orphans: Orphans) -> dg.AssetCheckResult:
+    shown = "\n".join(orphans.files[:_SHOWN_FILES]) if orphans.why_kept else ""
+    return dg.AssetCheckResult(
+        passed=orphans.why_kept is None,
+        check_name=KNOWN_FILES,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=orphans.why_kept,
+        metadata={"unknown_files": len(orphans.files) if orphans.why_kept else 0, "files": shown},
+    )
 
 
 def _upkeep(before: LakeSize, after: LakeSize) -> "dict[str, dg.RawMetadataValue]":

@@ -26,6 +26,7 @@ from typing import TypeVar
 import numpy as np
 
 from news_assets.errors import IndexingError
+from news_assets.folders import private_folder
 
 APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 2
@@ -79,7 +80,7 @@ def connect(path: Path) -> sqlite3.Connection:
         IndexingError: The file belongs to another program or version, is damaged, or cannot be written.
     """
     with translated(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
         try:
             _prepare(connection, path)
