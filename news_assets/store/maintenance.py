@@ -96,7 +96,7 @@ def _why_kept(count: int, in_use: int, identity: Identity, now: datetime) -> str
     if count > max(MAX_ORPHANS, in_use * MAX_ORPHAN_SHARE):
         return (
             f"{count} unknown files beside {in_use} files in use are too many to be left over from writers that died; "
-            "check that no other lake uses this data folder and that the catalog is the right one, then delete the files"
+            "check that no other lake uses this data folder and that the catalog is right, then delete them yourself"
         )
     return None
 
