@@ -21,7 +21,7 @@ def test_a_new_folder_and_its_parents_are_private_and_existing_ones_stay(tmp_pat
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(OSError):
+    with pytest.raises(FileExistsError):
         private_folder(tmp_path / "file")
 
 

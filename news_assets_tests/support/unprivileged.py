@@ -20,7 +20,7 @@ def run_unprivileged(*command: str, **environment: str) -> "subprocess.Completed
     return subprocess.run(
         command,
         env=os.environ | environment,
-        preexec_fn=_drop_rights if os.geteuid() == 0 else None,  # noqa: PLW1509 - no thread holds a lock it needs
+        preexec_fn=_drop_rights if os.geteuid() == 0 else None,
         capture_output=True,
         text=True,
         timeout=120,

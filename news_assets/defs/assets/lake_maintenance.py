@@ -38,7 +38,7 @@ def build_lake_maintenance(
         code_version="3",
         check_specs=[known_files],
     )
-    def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult[None]:
+    def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # with a check, Dagster takes `[None]` for a wrong annotation
         """Backup and maintenance of the lake, and maintenance of Dagster's run history.
 
         Backs the catalog up, writes inlined rows to files, merges small files, and removes old snapshots, orphaned
