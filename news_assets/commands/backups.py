@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from news_assets.commands.lake import open_lake
+from news_assets.commands.lake import lake_address, open_lake
 from news_assets.errors import LakeError
 from news_assets.settings import Settings
 from news_assets.store.address import Address
@@ -41,8 +41,7 @@ def _contents(backup: Backup) -> str:
 
 def restore(file: Path, *, dry_run: bool, force: bool) -> None:
     """Bring the lake back from a backup and print what was done, or would be done."""
-    settings = Settings.read()
-    address = Address(settings.catalog, settings.data, str(settings.backups_dir))
+    address = lake_address()
     plan = plan_restore(address, file)
     _show_plan(plan)
     _check(address, plan, force=force)
@@ -94,8 +93,7 @@ def _check(address: Address, plan: Plan, *, force: bool) -> None:
 
 def migrate(*, dry_run: bool) -> None:
     """Bring the lake's tables up to date, which opening it does too; or print what that would change."""
-    settings = Settings.read()
-    address = Address(settings.catalog, settings.data, str(settings.backups_dir))
+    address = lake_address()
     changes = pending_changes(address)
     typer.echo("\n".join(changes) or f"the lake {address} is up to date")
     if changes and not dry_run:

@@ -38,7 +38,7 @@ def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyCo
     try:
         connection.execute("SET enable_progress_bar = false")  # DuckDB takes `python -c` for an interactive prompt
         for name in address.extensions:
-            _load(connection, name)
+            load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         connection.execute("SET GLOBAL parquet_metadata_cache = true")  # DuckLake's files never change
@@ -52,7 +52,7 @@ def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyCo
     return connection
 
 
-def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Load an extension from its Python package, or else from DuckDB's repository."""
     package = find_spec(f"duckdb_extension_{name}")
     version = f"v{duckdb.__version__}"

@@ -70,11 +70,13 @@ class DataFolder:
                 return file.read_text().strip() if file.is_file() else None
             except OSError as error:
                 raise LakeError(f"{file}: cannot be read: {error.strerror}; check permissions") from error
-        # A pattern, because a missing file of a pattern is no error.
-        rows = self.cursor.execute(f"SELECT file FROM glob({quoted(self._path(ID_FILE + '*'))})").fetchall()
-        if not rows:
-            return None
-        row = self.cursor.execute(f"SELECT content FROM read_text({quoted(self._path(ID_FILE))})").fetchone()
+        try:
+            with self.cursor.cursor() as reader:  # an error would end the transaction of the other cursor
+                row = reader.execute(f"SELECT content FROM read_text({quoted(self._path(ID_FILE))})").fetchone()
+        except duckdb.Error as error:
+            if "404" in str(error) or "No files found" in str(error):
+                return None
+            raise
         return str(row[0]).strip() if row else None
 
     def write_id(self, lake_id: str) -> None:

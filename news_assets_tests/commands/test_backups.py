@@ -1,5 +1,6 @@
 """`backup`, `restore` and `migrate`, and what can be read in a home that cannot be written."""
 
+import json
 import re
 import sqlite3
 import sys
@@ -10,10 +11,34 @@ import pytest
 
 from news_assets.records import RawArticle
 from news_assets.store.lake import Lake
-from news_assets_tests.commands.conftest import Call
+from news_assets_tests.commands.conftest import Call, Called
 from news_assets_tests.support.unprivileged import make_read_only, run_unprivileged
 
-MAIN = (sys.executable, "-c", "from news_assets.cli import main; main()")
+READ = (
+    ("status",),
+    ("search", "", "--mode", "keyword"),
+    ("gaps",),
+    ("failures", "list"),
+    ("export", "entries"),
+    ("agencies",),
+)
+WRITTEN = (("failures", "retry"), ("backup",))
+CALL_EACH = """
+import contextlib, io, json, sys
+from news_assets.cli import main
+
+def called(words):
+    out, error = io.StringIO(), io.StringIO()
+    sys.argv = ["news-assets", *words]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        try:
+            code = main() or 0
+        except SystemExit as left:
+            code = int(left.code or 0)
+    return code, out.getvalue(), error.getvalue()
+
+print(json.dumps([called(words) for words in json.loads(sys.argv[1])]))
+"""
 
 
 def titles(home: Path) -> list[str | None]:
@@ -87,34 +112,29 @@ def test_migrate_shows_and_makes_the_changes(home: Path, call: Call) -> None:
     assert call("migrate")[1].endswith("catalog.sqlite is up to date\n")
 
 
-def _untimed(text: str) -> str:
-    return re.sub(r"[\d.]+ ms", "", text)
-
-
 @pytest.mark.parametrize("writer", ["closed", "open"])
 def test_a_read_only_home_is_read_and_says_so_when_it_is_written(home: Path, call: Call, writer: str) -> None:
-    read = (
-        ("status",),
-        ("search", "", "--mode", "keyword"),
-        ("gaps",),
-        ("failures", "list"),
-        ("export", "entries"),
-        ("agencies",),
-    )
-    expected = [call(*words) for words in read]
+    expected = [call(*words) for words in READ]
     with closing(sqlite3.connect(home / "catalog.sqlite")) as catalog, closing(sqlite3.connect(home / "search.sqlite")):
         if writer == "open":  # SQLite keeps its log and shared memory beside an open file
             catalog.execute("PRAGMA journal_mode = WAL")
             catalog.execute("SELECT * FROM ducklake_snapshot").fetchall()
         make_read_only(home)
         try:
-            for words, (code, said, error) in zip(read, expected, strict=True):
-                done = run_unprivileged(*MAIN, *words, NEWS_HOME=str(home))
-                assert (done.returncode, _untimed(done.stdout), done.stderr) == (code, _untimed(said), error), words
-            for words in (("failures", "retry"), ("backup",)):
-                done = run_unprivileged(*MAIN, *words, NEWS_HOME=str(home))
-                assert (done.returncode, done.stderr.startswith(f"news-assets: {home}")) == (1, True), done.stderr
-                assert "Permission denied" in done.stderr or "not writable" in done.stderr
+            called = run_unprivileged(
+                sys.executable, "-c", CALL_EACH, json.dumps(READ + WRITTEN), NEWS_HOME=str(home), COLUMNS="80"
+            )
         finally:
             home.chmod(0o700)
             (home / "data").chmod(0o700)
+
+    found = [tuple(result) for result in json.loads(called.stdout)]
+    for words, before, result in zip(READ, expected, found, strict=False):
+        assert _untimed(result) == _untimed(before), words
+    for code, _, error in found[len(READ) :]:
+        assert (code, error.startswith(f"news-assets: {home}")) == (1, True), error
+        assert "Permission denied" in error or "not writable" in error
+
+
+def _untimed(called: Called) -> Called:
+    return called[0], re.sub(r"[\d.]+ ms", "", called[1]), called[2]

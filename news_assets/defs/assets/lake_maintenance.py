@@ -10,6 +10,7 @@ import dagster as dg
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.defs.retention import delete_old_runs, retention_rules
+from news_assets.errors import LakeError
 from news_assets.records import Desk
 from news_assets.store.backups.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
@@ -17,6 +18,7 @@ from news_assets.store.maintenance import FILE_GRACE, LakeSize, Orphans, delete_
 
 MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
 KNOWN_FILES = "data_files_are_known"
+BACKED_UP = "catalog_is_backed_up"
 _SHOWN_FILES = 100
 
 
@@ -26,9 +28,10 @@ def build_lake_maintenance(
     """Return the asset; runs with the newest materialisations of `assets`, which are all others, are kept."""
     rules = retention_rules(desks)
     keys = [MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
-    known_files = dg.AssetCheckSpec(
-        KNOWN_FILES, asset=MAINTENANCE_KEY, description="The data folder has no files that maintenance must not delete."
-    )
+    checks = {
+        BACKED_UP: "Today's backup of the catalog was made.",
+        KNOWN_FILES: "The data folder has no orphans that maintenance must not delete.",
+    }
 
     @dg.asset(
         key=MAINTENANCE_KEY,
@@ -36,7 +39,7 @@ def build_lake_maintenance(
         owners=OWNERS,
         kinds={"ducklake"},
         code_version="3",
-        check_specs=[known_files],
+        check_specs=[dg.AssetCheckSpec(name, asset=MAINTENANCE_KEY, description=text) for name, text in checks.items()],
     )
     def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # with a check, Dagster takes `[None]` for a wrong annotation
         """Backup and maintenance of the lake, and maintenance of Dagster's run history.
@@ -48,35 +51,44 @@ def build_lake_maintenance(
         """
         now = utc_now()
         deleted = delete_old_runs(context.instance, rules, keys, now, context.log)
-        backup = _backup(lake, backup_days, now)
+        backed_up = _backup(lake, backup_days, now)
         grace = max(FILE_GRACE, timedelta(days=backup_days))  # a kept backup needs the files of its commit
         upkeep = _upkeep(*maintain(lake, now=now, grace=grace))
         orphans = delete_orphans(lake, now=now, grace=grace)
         return dg.MaterializeResult(
             metadata={
                 **upkeep,
-                **backup,
                 "orphans_deleted": 0 if orphans.why_kept else len(orphans.files),
                 "runs_deleted": sum(deleted.values()),
                 "runs": dg.MetadataValue.md(markdown_table(("job", "runs deleted"), sorted(deleted.items()))),
             },
-            check_results=[_check(orphans)],
+            check_results=[backed_up, _known_files(orphans)],
         )
 
     return lake_maintenance
 
 
-def _backup(lake: Lake, days: int, now: datetime) -> "dict[str, dg.RawMetadataValue]":
-    """Back the catalog up and delete the backups that are too old; with 0 days, do nothing."""
+def _backup(lake: Lake, days: int, now: datetime) -> dg.AssetCheckResult:
+    """Back the catalog up and delete the backups that are too old; with 0 days, do nothing.
+
+    A failure is left to the check, because maintenance can free the space that a backup needs.
+    """
     if days == 0 or not lake.address.backups:
-        return {}
+        return dg.AssetCheckResult(passed=True, check_name=BACKED_UP, description="backups are switched off")
     folder = Path(lake.address.backups)
-    made = back_up(lake.address, folder, now, is_daily=True)
-    deleted = delete_daily_backups(lake.address, folder, now - timedelta(days=days))
-    return {"backup": dg.MetadataValue.path(str(made.file)), "backups_deleted": deleted}
+    try:
+        made = back_up(lake.address, folder, now, is_daily=True)
+        deleted = delete_daily_backups(lake.address, folder, now - timedelta(days=days))
+    except LakeError as error:
+        return dg.AssetCheckResult(passed=False, check_name=BACKED_UP, description=str(error))
+    return dg.AssetCheckResult(
+        passed=True,
+        check_name=BACKED_UP,
+        metadata={"backup": made.file, "commit": made.commit, "backups_deleted": deleted},
+    )
 
 
-def _check(orphans: Orphans) -> dg.AssetCheckResult:
+def _known_files(orphans: Orphans) -> dg.AssetCheckResult:
     shown = "\n".join(orphans.files[:_SHOWN_FILES]) if orphans.why_kept else ""
     return dg.AssetCheckResult(
         passed=orphans.why_kept is None,

@@ -52,6 +52,8 @@ def back_up(
     """
     if with_data and not address.is_local:
         raise LakeError(f"{address.data}: only a local data folder can be copied; use the tools of the object store")
+    if address.is_local and folder.resolve().is_relative_to(address.data_path):
+        raise LakeError(f"{folder}: a backup cannot be in the data folder, where its files are orphans")
     name = f"{_DAILY if is_daily else 'backup'}-{now.astimezone(UTC).strftime(_TIME)}{address.backup_suffix}"
     target = folder / name
     draft = target.with_name(f"{name}.part")

@@ -81,6 +81,11 @@ def test_a_file_that_is_missing_fails_a_backup_with_data(lake: Lake, tmp_path: P
     assert list((tmp_path / "backups").glob("*.*")) in ([], [tmp_path / "backups" / "backup-20261122T041700Z.data"])
 
 
+def test_a_backup_is_not_made_inside_the_data_folder(lake: Lake) -> None:
+    with pytest.raises(LakeError, match="a backup cannot be in the data folder"):
+        back_up(lake.address, Path(lake.address.data) / "backups", NOW)
+
+
 def test_old_daily_backups_are_deleted_and_others_kept(lake: Lake, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     days = [back_up(lake.address, folder, NOW - timedelta(days=n), is_daily=True).file for n in (0, 14, 15)]
