@@ -1,4 +1,5 @@
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -48,7 +49,12 @@ def test_a_backup_is_consistent_while_writers_go_on(lake: Lake, tmp_path: Path) 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        backups = [back_up(address, tmp_path / "backups", NOW + timedelta(seconds=n)) for n in range(3)]
+        backups = []
+        for number in range(3):
+            seen = lake.snapshot()
+            while lake.snapshot() == seen:
+                time.sleep(0.01)
+            backups.append(back_up(address, tmp_path / "backups", NOW + timedelta(seconds=number)))
     finally:
         done.set()
         writer.join()
