@@ -10,7 +10,7 @@ NewsAssetsError
 │   ├── ForbiddenAddressError
 │   ├── TooLargeError
 │   └── RobotsError
-├── ExtractError             one page
+├── ReadingError             outside bytes or text, in the sandbox
 ├── EnrichError, EmbedError, IndexingError
 └── LakeError
 """
@@ -90,8 +90,8 @@ class RobotsError(FetchError):
     """The site's robots.txt forbids this URL."""
 
 
-class ExtractError(NewsAssetsError):
-    """A page without an article."""
+class ReadingError(NewsAssetsError):
+    """Outside bytes or text that could not be read, or not within the limits of time and memory."""
 
 
 class EnrichError(NewsAssetsError):

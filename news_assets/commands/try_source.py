@@ -97,6 +97,7 @@ def _criteria(options: Options, desk: Desk | None, desks: Iterable[Desk]) -> Cri
 
 def _discoveries(given: Sequence[str], criteria: Criteria, *, tries_all: bool) -> Iterator[Discovery]:
     """Yield the discovery of each address, in order; several sites are searched in parallel."""
+    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
     from news_assets.clients.web.fetcher import HttpFetcher
 
     settings = Settings.read()
@@ -113,9 +114,9 @@ def _discoveries(given: Sequence[str], criteria: Criteria, *, tries_all: bool) -
         if address is None:
             return Discovery(address=written, error="not a web address")
         has_time = _within(_MAX_SITE_S)
-        return discover_sources(address, fetcher, adapter_of, criteria, has_time=has_time, tries_all=tries_all)
+        return discover_sources(address, fetcher, sandbox, adapter_of, criteria, has_time=has_time, tries_all=tries_all)
 
-    with fetcher, ThreadPoolExecutor(_THREADS) as pool:
+    with fetcher, ProcessSandbox() as sandbox, ThreadPoolExecutor(_THREADS) as pool:
         yield from pool.map(discover, given)
 
 

@@ -23,6 +23,7 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -82,7 +83,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 def stored(lake: Lake, fetcher: SavedPages, *entries: FeedEntry, now: datetime = NOW) -> dict[str, RawArticle]:
-    fetched = list(fetch_entries(entries, DESK, fetcher))
+    fetched = list(fetch_entries(entries, DESK, fetcher, InlineSandbox()))
     lake.transact(lambda rows: store_articles(rows, stage_named("raw_articles"), DESK, fetched, now))
     return {article.article_id: article for article in lake.read(RawArticle)}
 
@@ -172,8 +173,8 @@ def test_a_reader_for_another_content_type_makes_articles_of_its_pages(lake: Lak
         return ExtractedArticle(url=page.url, canonical_url=page.url, outcome="ok", title="Minutes", text=text)
 
     readers = READERS | {"application/pdf": read_pdf}
-    unread = list(fetch_entries([entry(1)], DESK, PdfServer()))
-    read = list(fetch_entries([entry(2)], DESK, PdfServer(), readers))
+    unread = list(fetch_entries([entry(1)], DESK, PdfServer(), InlineSandbox()))
+    read = list(fetch_entries([entry(2)], DESK, PdfServer(), InlineSandbox(), readers))
     lake.transact(lambda rows: store_articles(rows, stage_named("raw_articles"), DESK, unread + read, NOW))
 
     assert [(row.outcome, row.reason, row.title, row.text) for row in lake.read(RawArticle)] == [

@@ -28,6 +28,7 @@ from news_assets_tests.sources.site_builders import (
     sitemap,
     sitemap_index,
 )
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW - timedelta(hours=2)
@@ -62,7 +63,9 @@ def find(tmp_path: Path) -> Iterator[Find]:
                 total_s=2,
             )
             stack.enter_context(fetcher)
-            return discover_sources(url, fetcher, adapter_of, Criteria(**{"now": NOW, **criteria}), tries_all=tries_all)
+            return discover_sources(
+                url, fetcher, InlineSandbox(), adapter_of, Criteria(**{"now": NOW, **criteria}), tries_all=tries_all
+            )
 
         yield discovered
 
@@ -275,7 +278,9 @@ def test_no_request_is_made_after_the_time_limit(site: Site, find: Find, tmp_pat
         user_agent="a", delay_s=0, state_dir=tmp_path / "hosts", allow_private_hosts=("127.0.0.0/8",)
     ) as fetcher:
         criteria = Criteria(now=NOW)
-        found = discover_sources(site.url + "/", fetcher, adapter_of, criteria, has_time=lambda: next(left, False))
+        found = discover_sources(
+            site.url + "/", fetcher, InlineSandbox(), adapter_of, criteria, has_time=lambda: next(left, False)
+        )
     assert (None, "/feed", ("not requested: out of time",)) in outcomes(found)
     assert site.paths == ["/"]
 

@@ -24,6 +24,7 @@ from news_assets.sources.adapter import Adapter, Parse
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE, Answers, adapters, page, parse
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 URL = "https://example.org"
 
@@ -48,7 +49,7 @@ def test_entries_of_a_long_listing_beyond_the_cap_are_stored_by_the_next_polls(
     stored, pauses, validators = [], [], []
     for _ in range(4):
         answers = Answers(mec_1=page(body, max_age_s=7200.0))
-        polls = list(poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, adapters(parse), NOW, "t"))
+        polls = list(poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, InlineSandbox(), adapters(parse), NOW, "t"))
         stored.append(polls[0].new_count)
         validators.append(answers.requests[0].validators)
         (state,) = lake.read(SourceState)
@@ -66,7 +67,7 @@ def test_sources_without_new_entries_share_a_transaction_and_each_keeps_its_own_
     states = [replace(STATE, source_id=f"s{number}", failure_points=float(number)) for number in range(6)]
     lake.transact(lambda rows: rows.upsert(states))
     before = lake.snapshot()
-    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, answers, adapters(parse), NOW, "t"))
+    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, answers, InlineSandbox(), adapters(parse), NOW, "t"))
     assert lake.snapshot() - before <= 2
     assert [(row.source_id, row.outcome) for row in polls] == [
         ("s0", "ok"),
@@ -115,7 +116,9 @@ def test_a_civic_interval_is_half_a_day_at_first_and_then_follows_the_entries_of
 ) -> None:
     desk, intervals = desk_of(replace(CIVIC, every_minutes=every_minutes)), []
     for answer in (page(), page(b"", 304), FetchError(SOURCE.url, "no answer in time")):
-        list(poll_agencies(lake, desk, {"mec"}, Answers(mec_1=answer), adapters(dated(*ages)), NOW, "t"))
+        list(
+            poll_agencies(lake, desk, {"mec"}, Answers(mec_1=answer), InlineSandbox(), adapters(dated(*ages)), NOW, "t")
+        )
         intervals.append(lake.read(SourceState)[0].interval_s / 3600)
     assert intervals == [1 if every_minutes else 12, hours, hours]
 
@@ -124,7 +127,9 @@ def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lak
     desk, later = desk_of(CIVIC), NOW + timedelta(seconds=12)
 
     def polled(now: datetime, **options: Any) -> list[tuple[str, str | None]]:
-        polls = poll_agencies(lake, desk, {"mec"}, Answers(mec_1=page()), adapters(parse), now, "t", **options)
+        polls = poll_agencies(
+            lake, desk, {"mec"}, Answers(mec_1=page()), InlineSandbox(), adapters(parse), now, "t", **options
+        )
         return [(one.outcome, one.reason) for one in polls]
 
     minute = timedelta(minutes=1)
@@ -144,7 +149,11 @@ def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lak
 def poll_past(lake: Lake, day: date, parse: Parse) -> list[Poll]:
     adapter = Adapter(parse=parse, day_url=lambda source, day: f"{source.url}?day={day}")
     desk = desk_of(paged_site.source())
-    return list(poll_agencies(lake, desk, {"mec"}, paged_site.Site(), lambda one: adapter, NOW, "t", past=(day, day)))
+    return list(
+        poll_agencies(
+            lake, desk, {"mec"}, paged_site.Site(), InlineSandbox(), lambda one: adapter, NOW, "t", past=(day, day)
+        )
+    )
 
 
 def test_an_undated_entry_of_a_past_day_is_filed_under_the_day_in_its_url(lake: Lake) -> None:
