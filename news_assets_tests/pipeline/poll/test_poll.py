@@ -177,3 +177,21 @@ def test_past_days_are_stored_and_leave_the_state_as_it_was(lake: Lake) -> None:
     assert [row.day for row in lake.read(FeedEntry)] == [day]
     assert lake.read(SourceState) == [paged_site.STATE]
     assert lake.read(Poll) == polls
+
+
+def test_a_listing_that_cannot_be_stored_costs_only_itself(lake: Lake) -> None:
+    def parse_odd(document: Page, source: Source) -> Listing:
+        listing = parse(document, source)
+        odd: Any = 1 << 70  # no text, and no number that a column can hold
+        bad = replace(listing, entries=tuple(replace(one, image_url=odd) for one in listing.entries))
+        return bad if source.source_id == "mec-2" else listing
+
+    sources = [replace(SOURCE, source_id=f"mec-{n}", url=f"https://example.org/{n}") for n in (1, 2, 3)]
+    answers = Answers(mec_1=page(), mec_2=page(b"https://example.org/x"), mec_3=page(b"https://example.org/y"))
+    adapter, desk = adapters(parse_odd), desk_of(*sources)
+    polls = list(poll_agencies(lake, desk, {"mec"}, answers, InlineSandbox(), adapter, NOW, "t"))
+    assert {poll.source_id: poll.outcome for poll in polls} == {"mec-1": "ok", "mec-2": "failed", "mec-3": "ok"}
+    assert [str(poll.reason)[:19] for poll in polls if poll.reason] == ["could not be stored"]
+    states = {state.source_id: state.last_outcome for state in lake.read(SourceState)}
+    assert states == {"mec-1": "ok", "mec-2": "failed", "mec-3": "ok"}
+    assert {one.source_id for one in lake.read(FeedEntry)} == {"mec-1", "mec-3"}
