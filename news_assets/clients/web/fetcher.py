@@ -17,7 +17,7 @@ from news_assets.clients.web.addresses import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
-from news_assets.clients.web.headers import max_age_s, retry_after_s, validators_of
+from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
 from news_assets.clients.web.host_queue import run_by_host
 from news_assets.clients.web.politeness import HostSlot, Politeness
 from news_assets.clients.web.redirects import Hop, RedirectChain
@@ -177,14 +177,14 @@ class HttpFetcher:
         if not hop.response.is_success and not is_unchanged:
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
-        now = self._clock()
+        now, content_type = self._clock(), content_type_of(headers)
         return Page(
             url=request.url,
             final_url=str(hop.url),
             status=hop.status,
             body=hop.body,
-            content_type=headers.get("content-type", ""),
-            encoding=hop.response.charset_encoding,
+            content_type=content_type,
+            encoding=charset_of(content_type),
             validators=validators_of(headers, *([request.validators] if is_unchanged else ())),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
