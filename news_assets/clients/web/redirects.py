@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from news_assets.clients.web.bad_ports import BAD_PORTS
 from news_assets.clients.web.errors import as_fetch_errors
 from news_assets.clients.web.transport import deadline
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, ForbiddenAddressError
 from news_assets.ports import PageRequest
+
+MAX_URL_CHARS = 8_000  # what HTTP recommends servers to accept (RFC 9110, section 4.1)
 
 
 @dataclass(slots=True)
@@ -70,11 +73,21 @@ class RedirectChain:
         return url
 
     def check_url(self, url: httpx.URL) -> None:
-        """Raise FetchError for an address that is not http(s), or has no host or an impossible port."""
-        reason = None
+        """Raise FetchError for an address that is too long, is not http(s), or has no host or no port of the web.
+
+        The ports are refused for private hosts that may be fetched too: there the other servers are.
+        """
+        if len(str(url)) > MAX_URL_CHARS:
+            raise self._refused(f"not a valid address: longer than {MAX_URL_CHARS:,} characters")
         if url.scheme not in ("http", "https") or not url.host:
-            reason = f"redirects to {url}, not an http(s) address" if self.visited else "not an http(s) address"
-        elif url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
-            reason = f"not a valid address: port {url.port}"
-        if reason:
-            raise FetchError(self.request.url, reason, weight=1.0, is_transient=False)
+            raise self._refused(
+                f"redirects to {url}, not an http(s) address" if self.visited else "not an http(s) address"
+            )
+        if url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
+            raise self._refused(f"not a valid address: port {url.port}")
+        if url.port in BAD_PORTS:
+            reason = f"refused: port {url.port} of {url.host} belongs to another protocol"
+            raise ForbiddenAddressError(self.request.url, reason, weight=1.0, is_transient=False)
+
+    def _refused(self, reason: str) -> FetchError:
+        return FetchError(self.request.url, reason, weight=1.0, is_transient=False)

@@ -36,6 +36,12 @@ def test_a_page_holds_body_and_headers_of_the_response(site: Site, open_fetcher:
     assert site.requests[0][2]["user-agent"] == "news_assets/0.1 (+https://example.org)"
 
 
+@pytest.mark.parametrize("content_type", [f"text/html; charset*{'9' * 5_000}*=x", "text/html; charset=" + "x" * 5_000])
+def test_a_content_type_that_cannot_be_read_counts_as_none(site: Site, fetcher: HttpFetcher, content_type: str) -> None:
+    page = fetcher.fetch(request(site.put("/a", answer(b"x", content_type=content_type))))
+    assert (page.content_type, page.encoding, page.body) == ("", None, b"x")
+
+
 def test_a_page_without_a_stated_charset_has_no_encoding(site: Site, fetcher: HttpFetcher) -> None:
     assert fetcher.fetch(request(site.put("/a", answer(b"x", content_type="text/html")))).encoding is None
 
@@ -159,9 +165,17 @@ def test_a_failed_response_has_its_reason(
         ("http:///path", ("FetchError", "not an http(s) address", None, 1.0, False)),
         ("http://[::1", ("FetchError", "not a valid address: Invalid port: ':1'", None, 1.0, False)),
         ("http://127.0.0.1:99999/", ("FetchError", "not a valid address: port 99999", None, 1.0, False)),
-        ("http://127.0.0.1:1/", ("FetchError", "connection failed: connection refused", None, 0.5, True)),
+        ("http://127.0.0.1:2/", ("FetchError", "connection failed: connection refused", None, 0.5, True)),
         ("http://x.invalid/", ("FetchError", "host not found: no address for x.invalid", None, 0.25, True)),
         (f"http://{'a' * 64}.org/", ("FetchError", f"host not found: no address for {'a' * 64}.org", None, 0.25, True)),
+        (
+            "http://127.0.0.1:6379/",
+            ("ForbiddenAddressError", "refused: port 6379 of 127.0.0.1 belongs to another protocol", None, 1.0, False),
+        ),
+        (
+            f"http://127.0.0.1/{'a' * 8_000}",
+            ("FetchError", "not a valid address: longer than 8,000 characters", None, 1.0, False),
+        ),
         (
             "http://10.0.0.1/",
             ("ForbiddenAddressError", "refused: 10.0.0.1 is 10.0.0.1, not a public address", None, 1.0, False),
