@@ -77,7 +77,7 @@ class HttpFetcher:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # cookies live in one RedirectChain only
             trust_env=False,
         )
-        self._robots = Robots(user_agent, self._robots_text)
+        self._robots = Robots(user_agent, self._robots_text, state_dir)
         self._max_workers, self._total_s, self._caps, self._clock = max_workers, total_s, caps, clock
         self._closing = threading.Event()
 
@@ -119,8 +119,8 @@ class HttpFetcher:
             url = httpx.URL(request.url)
         for _ in range(MAX_REDIRECTS + 1):
             chain.check_url(url)
-            if request.obeys_robots:
-                crawl_delay_s = self._robots.check(url, request.url)
+            if not chain.is_robots:
+                crawl_delay_s = self._robots.check(url, request)
                 if crawl_delay_s is not None:
                     self._politeness.set_crawl_delay(url.host, crawl_delay_s)
             hop = self._send(url, chain)
@@ -192,10 +192,13 @@ class HttpFetcher:
         )
 
     def _robots_text(self, robots_url: str) -> str:
-        """Return one robots.txt, cut at its cap. Raises FetchError."""
+        """Return one robots.txt; without its last line if it is longer than the cap. Raises FetchError."""
         request = PageRequest(robots_url, obeys_robots=False)
         page = self._fetch(RedirectChain(request, self._total_s, self._closing, is_robots=True))
-        return page.body.decode("utf-8", "replace")
+        body = page.body
+        if len(body) > MAX_ROBOTS_BYTES:
+            body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
+        return body.decode("utf-8", "replace")
 
 
 def _host_of(url: str) -> str:
