@@ -21,7 +21,7 @@ from typing import Final
 
 MAX_REASON_CHARS: Final = 500  # a reason may quote headers and addresses of the server
 
-_USER_AND_PASSWORD = re.compile(r"(?<=[/\\]{2})[^/\\?# ]*@")
+_USER_AND_PASSWORD = re.compile(r"(?<=[/\\]{2})[^/\\?# ]+@")
 
 
 def without_credentials(text: str) -> str:

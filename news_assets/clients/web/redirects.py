@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from news_assets.clients.web.bad_ports import BAD_PORTS
+from news_assets.clients.web.addresses import BAD_PORTS
 from news_assets.clients.web.errors import as_fetch_errors
+from news_assets.clients.web.logins import origin_of
 from news_assets.clients.web.transport import deadline
 from news_assets.errors import FetchError, ForbiddenAddressError
 from news_assets.ports import PageRequest
@@ -48,6 +49,7 @@ class RedirectChain:
     elapsed_s: float = 0.0
     cookies: httpx.Cookies | None = None
     visited: set[tuple[str, str]] = field(default_factory=set)  # address and Cookie header
+    is_at_origin: bool = True  # no redirect led to another origin yet
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -60,12 +62,17 @@ class RedirectChain:
             self.elapsed_s += time.perf_counter() - started
 
     def next_url(self, hop: Hop) -> httpx.URL:
-        """Return the redirect's target. Raises FetchError for an address visited with the same cookies."""
+        """Return the redirect's target, without user and password.
+
+        Raises:
+            FetchError: It is not an address, or was visited with the same cookies.
+        """
         self.cookies = self.cookies or httpx.Cookies()
         self.visited.add((str(hop.url), hop.response.request.headers.get("cookie", "")))
         self.cookies.extract_cookies(hop.response)
         with as_fetch_errors(self.request.url):
-            url = hop.url.join(hop.location or "").copy_with(fragment=None)
+            url = hop.url.join(hop.location or "").copy_with(fragment=None, userinfo=b"")
+        self.is_at_origin = self.is_at_origin and origin_of(url) == origin_of(hop.url)
         following = httpx.Request("GET", url)
         self.cookies.set_cookie_header(following)
         if (str(url), following.headers.get("cookie", "")) in self.visited:

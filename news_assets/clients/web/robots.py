@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 from protego import Protego
 
+from news_assets.clients.web.logins import origin_of
 from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports import PageRequest
 
@@ -66,7 +67,7 @@ class Robots:
         return rules.crawl_delay(self._token)
 
     def _rules_of(self, url: httpx.URL) -> Protego | FetchError:
-        origin = f"{url.scheme}://{url.netloc.decode('ascii')}"
+        origin = origin_of(url)
         cached = self._cache.get(origin)
         if cached is None or cached.expires_at < time.monotonic():
             self._cache.pop(origin, None)
