@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, without_credentials
 from news_assets.ports import PageRequest
 from news_assets.records import Page
 
@@ -124,7 +124,7 @@ def body_or_reason(result: Page | FetchError) -> object:
 def failure_of(fetcher: HttpFetcher, wanted: PageRequest) -> FetchError:
     with pytest.raises(FetchError) as raised:
         fetcher.fetch(wanted)
-    assert raised.value.url == wanted.url
+    assert raised.value.url == without_credentials(wanted.url)
     return raised.value
 
 
