@@ -118,6 +118,16 @@ class HttpFetcher:
             return error
 
     def _fetch(self, chain: RedirectChain) -> Page:
+        """Return one page. Any exception is a FetchError: one odd response must not end the requests for others."""
+        try:
+            return self._follow(chain)
+        except FetchError:
+            raise
+        except Exception as error:
+            reason = f"error in the HTTP client: {type(error).__name__}: {error}"
+            raise FetchError(chain.request.url, reason) from error
+
+    def _follow(self, chain: RedirectChain) -> Page:
         request = chain.request
         with as_fetch_errors(request.url):
             url = httpx.URL(request.url).copy_with(userinfo=b"")

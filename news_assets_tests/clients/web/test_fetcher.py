@@ -12,7 +12,16 @@ import pytest
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import SettingsError
 from news_assets.records import Page, Validators
-from news_assets_tests.clients.web.conftest import OpenFetcher, Site, answer, failure_of, request, summary_of
+from news_assets_tests.clients.web.conftest import (
+    OpenFetcher,
+    Site,
+    answer,
+    body_or_reason,
+    failure_of,
+    request,
+    requests,
+    summary_of,
+)
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
 
@@ -186,6 +195,14 @@ def test_an_address_that_cannot_be_fetched_has_its_reason(
     fetcher: HttpFetcher, url: str, expected: tuple[object, ...]
 ) -> None:
     assert summary_of(failure_of(fetcher, request(url))) == expected
+
+
+def test_an_unexpected_exception_is_an_error_of_its_url_only(site: Site, open_fetcher: OpenFetcher) -> None:
+    times = iter([NOW, NOW])  # for robots.txt and the first page
+    results = open_fetcher(clock=lambda: next(times)).fetch_all(requests(*[f"{site.url}/{n}" for n in range(3)]))
+    reasons = {str(body_or_reason(result)) for _, result in results}
+    assert reasons <= {"not found (404)", "error in the HTTP client: StopIteration: "}
+    assert len(reasons) == 2
 
 
 def test_a_tls_failure_is_named(site: Site, fetcher: HttpFetcher) -> None:
