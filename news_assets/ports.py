@@ -65,7 +65,10 @@ class Lake(Reader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One URL to fetch. `key` identifies the request for its caller."""
+    """One URL to fetch. `key` identifies the request for its caller.
+
+    `obeys_robots`: False for an address that the operator configured, of which only the Crawl-delay is obeyed.
+    """
 
     url: str
     key: str = ""

@@ -32,6 +32,7 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
         user_agent=settings.user_agent,
         delay_s=settings.host_delay_s,
         allow_private_hosts=settings.allow_private_hosts,
+        logins=settings.site_logins,
         state_dir=settings.hosts_dir,
     )
     return stack.enter_context(fetcher)

@@ -70,7 +70,7 @@ def _last_commit(lake: Lake) -> int | None:
 
 
 class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
-    """The polite HTTP client."""
+    """The polite HTTP client. NEWS_LOGINS is not a field, because the UI shows them; it is read when it is opened."""
 
     user_agent: str = Field(description="User-Agent header")
     host_delay_s: float = Field(ge=0, description="pause between two requests to one host, in seconds")
@@ -84,6 +84,7 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
             user_agent=self.user_agent,
             delay_s=self.host_delay_s,
             allow_private_hosts=tuple(self.allow_private_hosts),
+            logins=Settings.read().site_logins,
             state_dir=Path(self.state_dir),
         ) as fetcher:
             yield fetcher

@@ -107,3 +107,17 @@ def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
         {},
         (Refusal(2, "pace: `weekly` is not a pace; write adaptive or civic"),),
     )
+
+
+def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
+    rows = [
+        ImportRow(line=1, url="https://user:word@example.org/rss"),
+        ImportRow(line=2, url="https://u:word@bee.org/"),
+    ]
+    assert plan_import(rows, desk("mine", "https://bee.org/"), (), KINDS).refused == (
+        Refusal(
+            1,
+            "url: `https://example.org/rss` has a user or password; put them into NEWS_LOGINS and leave them out here",
+        ),
+        Refusal(2, "https://bee.org/: already in desk mine, agency bee"),
+    )

@@ -136,7 +136,7 @@ def _fetch_listings(
             if url is None:
                 yield replace(polled, listing=pagination.listing())
             else:
-                following[PageRequest(url, str(len(following)), obeys_robots=False)] = pagination
+                following[PageRequest(url, str(len(following)))] = pagination
         for request, answer in fetcher.fetch_all(following):
             _add_page(following[request], request.url, answer, parse)
         incomplete = {pagination: incomplete[pagination] for pagination in following.values()}

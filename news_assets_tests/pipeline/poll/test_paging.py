@@ -45,6 +45,12 @@ def test_two_known_entries_at_the_top_do_not_stop_paging() -> None:
     assert site.pages() == [0, 1]
 
 
+def test_the_following_pages_obey_robots_txt_and_the_source_itself_does_not() -> None:
+    site = Site()
+    polled(site, knows(2))
+    assert site.obeying == [False, True, True]
+
+
 def test_a_listing_without_new_entries_is_one_page() -> None:
     site = Site()
     polled(site, knows(0))
