@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from news_assets.clients.search.backends import SQLITE, IndexRebuild, connect_typesense, open_index, open_rebuild
@@ -21,6 +20,7 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
+from news_assets.terminal import Terminal
 
 MAX_ROUNDS = 5  # each is far shorter than the one before
 FEW_DOCUMENTS = 200  # a round that sends no more is the last; later changes are sent after the swap
@@ -113,7 +113,9 @@ def _rebuild(
             _fill(lake, rebuild, desks)
             rebuild.swap({desk.key: desk.hashes for desk in desks})
         except KeyboardInterrupt:
-            Console(stderr=True).print("interrupted: run the command again to resume; searches still use the old index")
+            Terminal(stderr=True).print(
+                "interrupted: run the command again to resume; searches still use the old index"
+            )
             raise
     updated = 0
     _refresh(lake, desks)
@@ -130,9 +132,9 @@ def _rebuild(
 
 def _fill(lake: Lake, rebuild: IndexRebuild, desks: Sequence[DeskDocuments]) -> None:
     """Send all documents, then what changed meanwhile, until a round sends few."""
-    console = Console(stderr=True)
+    terminal = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as progress:
         for round_ in range(MAX_ROUNDS):
             if round_:
                 _refresh(lake, desks)
@@ -172,6 +174,5 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
 
 
 def _print(*lines: str) -> None:
-    """Print lines without markup or line breaks at the width of the terminal."""
     for line in filter(None, lines):
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        Terminal().print_line(line)

@@ -1,15 +1,15 @@
 """Commands that run one step of the pipeline on JSON lines: feeds, pages, URLs, articles and texts."""
 
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from news_assets.commands.jsonlines import Item, progress, read_file, read_items, write_line, write_results
+from news_assets.commands.jsonlines import Item, input_lines, read_file, read_items, write_line, write_results
 from news_assets.errors import EmbedError
 from news_assets.records import ListedEntry, Page, Source
 from news_assets.settings import Settings
+from news_assets.terminal import documents, progress
 
 _BATCH_TEXTS = 64
 _EXTRACTED = (
@@ -63,8 +63,8 @@ def canonical_url() -> None:
     """Canonicalise URLs. In: one URL a line. Out: one URL a line."""
     from news_assets.text.urls import canonical_url as canonical
 
-    for line in sys.stdin:
-        sys.stdout.write(canonical(line.rstrip("\r\n")) + "\n")
+    for line in input_lines():
+        documents.write(canonical(line.rstrip("\r\n")) + "\n")
 
 
 def dedupe() -> None:
