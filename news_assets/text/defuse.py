@@ -45,7 +45,7 @@ def spreadsheet_cell(value: str) -> str:
     become visible signs.
     """
     text = value.translate(_CELL)
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if _FORMULA.match(value) else text
 
 
 def markdown_text(text: str) -> str:
