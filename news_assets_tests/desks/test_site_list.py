@@ -1,3 +1,4 @@
+import time
 from contextlib import suppress
 
 import pytest
@@ -94,3 +95,26 @@ def test_an_unreadable_csv_row_is_refused_alone() -> None:
 def test_any_bytes_give_rows_or_an_error(body: bytes) -> None:
     with suppress(NewsAssetsError):
         parse_source_file(body)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" + " " * 1_000_000 + "x",
+        "<opml><outline " + " ".join(f'a{n}="1"' for n in range(100_000)) + "/></opml>",
+        "<opml><outline "
+        + " ".join(f'a{n}="1"' for n in range(50_000))
+        + ">"
+        + "<outline/>" * 50
+        + "</outline></opml>",
+        "<opml><body>" + "<outline>" * 100_000,
+        '<!DOCTYPE o [<!ENTITY a "x"><!ENTITY b "&a;&a;&a;">]><opml><body><outline xmlUrl="&b;"/></body></opml>',
+        'url,name\nx,"' + '"",' * 500_000,
+    ],
+    ids=["blanks", "attributes", "attributes of a folder", "depth", "entities", "quotes"],
+)
+def test_a_bomb_is_refused_at_once(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(NewsAssetsError, match=r"no source in this file|declares entities"):
+        parse_source_file(text.encode())
+    assert time.process_time() - started < 1
