@@ -1,7 +1,7 @@
 """YAML nodes of a file from outside: bounded in size, depth and number of values, without aliases.
 
 PyYAML recurses for each level and can end the process with a stack overflow, aliases make a billion values of ten lines
-("billion laughs"), and integers in base 60 take quadratic time. The check reads the events of a file one by one, without
+("billion laughs"), and integers in base 60 take quadratic time. The check reads a file's events one by one, without
 recursion, and stops at the first that exceeds a limit.
 """
 
