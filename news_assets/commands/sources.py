@@ -19,7 +19,7 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.terminal import documents, report
 
-_MAX_FILE_BYTES = 10_000_000  # a list of 50,000 feeds
+MAX_LIST_BYTES = 10_000_000  # a list of 50,000 feeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ def import_sources(file: Path, desk_key: str | None, into: Path | None, defaults
 
 def _read(file: Path) -> ImportRows:
     try:
-        if file.stat().st_size > _MAX_FILE_BYTES:
-            raise NewsAssetsError(f"{file} is larger than {_MAX_FILE_BYTES // 1_000_000} MB: not a list of sources")
+        if file.stat().st_size > MAX_LIST_BYTES:
+            raise NewsAssetsError(f"{file} is larger than {MAX_LIST_BYTES // 1_000_000} MB: not a list of sources")
         return parse_source_file(file.read_bytes())
     except OSError as error:
         raise NewsAssetsError(f"{file} cannot be read: {error.strerror}") from error

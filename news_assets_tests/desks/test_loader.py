@@ -274,3 +274,12 @@ def test_thousands_of_mistakes_are_a_short_list_at_once(tmp_path: Path) -> None:
         assert time.process_time() - started < 3
         assert len(str(raised.value).splitlines()) <= MAX_MISTAKES + 1
         assert len(str(raised.value)) < 20_000
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!secret"])
+def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
+    path = tmp_path / "d.yaml"
+    path.write_text(f"desk: d\nagencies: {tag} ['touch {tmp_path}/owned']\n")
+    with pytest.raises(DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"):
+        load_desks([str(path)], KINDS)
+    assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]
