@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
@@ -35,6 +36,8 @@ LIMITS = (
     ("desk or taxonomy file: keys and values", MAX_VALUES, ""),
     ("desk or taxonomy file: one value", MAX_TEXT_CHARS, "characters"),
     ("desk or taxonomy file: mistakes listed", MAX_MISTAKES, ""),
+    ("reading one page, feed or text: time", LIMIT_S, "s"),
+    ("reading one page, feed or text: memory", MEMORY_MB * 1_000_000, "bytes"),
     ("imported OPML, CSV or list", MAX_LIST_BYTES, "bytes"),
     ("line of standard input", MAX_LINE_CHARS, "characters"),
     ("file named in a line, decompressed", MAX_ITEM_BYTES, "bytes"),

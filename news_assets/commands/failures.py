@@ -188,7 +188,7 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
                 raise NewsAssetsError(f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS")
             keys = AgencyDays(key, frozenset((failure.agency, failure.day) for failure in tried))
             with open_ports(settings, stage.ports) as ports:
-                list(stage.run_batches(lake, desks[key], [keys], lambda: datetime.now(UTC), ports))
+                stage.run_batch(lake, desks[key], keys, lambda: datetime.now(UTC), ports)
             _report(lake, stage.name, tried)
 
 

@@ -18,7 +18,7 @@ from news_assets.desks.import_plan import plan_import
 from news_assets.desks.import_rows import ImportRow, one_line, quoted, same_source_key, web_address
 from news_assets.desks.loader import load_desks
 from news_assets.desks.yaml_edit import pasted_text
-from news_assets.errors import NewsAssetsError
+from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.discovery.candidates import Candidate, Contents, Criteria
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
 from news_assets.pipeline.freshness.silence import duration
@@ -98,6 +98,7 @@ def _criteria(options: Options, desk: Desk | None, desks: Iterable[Desk]) -> Cri
 
 def _discoveries(given: Sequence[str], criteria: Criteria, *, tries_all: bool) -> Iterator[Discovery]:
     """Yield the discovery of each address, in order; several sites are searched in parallel."""
+    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
     from news_assets.clients.web.fetcher import HttpFetcher
 
     settings = Settings.read()
@@ -106,17 +107,19 @@ def _discoveries(given: Sequence[str], criteria: Criteria, *, tries_all: bool) -
         delay_s=settings.host_delay_s,
         state_dir=settings.hosts_dir,
         allow_private_hosts=settings.allow_private_hosts,
+        logins=settings.site_logins,
         total_s=_MAX_REQUEST_S,
     )
 
     def discover(written: str) -> Discovery:
+        written = without_credentials(written)  # they would be part of the block
         address = web_address(written)
         if address is None:
             return Discovery(address=written, error="not a web address")
         has_time = _within(_MAX_SITE_S)
-        return discover_sources(address, fetcher, adapter_of, criteria, has_time=has_time, tries_all=tries_all)
+        return discover_sources(address, fetcher, sandbox, adapter_of, criteria, has_time=has_time, tries_all=tries_all)
 
-    with fetcher, ThreadPoolExecutor(_THREADS) as pool:
+    with fetcher, ProcessSandbox() as sandbox, ThreadPoolExecutor(_THREADS) as pool:
         yield from pool.map(discover, given)
 
 

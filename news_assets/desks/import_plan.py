@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from news_assets.desks.import_rows import ImportRow, Refusal, same_source_key
 from news_assets.desks.loader import explain
 from news_assets.desks.spec import AGENCY_KEY, SourceSpec
+from news_assets.errors import without_credentials
 from news_assets.records import Agency, Desk
 from news_assets.text.urls import host_of
 from news_assets.text.words import fold
@@ -73,7 +74,7 @@ class _Plan:
         address = same_source_key(row.url)
         mistakes = self._mistakes(row)
         if address in self._places:
-            mistakes = [f"{row.url}: already {self._places[address]}"]
+            mistakes = [f"{without_credentials(row.url)}: already {self._places[address]}"]
         if mistakes:
             self.refused += [Refusal(row.line, mistake) for mistake in mistakes]
             return

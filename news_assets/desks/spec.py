@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from news_assets.errors import without_credentials
 from news_assets.records import Pace
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
@@ -108,8 +109,11 @@ class SourceSpec(_Spec):
             is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
             is_web = False
+        shown = without_credentials(value)
         if not is_web:
-            raise ValueError(f"`{value}` is not a web address; write http://... or https://...")
+            raise ValueError(f"`{shown}` is not a web address; write http://... or https://...")
+        if "@" in parts.netloc:
+            raise ValueError(f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out here")
         return value
 
 

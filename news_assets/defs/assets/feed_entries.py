@@ -15,7 +15,7 @@ from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.pipeline.poll.listings import can_list_past
 from news_assets.pipeline.poll.poll import poll_agencies
-from news_assets.ports import Fetcher
+from news_assets.ports import Fetcher, Sandbox
 from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
@@ -64,6 +64,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         config: PollConfig,
         lake: dg.ResourceParam[Lake],
         fetcher: dg.ResourceParam[Fetcher],
+        sandbox: dg.ResourceParam[Sandbox],
         cooldown: dg.ResourceParam[timedelta],
     ) -> Iterator[dg.Output[None]]:
         """Entries that the sources of these agencies list, one row per entry as it was last listed.
@@ -85,6 +86,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             desk,
             agencies,
             fetcher,
+            sandbox,
             adapter_of,
             now,
             uuid.uuid4().hex,
