@@ -10,12 +10,23 @@ NewsAssetsError
 │   ├── ForbiddenAddressError
 │   ├── TooLargeError
 │   └── RobotsError
-├── ExtractError             one page
+├── ReadingError             outside bytes or text, in the sandbox
 ├── EnrichError, EmbedError, IndexingError
 └── LakeError
 """
 
+import re
 from collections.abc import Sequence
+from typing import Final
+
+MAX_REASON_CHARS: Final = 500  # a reason may quote headers and addresses of the server
+
+_USER_AND_PASSWORD = re.compile(r"(?<=[/\\]{2})[^/\\?# ]+@")
+
+
+def without_credentials(text: str) -> str:
+    """Return a text without the user and password of the addresses in it: `https://user:password@host`."""
+    return _USER_AND_PASSWORD.sub("", text)
 
 
 class NewsAssetsError(Exception):
@@ -28,12 +39,20 @@ class SettingsError(NewsAssetsError):
     """An invalid setting: names the setting, its value and the accepted values."""
 
 
+MAX_MISTAKES = 50  # that an error lists; the rest is left out
+
+
 class DeskFileError(NewsAssetsError):
-    """All mistakes of the desk files, one `file:line: what; fix` per line."""
+    """The mistakes of the desk files, one `file:line: what; fix` per line."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
-        super().__init__("\n".join(self.mistakes))
+        super().__init__(listed(self.mistakes))
+
+
+def listed(mistakes: Sequence[str]) -> str:
+    """Return the first mistakes of a file, one a line, and whether there are more."""
+    return "\n".join((*mistakes[:MAX_MISTAKES], *(["and more"] if len(mistakes) > MAX_MISTAKES else [])))
 
 
 class TaxonomyError(NewsAssetsError):
@@ -51,6 +70,7 @@ class ListingChangedError(SourceError):
 class FetchError(NewsAssetsError):
     """One URL could not be fetched.
 
+    `url` and `reason` contain no user and password; the reason is one line of at most MAX_REASON_CHARS characters.
     `status` is None if there was no response. `retry_after_s` is the server's Retry-After in seconds.
     `weight` is added to the source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS .25.
     """
@@ -65,13 +85,17 @@ class FetchError(NewsAssetsError):
         weight: float = 0.5,
         is_transient: bool | None = None,
     ) -> None:
-        self.url = url
-        self.reason = reason
+        self.url = without_credentials(url)
+        self.reason = _one_line(without_credentials(reason))[:MAX_REASON_CHARS]
         self.status = status
         self.retry_after_s = retry_after_s
         self.weight = weight
         self.is_transient = is_transient if is_transient is not None else _is_transient(status)
-        super().__init__(f"{url}: {reason}")
+        super().__init__(f"{_one_line(self.url)}: {self.reason}")
+
+
+def _one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _is_transient(status: int | None) -> bool:
@@ -79,7 +103,7 @@ def _is_transient(status: int | None) -> bool:
 
 
 class ForbiddenAddressError(FetchError):
-    """The host resolves to an address that is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS."""
+    """The host is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS, or the port belongs to another protocol."""
 
 
 class TooLargeError(FetchError):
@@ -90,8 +114,8 @@ class RobotsError(FetchError):
     """The site's robots.txt forbids this URL."""
 
 
-class ExtractError(NewsAssetsError):
-    """A page without an article."""
+class ReadingError(NewsAssetsError):
+    """Outside bytes or text that could not be read, or not within the limits of time and memory."""
 
 
 class EnrichError(NewsAssetsError):

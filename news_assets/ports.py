@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.records import AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ class Lake(Reader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One URL to fetch. `key` identifies the request for its caller."""
+    """One URL to fetch. `key` identifies the request for its caller.
+
+    `obeys_robots`: False for an address that the operator configured, of which only the Crawl-delay is obeyed.
+    """
 
     url: str
     key: str = ""
@@ -82,6 +85,19 @@ class Fetcher(Protocol):
 
     def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
         """Yield each request with its page or error as it completes; hosts are fetched from in parallel."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Runs functions over outside bytes and text within limits of time and memory."""
+
+    def run(self, work: Callable[..., Result], calls: Sequence[tuple[Any, ...]]) -> list[Result | NewsAssetsError]:
+        """Return the result of `work(*call)` for each call, in order, or the error of that call.
+
+        A NewsAssetsError that `work` raises is returned as it is. Any other exception, and a call that exceeds the
+        limits or crashes, is a ReadingError. `work` is a function of a module or a `functools.partial` of one: it may
+        run in another process.
+        """
         ...
 
 

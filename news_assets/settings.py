@@ -12,11 +12,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from news_assets.errors import SettingsError
+from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
 
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
+_LOGIN = re.compile(r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode]
 
@@ -45,6 +46,10 @@ class Settings(BaseSettings):
     )
     allow_private_hosts: CommaSeparated = Field(
         (), description="hosts or CIDR blocks on private networks that may be fetched, comma separated"
+    )
+    logins: SecretStr = Field(
+        SecretStr(""),
+        description="https://user:password@host of each site that needs a login (HTTP Basic), comma separated",
     )
     user_agent: str = Field(
         "news_assets/0.1 (+https://example.org/news_assets)",
@@ -85,6 +90,11 @@ class Settings(BaseSettings):
     def search_place(self) -> tuple[str, Path, str]:
         """The search index, the file of the embedded one, and the server's API key."""
         return self.search, self.search_path, self.typesense_api_key.get_secret_value()
+
+    @property
+    def site_logins(self) -> tuple[str, ...]:
+        """The addresses of NEWS_LOGINS."""
+        return tuple(part.strip() for part in self.logins.get_secret_value().split(",") if part.strip())
 
     @property
     def reports_dir(self) -> Path:
@@ -137,6 +147,16 @@ class Settings(BaseSettings):
                 raise ValueError(f"{part!r} is neither a host nor a CIDR block")
         return value
 
+    @model_validator(mode="after")
+    def _logins_of_origins(self) -> Self:
+        for number, login in enumerate(self.site_logins, start=1):
+            if not _LOGIN.fullmatch(login):  # not shown: it contains a password
+                raise ValueError(
+                    f"NEWS_LOGINS: login {number} is not of the form https://user:password@host; "
+                    "write @ : / , % in user and password as %40 %3A %2F %2C %25"
+                )
+        return self
+
     @field_validator("catalog")
     @classmethod
     def _known_catalog(cls, value: str) -> str:
@@ -182,7 +202,7 @@ def _explain(settings: type[Settings], line: object) -> str:
         return message
     name = str(line["loc"][0])
     takes = settings.model_fields[name].description
-    return f"NEWS_{name.upper()}={line['input']!r}: {message}; accepted: {takes}"
+    return f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted: {takes}"
 
 
 def child_environment(**changes: str) -> dict[str, str]:

@@ -5,23 +5,22 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from news_assets.ports import Enricher
+from news_assets.ports import Enricher, Sandbox
 from news_assets.settings import Settings
 
 
-def build_enricher(enricher: str, taxonomy: Path | None) -> Enricher:
+def build_enricher(enricher: str, taxonomy: Path | None, sandbox: Sandbox) -> Enricher:
     """Return the enricher of this name (NEWS_ENRICHER), with the taxonomy of this file, else the built-in one."""
     if enricher != "local":
         raise ValueError(f"no enricher {enricher!r}; there is: local")
-    from news_assets.pipeline.enrich.local import LocalEnricher
-    from news_assets.taxonomy.loader import load_taxonomy
+    from news_assets.clients.sandbox.enricher import SandboxedEnricher
 
-    return LocalEnricher(load_taxonomy(taxonomy))
+    return SandboxedEnricher(taxonomy, sandbox)
 
 
 @contextmanager
 def open_ports(settings: Settings, names: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the named ports, open: fetcher, enricher, embedder, search."""
+    """Yield the named ports, open: fetcher, enricher, embedder, search, sandbox."""
     with ExitStack() as stack:
         yield {name: _OPEN[name](settings, stack) for name in names}
 
@@ -33,13 +32,14 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
         user_agent=settings.user_agent,
         delay_s=settings.host_delay_s,
         allow_private_hosts=settings.allow_private_hosts,
+        logins=settings.site_logins,
         state_dir=settings.hosts_dir,
     )
     return stack.enter_context(fetcher)
 
 
 def _enricher(settings: Settings, stack: ExitStack) -> Any:
-    return build_enricher(settings.enricher, settings.taxonomy)
+    return build_enricher(settings.enricher, settings.taxonomy, _sandbox(settings, stack))
 
 
 def _embedder(settings: Settings, stack: ExitStack) -> Any:
@@ -54,4 +54,10 @@ def _search(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(open_index(*settings.search_place))
 
 
-_OPEN = {"fetcher": _fetcher, "enricher": _enricher, "embedder": _embedder, "search": _search}
+def _sandbox(settings: Settings, stack: ExitStack) -> Any:
+    from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+
+    return stack.enter_context(ProcessSandbox())
+
+
+_OPEN = {"fetcher": _fetcher, "enricher": _enricher, "embedder": _embedder, "search": _search, "sandbox": _sandbox}

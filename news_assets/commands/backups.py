@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import typer
-
 from news_assets.commands.lake import lake_address, open_lake
 from news_assets.errors import LakeError
 from news_assets.settings import Settings
@@ -15,6 +13,7 @@ from news_assets.store.backups.restore import restore as restore_lake
 from news_assets.store.connection import pending_changes
 from news_assets.store.lake_errors import way_back_of_files
 from news_assets.store.maintenance import FILE_GRACE, RESTORE_GRACE
+from news_assets.terminal import Terminal
 
 _SHOWN_FILES = 20
 
@@ -25,10 +24,10 @@ def backup(to: Path | None, *, with_data: bool) -> None:
     with open_lake() as lake:
         address = lake.address
     made = back_up(address, to or settings.backups_dir, now, with_data=with_data)
-    typer.echo(f"{made.file}: {_contents(made)}")
+    _say(f"{made.file}: {_contents(made)}")
     if not with_data:
         whole_until = now + max(FILE_GRACE, timedelta(days=settings.backup_days))
-        typer.echo(f"its data files stay in {address.data} until {whole_until:%Y-%m-%d %H:%M} UTC at least")
+        _say(f"its data files stay in {address.data} until {whole_until:%Y-%m-%d %H:%M} UTC at least")
 
 
 def _contents(backup: Backup) -> str:
@@ -46,35 +45,34 @@ def restore(file: Path, *, dry_run: bool, force: bool) -> None:
     _show_plan(plan)
     _check(address, plan, force=force)
     if dry_run:
-        typer.echo("nothing was changed")
+        _say("nothing was changed")
         return
     restored = restore_lake(address, plan, datetime.now(UTC))
     if restored.kept_as:
-        typer.echo(f"the replaced catalog is kept: {restored.kept_as}")
+        _say(f"the replaced catalog is kept: {restored.kept_as}")
     if restored.orphans:
         until = datetime.now(UTC) + RESTORE_GRACE
-        typer.echo(
-            f"{len(restored.orphans)} files were written after the backup; they are kept until {until:%Y-%m-%d}:"
-        )
+        _say(f"{len(restored.orphans)} files were written after the backup; they are kept until {until:%Y-%m-%d}:")
         _show_files(restored.orphans)
-    typer.echo(f"the lake {address} is restored; bring the index in line with `news-assets rebuild search`")
+    _say(f"the lake {address} is restored; bring the index in line with `news-assets rebuild search`")
 
 
 def _show_plan(plan: Plan) -> None:
-    typer.echo(f"{plan.backup.file}: {_contents(plan.backup)}")
+    _say(f"{plan.backup.file}: {_contents(plan.backup)}")
     if plan.copied:
-        typer.echo(f"{len(plan.copied)} of them come back from the backup's copy")
+        _say(f"{len(plan.copied)} of them come back from the backup's copy")
     if plan.missing:
-        typer.echo(f"{len(plan.missing)} of them are missing or have another size:")
+        _say(f"{len(plan.missing)} of them are missing or have another size:")
         _show_files(plan.missing)
     if plan.lost_commits:
-        typer.echo(f"the present catalog has {plan.lost_commits} later commits")
+        _say(f"the present catalog has {plan.lost_commits} later commits")
 
 
 def _show_files(files: tuple[str, ...]) -> None:
-    typer.echo("\n".join(f"  {file}" for file in files[:_SHOWN_FILES]))
+    for file in files[:_SHOWN_FILES]:
+        _say(f"  {file}")
     if len(files) > _SHOWN_FILES:
-        typer.echo(f"  and {len(files) - _SHOWN_FILES} more")
+        _say(f"  and {len(files) - _SHOWN_FILES} more")
 
 
 def _check(address: Address, plan: Plan, *, force: bool) -> None:
@@ -95,7 +93,12 @@ def migrate(*, dry_run: bool) -> None:
     """Bring the lake's tables up to date, which opening it does too; or print what that would change."""
     address = lake_address()
     changes = pending_changes(address)
-    typer.echo("\n".join(changes) or f"the lake {address} is up to date")
+    for change in changes or (f"the lake {address} is up to date",):
+        _say(change)
     if changes and not dry_run:
         open_lake().close()
-        typer.echo("done")
+        _say("done")
+
+
+def _say(line: str) -> None:
+    Terminal().print_line(line)

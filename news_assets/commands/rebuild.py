@@ -8,20 +8,23 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.clients.search.backends import SQLITE, IndexRebuild, connect_typesense, open_index, open_rebuild
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import DeskDocuments, WritableIndex, store_receipts, sync_desk
+from news_assets.ports import Sandbox
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
+from news_assets.terminal import Terminal
 
 MAX_ROUNDS = 5  # each is far shorter than the one before
 FEW_DOCUMENTS = 200  # a round that sends no more is the last; later changes are sent after the swap
@@ -39,8 +42,8 @@ def rebuild_search(*, dry_run: bool) -> None:
         if dry_run:
             _print(*_dry_run(lake, settings, desks, model, dim))
             return
-        with _rebuild_lock(settings):
-            _rebuild(lake, settings, desks, model, dim)
+        with _rebuild_lock(settings), ProcessSandbox() as sandbox:
+            _rebuild(lake, settings, sandbox, desks, model, dim)
 
 
 def _model(lake: Lake) -> tuple[str | None, int | None]:
@@ -104,23 +107,30 @@ def _schema_changes(settings: Settings) -> Iterator[str]:
 
 
 def _rebuild(
-    lake: Lake, settings: Settings, desks: Sequence[DeskDocuments], model: str | None, dim: int | None
+    lake: Lake,
+    settings: Settings,
+    sandbox: Sandbox,
+    desks: Sequence[DeskDocuments],
+    model: str | None,
+    dim: int | None,
 ) -> None:
     started = time.perf_counter()
     with open_rebuild(*settings.search_place, dim, model, datetime.now(UTC)) as rebuild:
         if rebuild.is_resumed:
             _print("resuming an interrupted rebuild")
         try:
-            _fill(lake, rebuild, desks)
+            _fill(lake, rebuild, sandbox, desks)
             rebuild.swap({desk.key: desk.hashes for desk in desks})
         except KeyboardInterrupt:
-            Console(stderr=True).print("interrupted: run the command again to resume; searches still use the old index")
+            Terminal(stderr=True).print(
+                "interrupted: run the command again to resume; searches still use the old index"
+            )
             raise
     updated = 0
     _refresh(lake, desks)
     with open_index(*settings.search_place) as index:
         for desk in desks:
-            sync_desk(lake, index, desk, lambda _: None)
+            sync_desk(lake, index, sandbox, desk, lambda _: None)
             updated += store_receipts(lake, desk, datetime.now(UTC))
         count = index.count()
     _print(
@@ -129,17 +139,18 @@ def _rebuild(
     _print(*_refusals(desks))
 
 
-def _fill(lake: Lake, rebuild: IndexRebuild, desks: Sequence[DeskDocuments]) -> None:
+def _fill(lake: Lake, rebuild: IndexRebuild, sandbox: Sandbox, desks: Sequence[DeskDocuments]) -> None:
     """Send all documents, then what changed meanwhile, until a round sends few."""
-    console = Console(stderr=True)
+    terminal = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as progress:
         for round_ in range(MAX_ROUNDS):
             if round_:
                 _refresh(lake, desks)
             total = sum(desk.expected.height for desk in desks)
             task = progress.add_task("changed meanwhile" if round_ else "documents", total=total)
-            sent = sum(sync_desk(lake, rebuild, desk, lambda n: progress.advance(task, n)) for desk in desks)  # noqa: B023
+            advance = partial(progress.advance, task)
+            sent = sum(sync_desk(lake, rebuild, sandbox, desk, advance) for desk in desks)
             if sent <= FEW_DOCUMENTS:
                 return
 
@@ -173,6 +184,5 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
 
 
 def _print(*lines: str) -> None:
-    """Print lines without markup or line breaks at the width of the terminal."""
     for line in filter(None, lines):
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        Terminal().print_line(line)

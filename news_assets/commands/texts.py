@@ -1,15 +1,19 @@
 """Commands that run one step of the pipeline on JSON lines: feeds, pages, URLs, articles and texts."""
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
-from news_assets.commands.jsonlines import Item, progress, read_file, read_items, write_line, write_results
-from news_assets.errors import EmbedError
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.commands.jsonlines import Item, input_lines, read_file, read_items, write_line, write_results
+from news_assets.errors import EmbedError, NewsAssetsError
+from news_assets.ports import Sandbox
 from news_assets.records import ListedEntry, Page, Source
 from news_assets.settings import Settings
+from news_assets.terminal import documents, progress
+
+T = TypeVar("T")
 
 _BATCH_TEXTS = 64
 _EXTRACTED = (
@@ -22,17 +26,27 @@ def parse_feed() -> None:
     """Read feeds. In: {id, path, url}. Out: {id, title, language, entries, problems}."""
     from news_assets.sources.feeds.feed import read
 
-    def parse(item: Item) -> Item:
-        listing = read(_page_of(item), _source_of(item))
-        return {
-            "id": item["id"],
-            "title": listing.title,
-            "language": listing.language,
-            "entries": [_entry(entry) for entry in listing.entries],
-            "problems": list(listing.problems),
-        }
+    with ProcessSandbox() as sandbox:
 
-    write_results(read_items("id", "path"), parse, "reading feeds")
+        def parse(item: Item) -> Item:
+            listing = _call(sandbox, read, _page_of(item), _source_of(item))
+            return {
+                "id": item["id"],
+                "title": listing.title,
+                "language": listing.language,
+                "entries": [_entry(entry) for entry in listing.entries],
+                "problems": list(listing.problems),
+            }
+
+        write_results(read_items("id", "path"), parse, "reading feeds")
+
+
+def _call(sandbox: Sandbox, work: Callable[..., T], *arguments: object) -> T:
+    """Return `work(*arguments)`, called in the sandbox. Raises NewsAssetsError."""
+    [answer] = sandbox.run(work, [arguments])
+    if isinstance(answer, NewsAssetsError):
+        raise answer
+    return answer
 
 
 def _entry(entry: ListedEntry) -> Item:
@@ -52,19 +66,22 @@ def extract() -> None:
     """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
     from news_assets.pipeline.page.readers import read_page
 
-    def extract_one(item: Item) -> Item:
-        found = read_page(_page_of(item), item.get("timezone") or "UTC", item.get("language"))
-        return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
+    with ProcessSandbox() as sandbox:
 
-    write_results(read_items("id", "path"), extract_one, "extracting")
+        def extract_one(item: Item) -> Item:
+            page, timezone = _page_of(item), item.get("timezone") or "UTC"
+            found = _call(sandbox, read_page, page, timezone, item.get("language"))
+            return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
+
+        write_results(read_items("id", "path"), extract_one, "extracting")
 
 
 def canonical_url() -> None:
     """Canonicalise URLs. In: one URL a line. Out: one URL a line."""
     from news_assets.text.urls import canonical_url as canonical
 
-    for line in sys.stdin:
-        sys.stdout.write(canonical(line.rstrip("\r\n")) + "\n")
+    for line in input_lines():
+        documents.write(canonical(line.rstrip("\r\n")) + "\n")
 
 
 def dedupe() -> None:
@@ -80,20 +97,21 @@ def classify() -> None:
     from news_assets.clients.factory import build_enricher
 
     settings = Settings.read()
-    enricher = build_enricher(settings.enricher, settings.taxonomy)
+    with ProcessSandbox() as sandbox:
+        enricher = build_enricher(settings.enricher, settings.taxonomy, sandbox)
 
-    def classify_one(item: Item) -> Item:
-        found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))
-        return {
-            "id": item["id"],
-            "theme_code": found.theme_path[-1] if found.theme_path else None,
-            "theme_path": list(found.theme_path),
-            "theme_labels": list(found.theme_labels),
-            "score": round(found.theme_score, 4),
-            "enricher": enricher.name,
-        }
+        def classify_one(item: Item) -> Item:
+            found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))
+            return {
+                "id": item["id"],
+                "theme_code": found.theme_path[-1] if found.theme_path else None,
+                "theme_path": list(found.theme_path),
+                "theme_labels": list(found.theme_labels),
+                "score": round(found.theme_score, 4),
+                "enricher": enricher.name,
+            }
 
-    write_results(read_items("id"), classify_one, "classifying")
+        write_results(read_items("id"), classify_one, "classifying")
 
 
 def embed() -> None:

@@ -10,6 +10,7 @@ from news_assets.pipeline.freshness.run_planner import ActiveRun
 from news_assets.records import Desk
 
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+ATTEMPT_TAG = "news/attempt"  # how often the run's work was requested, this time included
 _PARTITION = "dagster/partition"
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,

@@ -2,7 +2,7 @@
 
 Objects that are slow to open are cached for the life of the process, for sensors and for workers that run many jobs: a
 lake takes 0.3 s (its extensions are verified each time), a model 0.5 s, a taxonomy 0.1 s. Resource keys name roles
-(`lake`, `fetcher`, `enricher`, `embedder`, `search`), not products.
+(`lake`, `fetcher`, `sandbox`, `enricher`, `embedder`, `search`), not products.
 """
 
 import threading
@@ -17,6 +17,7 @@ from pydantic import Field
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.factory import build_enricher
+from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, ProcessSandbox
 from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
@@ -70,7 +71,7 @@ def _last_commit(lake: Lake) -> int | None:
 
 
 class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
-    """The polite HTTP client."""
+    """The polite HTTP client. NEWS_LOGINS is not a field, because the UI shows them; it is read when it is opened."""
 
     user_agent: str = Field(description="User-Agent header")
     host_delay_s: float = Field(ge=0, description="pause between two requests to one host, in seconds")
@@ -84,6 +85,7 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
             user_agent=self.user_agent,
             delay_s=self.host_delay_s,
             allow_private_hosts=tuple(self.allow_private_hosts),
+            logins=Settings.read().site_logins,
             state_dir=Path(self.state_dir),
         ) as fetcher:
             yield fetcher
@@ -97,6 +99,22 @@ class CooldownResource(dg.ConfigurableResource[timedelta]):
     def create_resource(self, context: dg.InitResourceContext) -> timedelta:
         """Return the span."""
         return timedelta(seconds=self.seconds)
+
+
+class SandboxResource(dg.ConfigurableResource[ProcessSandbox]):
+    """The process that reads bytes and text from outside, one for each process that executes runs."""
+
+    limit_s: float = Field(gt=0, description="wall time of reading one page, listing or text, in seconds")
+    memory_mb: int = Field(gt=0, description="address space of the process, in MiB")
+
+    def create_resource(self, context: dg.InitResourceContext) -> ProcessSandbox:
+        """Return the sandbox, whose process starts with its first call."""
+        return _cached_sandbox(self.limit_s, self.memory_mb)
+
+
+@lru_cache(maxsize=1)
+def _cached_sandbox(limit_s: float, memory_mb: int) -> ProcessSandbox:
+    return ProcessSandbox(limit_s, memory_mb)
 
 
 class EnricherResource(dg.ConfigurableResource[Enricher]):
@@ -114,7 +132,7 @@ class EnricherResource(dg.ConfigurableResource[Enricher]):
 
 @lru_cache(maxsize=1)
 def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int) -> Enricher:
-    return build_enricher(enricher, Path(taxonomy) if taxonomy else None)
+    return build_enricher(enricher, Path(taxonomy) if taxonomy else None, _cached_sandbox(LIMIT_S, MEMORY_MB))
 
 
 class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):
@@ -171,6 +189,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             allow_private_hosts=list(settings.allow_private_hosts),
             state_dir=str(settings.hosts_dir),
         ),
+        "sandbox": SandboxResource(limit_s=LIMIT_S, memory_mb=MEMORY_MB),
         "cooldown": CooldownResource(seconds=_COOLDOWN_DELAYS * settings.host_delay_s),
         "enricher": EnricherResource(enricher=settings.enricher, taxonomy=str(settings.taxonomy or "")),
         "embedder": EmbedderResource(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.defs.active_runs import RANGE_END, RANGE_START, active_runs, is_polling, unfinished_runs
+from news_assets.defs.active_runs import ATTEMPT_TAG, RANGE_END, RANGE_START, active_runs, is_polling, unfinished_runs
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day
 from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
@@ -229,7 +229,7 @@ def _run(desk: Desk, run: PlannedRun, today: date, snapshot: int) -> dg.RunReque
             RANGE_END: f"{run.last.agency}|{run.last.day}",
             "dagster/priority": str(run.priority(today)),
             "news/desk": desk.key,
-            "news/attempt": str(run.attempt),
+            ATTEMPT_TAG: str(run.attempt),
             "news/backlog": str(len(run.work)),
         },
     )

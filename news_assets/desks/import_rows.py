@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from news_assets.errors import without_credentials
 from news_assets.text.urls import canonical_url, host_of
 
 _FEED_SCHEME = re.compile(r"feed:(?://)?(?=https?:)", re.IGNORECASE)  # feed:https://example.org/rss
@@ -67,6 +68,6 @@ def one_line(text: str | None) -> str | None:
 
 
 def quoted(text: str) -> str:
-    """Return a text from a file as quoted in a message: on one line, cut to 100 characters."""
-    words = one_line(text[:1000]) or ""
+    """Return a text from a file as quoted in a message: on one line, cut to 100 characters, without passwords."""
+    words = one_line(without_credentials(text[:1000])) or ""
     return f"`{words}`" if len(words) <= _SHOWN_CHARS else f"`{words[:_SHOWN_CHARS]}…`"

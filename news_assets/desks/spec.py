@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from news_assets.errors import without_credentials
 from news_assets.records import Pace
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
@@ -18,13 +19,14 @@ AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
+_MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
 Many = TypeVar("Many", bound=Sized)
 
 
 def suggestion(word: str, choices: Collection[str], otherwise: str) -> str:
-    """Return "did you mean" with the closest choice, or `otherwise` if none is close."""
-    near = difflib.get_close_matches(word, choices, n=1)
+    """Return "did you mean" with the closest choice, or `otherwise` if none is close or there are too many."""
+    near = difflib.get_close_matches(word, choices, n=1) if len(choices) <= _MAX_CHOICES else []
     return f"did you mean `{near[0]}`?" if near else otherwise
 
 
@@ -107,8 +109,11 @@ class SourceSpec(_Spec):
             is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
             is_web = False
+        shown = without_credentials(value)
         if not is_web:
-            raise ValueError(f"`{value}` is not a web address; write http://... or https://...")
+            raise ValueError(f"`{shown}` is not a web address; write http://... or https://...")
+        if "@" in parts.netloc:
+            raise ValueError(f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out here")
         return value
 
 

@@ -1,13 +1,13 @@
 """Embed articles: which text, when again, and which models are compatible. Vectors are made in `clients/embedding`."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from news_assets.errors import EmbedError, IndexingError
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports import Embedder, Lake, SearchIndex
+from news_assets.ports import Embedder, Lake, Sandbox, SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, Desk, Embedded, EnrichedArticle, RawArticle
 from news_assets.text.sentences import prose
 
@@ -24,6 +24,8 @@ def embed_batch(
     *,
     embedder: Embedder,
     search: SearchIndex,
+    sandbox: Sandbox,
+    only: Collection[str] | None = None,
     replace_model: bool = False,
 ) -> int:
     """Embed the articles of these agency-days whose text or model changed; return how many rows were written.
@@ -33,14 +35,14 @@ def embed_batch(
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
     check_embeddings(lake, desk, embedder, search, replace_model=replace_model)
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     read = versions_of(articles)
     enriched = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
     stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
     written = 0
     for start in range(0, len(articles) or 1, STORED_TOGETHER):  # at least once: rows of lost articles are deleted
         now = clock()
-        changed = embed_articles(articles[start : start + STORED_TOGETHER], enriched, stored, embedder, now)
+        changed = embed_articles(articles[start : start + STORED_TOGETHER], enriched, stored, embedder, sandbox, now)
         written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, now)))  # noqa: B023
     return written
 
@@ -101,6 +103,7 @@ def embed_articles(
     enriched: Mapping[str, EnrichedArticle],
     stored: Mapping[str, ArticleEmbedding],
     embedder: Embedder,
+    sandbox: Sandbox,
     now: datetime,
 ) -> list[ArticleEmbedding]:
     """Return the new and changed rows, in the order of their articles.
@@ -113,18 +116,25 @@ def embed_articles(
         enriched: Their enrichments by article id.
         stored: Their current rows by article id.
         embedder: Called once per distinct input.
+        sandbox: Where the texts to embed are made.
         now: `embedded_at` of the rows.
     """
-    texts = {article.article_id: _text_of(article, enriched) for article in articles if _has_text(article)}
-    hashes = {article_id: input_hash(text, embedder.model) for article_id, text in texts.items()}
+    read = _texts_of([article for article in articles if _has_text(article)], enriched, sandbox)
+    texts = {article_id: text for article_id, text in read.items() if isinstance(text, str)}
+    hashes = {article_id: input_hash(str(text), embedder.model) for article_id, text in read.items()}
     pending = [
         a
         for a in articles
-        if a.article_id in texts and not _is_current(stored.get(a.article_id), a, hashes[a.article_id])
+        if a.article_id in read and not _is_current(stored.get(a.article_id), a, hashes[a.article_id])
     ]
     known = {row.input_hash: row for row in stored.values() if row.outcome == "ok"}
-    missing = {hashes[a.article_id]: texts[a.article_id] for a in pending if hashes[a.article_id] not in known}
+    missing = {
+        hashes[a.article_id]: texts[a.article_id]
+        for a in pending
+        if a.article_id in texts and hashes[a.article_id] not in known
+    }
     results = dict(_embed_batches(missing, embedder))
+    results |= {hashes[a]: EmbedError(str(error)) for a, error in read.items() if isinstance(error, NewsAssetsError)}
     results |= {key: Embedded(row.vector, row.token_count, row.is_cut) for key, row in known.items()}
     return [_row_of(a, hashes[a.article_id], results[hashes[a.article_id]], embedder, now) for a in pending]
 
@@ -133,9 +143,14 @@ def _has_text(article: RawArticle) -> bool:
     return article.outcome == "ok" and bool((article.text or "").strip())
 
 
-def _text_of(article: RawArticle, enriched: Mapping[str, EnrichedArticle]) -> str:
-    row = enriched.get(article.article_id)
-    return embedding_text(article.title, article.text or "", row.summary if row else None)
+def _texts_of(
+    articles: Sequence[RawArticle], enriched: Mapping[str, EnrichedArticle], sandbox: Sandbox
+) -> dict[str, str | NewsAssetsError]:
+    """Return the text to embed of each article by its id, or the error of making it."""
+    summaries = [row.summary if (row := enriched.get(article.article_id)) else None for article in articles]
+    calls = [(article.title, article.text or "", summary) for article, summary in zip(articles, summaries, strict=True)]
+    texts = sandbox.run(embedding_text, calls)
+    return {article.article_id: text for article, text in zip(articles, texts, strict=True)}
 
 
 def _is_current(row: ArticleEmbedding | None, article: RawArticle, expected_hash: str) -> bool:

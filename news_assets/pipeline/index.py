@@ -1,16 +1,25 @@
 """Builds search documents from the rows of three stages, and updates the index and its receipts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol
 
-from news_assets.errors import IndexingError
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.errors import IndexingError, NewsAssetsError
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
 from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.ports import Lake, Rows, SearchDocument, SearchIndex
+from news_assets.ports import Lake, Rows, Sandbox, SearchDocument, SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, Desk, EnrichedArticle, IndexedDocument, RawArticle
 from news_assets.text.plain import strip_markdown
+
+
+class Upserting(Protocol):
+    """The part of a search index, also of one that is being rebuilt, that `send` needs."""
+
+    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
+        """Store documents; return {article_id: reason} of those that were rejected. Raises IndexingError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +31,15 @@ class IndexChanges:
 
 
 def index_batch(
-    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, search: SearchIndex
+    stage: Stage,
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    *,
+    search: SearchIndex,
+    sandbox: Sandbox,
+    only: Collection[str] | None = None,
 ) -> int:
     """Bring the index and its receipts up to date with these agency-days; return how many receipts were written.
 
@@ -31,7 +48,7 @@ def index_batch(
             rest again.
     """
     now = clock()
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     embeddings = lake.read(ArticleEmbedding, keys)
     check_vectors(embeddings, search)
     documents = build_documents(
@@ -40,9 +57,10 @@ def index_batch(
         {row.article_id: row for row in embeddings},
         {agency.key: agency.name for agency in desk.agencies},
     )
-    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys)}
-    indexed = dict(search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows())
-    changes = index_documents(documents, receipts, indexed, search, now)
+    receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys, **of_articles(only))}
+    stored = search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows()
+    indexed = {article_id: hash_ for article_id, hash_ in stored if only is None or article_id in only}
+    changes = index_documents(documents, receipts, indexed, search, sandbox, now)
 
     return lake.transact(lambda rows: store_changes(rows, stage, changes, now))
 
@@ -64,7 +82,7 @@ def build_documents(
     embeddings: Mapping[str, ArticleEmbedding],
     agency_names: Mapping[str, str],
 ) -> list[SearchDocument]:
-    """Return a document for each article that has a text.
+    """Return a document for each article that has a text, still in Markdown: `send` removes it.
 
     An article whose enrichment or embedding is missing or failed is indexed without it.
     """
@@ -100,7 +118,7 @@ def _document(
         day=article.day,
         url=article.canonical_url or article.url,
         title=article.title or "",
-        text=strip_markdown(article.text or ""),
+        text=article.text or "",
         summary=(enriched and enriched.summary) or article.subtitle,
         section=article.section or article.category,
         tags=article.tags,
@@ -144,6 +162,7 @@ def index_documents(
     receipts: Mapping[str, IndexedDocument],
     indexed: Mapping[str, str],
     index: SearchIndex,
+    sandbox: Sandbox,
     now: datetime,
 ) -> IndexChanges:
     """Send new and changed documents, delete the others of these partitions, and return what to store.
@@ -156,13 +175,14 @@ def index_documents(
         receipts: Their stored receipts by article id.
         indexed: The document hashes that the index has of these partitions, by article id.
         index: The index.
+        sandbox: Where the Markdown of changed documents is removed.
         now: The time of the receipts.
 
     Raises:
         IndexingError: The index could not be read or written; receipts must not be stored.
     """
     changed = [document for document in documents if indexed.get(document.article_id) != document.document_hash]
-    refused = index.upsert(changed) if changed else {}
+    refused = send(changed, index, sandbox)
     deleted = sorted((receipts.keys() | indexed.keys()) - {document.article_id for document in documents})
     if deleted:
         index.delete(deleted)
@@ -173,6 +193,19 @@ def index_documents(
         if document.article_id in sent or not _has_receipt(document, receipts)
     )
     return IndexChanges(tuple(changed_receipts), tuple(deleted))
+
+
+def send(documents: Sequence[SearchDocument], index: Upserting, sandbox: Sandbox) -> dict[str, str]:
+    """Store documents, their text without Markdown; return {article_id: reason} of those that were not stored.
+
+    Raises:
+        IndexingError: The index could not be written.
+    """
+    texts = sandbox.run(strip_markdown, [(document.text,) for document in documents])
+    pairs = list(zip(documents, texts, strict=True))
+    unread = {document.article_id: str(text) for document, text in pairs if isinstance(text, NewsAssetsError)}
+    read = [replace(document, text=text) for document, text in pairs if not isinstance(text, NewsAssetsError)]
+    return unread | (index.upsert(read) if read else {})
 
 
 def _has_receipt(document: SearchDocument, receipts: Mapping[str, IndexedDocument]) -> bool:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from news_assets.pipeline.index import IndexChanges, build_documents, store_changes
+from news_assets.pipeline.index import IndexChanges, Upserting, build_documents, send, store_changes
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import Lake, Reader, SearchDocument
+from news_assets.ports import Lake, Reader, Sandbox, SearchDocument
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 
 if TYPE_CHECKING:
@@ -29,12 +29,8 @@ CHUNK_DOCUMENTS = 5_000  # about 120 MB with texts and vectors; two chunks are i
 _RECEIPTS_PER_TRANSACTION = 10_000
 
 
-class WritableIndex(Protocol):
+class WritableIndex(Upserting, Protocol):
     """An index in use, or one that is being rebuilt."""
-
-    def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents; return {article_id: reason} for refused ones. Raises IndexingError."""
-        ...
 
     def delete(self, article_ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
@@ -69,12 +65,15 @@ class DeskDocuments:
             del self.hashes[one]
 
 
-def sync_desk(lake: Reader, index: WritableIndex, desk: DeskDocuments, on_progress: Callable[[int], None]) -> int:
+def sync_desk(
+    lake: Reader, index: WritableIndex, sandbox: Sandbox, desk: DeskDocuments, on_progress: Callable[[int], None]
+) -> int:
     """Send missing and outdated documents of a desk and delete extra ones; return the number of both.
 
     Args:
         lake: The lake to read rows from.
         index: The index to change.
+        sandbox: Where the Markdown of the documents is removed.
         desk: The expected documents; hashes and refusals are updated.
         on_progress: Called with the number of documents that were just found current, sent or refused.
 
@@ -90,7 +89,7 @@ def sync_desk(lake: Reader, index: WritableIndex, desk: DeskDocuments, on_progre
     on_progress(desk.expected.height - changed.height)
     with closing(_read_ahead(lake, desk.agency_names, _chunks(changed))) as chunks:
         for ids, documents in chunks:
-            extra += _send(index, desk, ids, documents)
+            extra += _send(index, sandbox, desk, ids, documents)
             on_progress(len(ids))
     for start in range(0, len(extra), CHUNK_DOCUMENTS):
         index.delete(extra[start : start + CHUNK_DOCUMENTS])
@@ -145,10 +144,14 @@ def _read_chunk(
 
 
 def _send(
-    index: WritableIndex, desk: DeskDocuments, ids: Sequence[str], documents: Sequence[SearchDocument]
+    index: WritableIndex,
+    sandbox: Sandbox,
+    desk: DeskDocuments,
+    ids: Sequence[str],
+    documents: Sequence[SearchDocument],
 ) -> list[str]:
     """Send the documents of these articles; return the ids that have no document any more, or were refused."""
-    refused = index.upsert(documents)
+    refused = send(documents, index, sandbox)
     hashes = {document.article_id: document.document_hash for document in documents}
     desk.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
     dropped = [one for one in ids if one not in hashes or one in refused]

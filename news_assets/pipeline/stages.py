@@ -26,7 +26,7 @@ STAGES: tuple[Stage, ...] = (
         record=RawArticle,
         upstream=("feed_entries",),
         run=fetch_batch,
-        ports=("fetcher",),
+        ports=("fetcher", "sandbox"),
         options=(Option("refetch", "fetch every entry again, not only those that are missing, changed or due"),),
         state=None,
         retry_at=None,
@@ -77,7 +77,7 @@ STAGES: tuple[Stage, ...] = (
         record=ArticleEmbedding,
         upstream=("enriched_articles",),
         run=embed_batch,
-        ports=("embedder", "search"),
+        ports=("embedder", "search", "sandbox"),
         options=(
             Option(
                 "replace_model",
@@ -111,7 +111,7 @@ STAGES: tuple[Stage, ...] = (
         record=IndexedDocument,
         upstream=("raw_articles", "enriched_articles", "article_embeddings"),
         run=index_batch,
-        ports=("search",),
+        ports=("search", "sandbox"),
         state=DOCUMENT_STATE,
         retry_at=stage_retry_at,
         made_at="indexed_at",

@@ -49,15 +49,16 @@ def frame_of(table: Table, rows: Sequence[Any]) -> "polars.DataFrame":
 def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
     values = [getattr(row, column.name) for row in rows]
     if column.sql_type == "VARCHAR":
-        return [value and _storable(value) for value in values]
+        return [value and storable(value) for value in values]
     if column.sql_type == "VARCHAR[]":
-        return [None if value is None else [_storable(part) for part in value] for value in values]
+        return [None if value is None else [storable(part) for part in value] for value in values]
     if column.sql_type == "FLOAT[]":
         return [None if value is None else list(value) for value in values]
     return values
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Return the text as the lake stores it; lookups by a text have to look for this."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from news_assets.records import AgencyDays
+from news_assets.store.rows import storable
 from news_assets.store.tables import Table, columns, polars_schema
 
 if TYPE_CHECKING:
@@ -79,11 +80,11 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
 
 
 def _add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
-    given = {value for value in values if value is not None}
+    given = {storable(value) if isinstance(value, str) else value for value in values if value is not None}
     alternatives = []
     if given:
         alternatives.append(" AND ".join(_conditions(selection, name, sorted(given))))
-    if len(given) < len(set(values)):
+    if None in values:
         alternatives.append(f'"{name}" IS NULL')
     selection.add(f"({' OR '.join(alternatives)})" if alternatives else "false")
 

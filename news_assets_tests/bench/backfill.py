@@ -105,7 +105,8 @@ def bare(days: Sequence[date]) -> None:
     batches = list(_batches(desk, days))
     for stage in STAGES:
         with open_ports(settings, stage.ports) as ports:
-            list(stage.run_batches(lake, desk, batches, _now, ports))
+            for keys in batches:
+                stage.run_batch(lake, desk, keys, _now, ports)
     lake.close()
 
 

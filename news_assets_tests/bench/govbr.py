@@ -25,6 +25,7 @@ from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.govbr_replica import LISTED, govbr_server, local_desk
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 MAX_S, HOST_DELAY_S = 60.0, 1.0
 
@@ -39,7 +40,9 @@ def poll(desk: Desk, folder: Path) -> tuple[float, list[Poll], Counter[str]]:
     ):
         started = time.perf_counter()
         agencies = {agency.key for agency in desk.agencies}
-        polls = list(poll_agencies(lake, desk, agencies, fetcher, adapter_of, datetime.now(UTC), "bench"))
+        polls = list(
+            poll_agencies(lake, desk, agencies, fetcher, InlineSandbox(), adapter_of, datetime.now(UTC), "bench")
+        )
         return time.perf_counter() - started, polls, Counter(lake.frame(FeedEntry, None, ("agency",))["agency"])
 
 

@@ -34,6 +34,7 @@ from news_assets.sources.feeds import feed
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.feed_server import NEWS_EVERY, feed_server, feed_url, rss
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 MAX_CPU_S, MAX_PEAK_MB, MAX_PARSE_MS = 6.0, 200.0, 35.0
 PARSED_ENTRIES, TEXT_CHARS = 50, (0, 3000)  # summaries only, which the target is for, and full texts
@@ -64,7 +65,14 @@ def poll(folder: Path, feeds: int, port: int, profile: cProfile.Profile | None =
             profile.enable()
         polls = list(
             poll_agencies(
-                lake, desk, {agency.key for agency in desk.agencies}, fetcher, adapter_of, datetime.now(UTC), "bench"
+                lake,
+                desk,
+                {agency.key for agency in desk.agencies},
+                fetcher,
+                InlineSandbox(),
+                adapter_of,
+                datetime.now(UTC),
+                "bench",
             )
         )
         if profile:

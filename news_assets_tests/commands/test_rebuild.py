@@ -25,6 +25,7 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents, lost_documents
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
@@ -168,7 +169,7 @@ def test_rows_on_another_day_are_found(room: Newsroom, call: Call) -> None:
     expected = DeskDocuments("d", {"a": "Câmara a", "b": "Câmara b"})
     expected.refresh(expected_documents(room.lake, "d", expected.agency_names))
     with begin() as rebuild:
-        assert sync_desk(room.lake, rebuild, expected, lambda _: None) == 3
+        assert sync_desk(room.lake, rebuild, InlineSandbox(), expected, lambda _: None) == 3
         assert dict(rebuild.stored("d").select("article_id", "document_hash").iter_rows()) == before
     assert call("rebuild", "search")[0] == 0
 

@@ -146,6 +146,12 @@ def test_several_addresses_are_independent(run: Run, site: Site) -> None:
     ]
 
 
+def test_the_login_of_an_address_is_neither_shown_nor_proposed(run: Run, site: Site) -> None:
+    code, out, err = run(f"{site.url}/feed/".replace("://", "://user:word@"))
+    assert (code, out) == (0, block(site))
+    assert "word" not in "".join(err)
+
+
 def test_language_and_age_are_options(run: Run, site: Site) -> None:
     assert run(f"{site.url}/old.xml", "--max-age-days", "60")[0] == 0
     code, _, err = run(f"{site.url}/feed/", "--language", "en")

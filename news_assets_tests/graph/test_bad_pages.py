@@ -14,6 +14,7 @@ from news_assets.pipeline.stages import stage_named
 from news_assets.records import Agency, AgencyDays, Desk, FeedEntry, Poll, RawArticle, Source, SourceState
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 STORY = "<p>The city council voted on Tuesday to keep the night buses running for another year, after four hours.</p>"
@@ -109,9 +110,12 @@ def desk_of(*urls: str) -> Desk:
 
 def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed.xml")
-    assert [poll.outcome for poll in poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t")] == ["ok"]
+    assert [
+        poll.outcome for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, NOW, "t")
+    ] == ["ok"]
     keys = AgencyDays("d", frozenset({("a", NOW.date())}))
-    list(stage_named("raw_articles").run_batches(lake, desk, [keys], lambda: NOW, {"fetcher": fetcher}))
+    ports = {"fetcher": fetcher, "sandbox": InlineSandbox()}
+    stage_named("raw_articles").run_batch(lake, desk, keys, lambda: NOW, ports)
     rows = {row.url.rpartition("/")[2]: row for row in lake.read(RawArticle)}
     assert {name: row.outcome for name, row in rows.items()} == EXPECTED
     assert [name for name, row in rows.items() if row.outcome != "ok" and not row.reason] == []
@@ -122,7 +126,7 @@ def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lak
     desk = desk_of(*(f"{base}/feed-{name}" for name in FEEDS))
     polls: dict[str, Poll] = {
         poll.source_id.rpartition("-")[2]: poll
-        for poll in poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t")
+        for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, NOW, "t")
     }
     assert {name: poll.outcome for name, poll in polls.items()} == {name: FEEDS[name][1] for name in FEEDS}
     assert all(poll.reason for poll in polls.values() if poll.outcome != "ok")
@@ -133,6 +137,6 @@ def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lak
 
 def test_a_truncated_feed_is_requested_again_without_validators(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed-truncated")
-    list(poll_agencies(lake, desk, {"a"}, fetcher, adapter_of, NOW, "t"))
+    list(poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, NOW, "t"))
     (state,) = lake.read(SourceState)
     assert (state.etag, state.last_modified, state.document_hash) == (None, None, None)

@@ -1,7 +1,7 @@
 """A stage that a test declares gets its asset, backlog, checks, counts, history and retries from the declaration."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from news_assets.defs.assets import build_desk_assets
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings, RowCheck
 from news_assets.pipeline.schedule import stage_retry_at
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE
 from news_assets.ports import Lake as LakePort
@@ -64,8 +64,15 @@ class WordCount:
     trace_id: Annotated[str, "id of the poll that found it"]
 
 
-def count_batch(stage: Stage, lake: LakePort, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime]) -> int:
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
+def count_batch(
+    stage: Stage,
+    lake: LakePort,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    only: Collection[str] | None = None,
+) -> int:
+    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     rows = [_counted(article, clock()) for article in articles]
     stored = {row.article_id: row.content_hash for row in lake.read(WordCount, keys, outcome=["ok"])}
     changed = [row for row in rows if stored.get(row.article_id) != row.content_hash]
@@ -144,7 +151,7 @@ def materialise(room: Newsroom) -> dg.ExecuteInProcessResult:
             partition_key=dg.MultiPartitionKey({"agency": "a", "day": str(TODAY)}),
             resources={
                 "lake": room.lake,
-                **dict.fromkeys(("fetcher", "enricher", "embedder", "search", "cooldown")),
+                **dict.fromkeys(("fetcher", "sandbox", "enricher", "embedder", "search", "cooldown")),
             },
             instance=instance,
         )

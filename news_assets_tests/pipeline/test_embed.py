@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from news_assets.errors import EmbedError
 from news_assets.pipeline.embed import check_model, embed_articles, embedding_text, input_hash
 from news_assets.records import ArticleEmbedding, Embedded, EnrichedArticle, RawArticle
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 
@@ -83,7 +84,7 @@ def embedded(
     now: datetime = NOW,
 ) -> list[ArticleEmbedding]:
     enriched: dict[str, EnrichedArticle] = {}
-    return embed_articles(articles, enriched, {row.article_id: row for row in stored}, embedder, now)
+    return embed_articles(articles, enriched, {row.article_id: row for row in stored}, embedder, InlineSandbox(), now)
 
 
 def test_a_row_has_its_input_model_and_time() -> None:

@@ -10,6 +10,7 @@ from news_assets.pipeline.stage_state.versions import document_hash
 from news_assets.ports import SearchIndex
 from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.search_backends import hashes
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
@@ -101,7 +102,7 @@ def test_a_document_combines_three_stages() -> None:
         agency_name="Ministério",
         url="https://example.org/1",
         title="Vacinação começa",
-        text="Hoje\n\nA campanha começa.",
+        text=ARTICLE.text or "",
         summary="A campanha começa.",
         section="Saúde",
         tags=("vacina",),
@@ -194,7 +195,7 @@ def changes_of(
 ) -> IndexChanges:
     keys = AgencyDays("govbr", frozenset({("mec", date(2026, 11, 20))}))
     indexed = dict(index.stored("govbr", keys).select("article_id", "document_hash").iter_rows())
-    return index_documents(documents, {one.article_id: one for one in receipts}, indexed, index, now)
+    return index_documents(documents, {one.article_id: one for one in receipts}, indexed, index, InlineSandbox(), now)
 
 
 def test_a_new_document_is_sent_once_and_gets_a_receipt(index: SearchIndex) -> None:

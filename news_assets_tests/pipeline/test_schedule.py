@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import (
-    ExtractError,
     FetchError,
     ForbiddenAddressError,
     ListingChangedError,
     NewsAssetsError,
+    ReadingError,
     RobotsError,
     TooLargeError,
 )
@@ -251,7 +251,7 @@ def test_a_retry_after_lengthens_the_pause() -> None:
         (RobotsError(URL, "forbidden by robots.txt"), "blocked"),
         (FetchError(URL, "not found", status=404), "failed"),
         (ListingChangedError("no entry"), "failed"),
-        (ExtractError("no text"), "failed"),
+        (ReadingError("not read in 20 s"), "failed"),
     ],
 )
 def test_the_outcome_of_an_error(error: NewsAssetsError, outcome: Outcome) -> None:

@@ -21,6 +21,7 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.search_backends import hashes
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -101,13 +102,10 @@ def index() -> SearchIndex:
 
 def run(lake: Lake, index: SearchIndex, embedder: OneVector, *, replace_model: bool = False) -> None:
     """Run the last two stages."""
-    ports = {"embedder": embedder, "search": index}
-    list(
-        stage_named("article_embeddings").run_batches(
-            lake, DESK, [KEYS], lambda: NOW, ports, replace_model=replace_model
-        )
-    )
-    list(stage_named("search_index").run_batches(lake, DESK, [KEYS], lambda: NOW, ports))
+    ports = {"embedder": embedder, "search": index, "sandbox": InlineSandbox()}
+    options = {"replace_model": replace_model}
+    stage_named("article_embeddings").run_batch(lake, DESK, KEYS, lambda: NOW, ports, options)
+    stage_named("search_index").run_batch(lake, DESK, KEYS, lambda: NOW, ports)
 
 
 def models(lake: Lake) -> list[str]:

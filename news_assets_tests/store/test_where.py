@@ -45,6 +45,13 @@ def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
     assert numbers(url_hash=["nothing", "at all"]) == []
 
 
+@pytest.mark.parametrize("text", ["\ud800half", "nul\0", "\ud83c\udf89 two halves"])
+def test_a_text_that_is_stored_otherwise_is_found_by_its_own_value(lake: Lake, text: str) -> None:
+    upsert(lake, [article(1, url_hash=text), article(2, url_hash="other")])
+    for values in ([text], [text, "another"], {text, None}):
+        assert [row.article_id[-1] for row in lake.read(RawArticle, url_hash=values)] == ["1"]
+
+
 def test_files_of_other_months_are_not_opened(lake: Lake) -> None:
     past = DAY - timedelta(days=90)
     upsert(lake, [article(n, day=DAY if n < MANY else past) for n in range(2 * MANY)])

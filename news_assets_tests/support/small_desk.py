@@ -11,6 +11,7 @@ from news_assets.ports import PageRequest, SearchIndex
 from news_assets.records import Agency, AgencyDays, Desk, Embedded, Enrichment, FeedEntry, Page
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -116,6 +117,11 @@ class Newsroom:
 
     def run_stage(self, name: str, keys: AgencyDays) -> int:
         """Run one stage over these agency-days; return how many rows it wrote."""
-        ports = {"fetcher": self.pages, "enricher": self.enricher, "embedder": self.embedder, "search": self.index}
-        ((_, written),) = stage_named(name).run_batches(self.lake, DESK, [keys], lambda: self.now, ports)
-        return written
+        ports = {
+            "fetcher": self.pages,
+            "sandbox": InlineSandbox(),
+            "enricher": self.enricher,
+            "embedder": self.embedder,
+            "search": self.index,
+        }
+        return stage_named(name).run_batch(self.lake, DESK, keys, lambda: self.now, ports)

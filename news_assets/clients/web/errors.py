@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
+from h2.exceptions import ProtocolError
 
 from news_assets.clients.web.politeness import RetryAfterError, StoppedError
 from news_assets.clients.web.transport import DeadlineError, ForbiddenHostError, UnknownHostError
@@ -85,6 +86,8 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
             return FetchError(url, f"host not found: {cause}", weight=_DNS)
         if isinstance(cause, DeadlineError):
             return FetchError(url, "total time limit exceeded")
+        if isinstance(cause, ProtocolError):  # httpcore takes it for a mistake of the client
+            return FetchError(url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}")
     reason, weight, is_transient = REASONS[next(cls for cls in type(error).__mro__ if cls in REASONS)]
     detail = _detail(error, causes)
     return FetchError(url, f"{reason}: {detail}" if detail else reason, weight=weight, is_transient=is_transient)

@@ -17,8 +17,9 @@ from news_assets.clients.web.addresses import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
-from news_assets.clients.web.headers import max_age_s, retry_after_s, validators_of
+from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
 from news_assets.clients.web.host_queue import run_by_host
+from news_assets.clients.web.logins import Logins
 from news_assets.clients.web.politeness import HostSlot, Politeness
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
@@ -46,6 +47,7 @@ class HttpFetcher:
 
     `delay_s` is the minimum pause between two requests to one host, kept by all fetchers of this machine that share
     `state_dir`. `allow_private_hosts` names hosts or CIDR blocks that may be fetched although they are not public.
+    `logins` are of the form `https://user:password@host`; user and password of other addresses are not sent.
     `total_s` limits one URL with its redirects, without waits for host slots.
     """
 
@@ -56,6 +58,7 @@ class HttpFetcher:
         delay_s: float,
         state_dir: Path,
         allow_private_hosts: tuple[str, ...] = (),
+        logins: Iterable[str] = (),
         max_workers: int = 8,
         connect_s: float = 10.0,
         read_s: float = 20.0,
@@ -77,7 +80,8 @@ class HttpFetcher:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # cookies live in one RedirectChain only
             trust_env=False,
         )
-        self._robots = Robots(user_agent, self._robots_text)
+        self._logins = Logins(logins)
+        self._robots = Robots(user_agent, self._robots_text, state_dir)
         self._max_workers, self._total_s, self._caps, self._clock = max_workers, total_s, caps, clock
         self._closing = threading.Event()
 
@@ -114,13 +118,23 @@ class HttpFetcher:
             return error
 
     def _fetch(self, chain: RedirectChain) -> Page:
+        """Return one page. Any exception is a FetchError: one odd response must not end the requests for others."""
+        try:
+            return self._follow(chain)
+        except FetchError:
+            raise
+        except Exception as error:
+            reason = f"error in the HTTP client: {type(error).__name__}: {error}"
+            raise FetchError(chain.request.url, reason) from error
+
+    def _follow(self, chain: RedirectChain) -> Page:
         request = chain.request
         with as_fetch_errors(request.url):
-            url = httpx.URL(request.url)
+            url = httpx.URL(request.url).copy_with(userinfo=b"")
         for _ in range(MAX_REDIRECTS + 1):
             chain.check_url(url)
-            if request.obeys_robots:
-                crawl_delay_s = self._robots.check(url, request.url)
+            if not chain.is_robots:
+                crawl_delay_s = self._robots.check(url, request)
                 if crawl_delay_s is not None:
                     self._politeness.set_crawl_delay(url.host, crawl_delay_s)
             hop = self._send(url, chain)
@@ -147,6 +161,8 @@ class HttpFetcher:
             request.headers["If-None-Match"] = validators.etag
         if validators.last_modified:
             request.headers["If-Modified-Since"] = validators.last_modified
+        if chain.is_at_origin and (login := self._logins.header_for(url)):
+            request.headers["Authorization"] = login
         if chain.cookies is not None:
             chain.cookies.set_cookie_header(request)
         return request
@@ -177,14 +193,14 @@ class HttpFetcher:
         if not hop.response.is_success and not is_unchanged:
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
-        now = self._clock()
+        now, content_type = self._clock(), content_type_of(headers)
         return Page(
-            url=request.url,
+            url=_without_login(request.url),
             final_url=str(hop.url),
             status=hop.status,
             body=hop.body,
-            content_type=headers.get("content-type", ""),
-            encoding=hop.response.charset_encoding,
+            content_type=content_type,
+            encoding=charset_of(content_type),
             validators=validators_of(headers, *([request.validators] if is_unchanged else ())),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
@@ -192,10 +208,19 @@ class HttpFetcher:
         )
 
     def _robots_text(self, robots_url: str) -> str:
-        """Return one robots.txt, cut at its cap. Raises FetchError."""
+        """Return one robots.txt; without its last line if it is longer than the cap. Raises FetchError."""
         request = PageRequest(robots_url, obeys_robots=False)
         page = self._fetch(RedirectChain(request, self._total_s, self._closing, is_robots=True))
-        return page.body.decode("utf-8", "replace")
+        body = page.body
+        if len(body) > MAX_ROBOTS_BYTES:
+            body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
+        return body.decode("utf-8", "replace")
+
+
+def _without_login(url: str) -> str:
+    """Return a URL without user and password, else as written."""
+    parsed = httpx.URL(url)
+    return str(parsed.copy_with(userinfo=b"")) if parsed.userinfo else url
 
 
 def _host_of(url: str) -> str:

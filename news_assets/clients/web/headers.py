@@ -1,6 +1,7 @@
-"""Caching and retry headers of a response: Retry-After, freshness, validators.
+"""Headers of a response: Content-Type, Retry-After, freshness, validators.
 
-The time of the next request is decided in `pipeline/schedule.py`.
+Values that are stored are absent if they are long or contain control characters: HTTP/2 delivers some that HTTP/1.1
+cannot send back. The time of the next request is decided in `pipeline/schedule.py`.
 """
 
 import re
@@ -11,8 +12,24 @@ import httpx
 
 from news_assets.records import Validators
 
+MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}")
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE | re.ASCII)
+
+
+def content_type_of(headers: httpx.Headers) -> str:
+    """Return the Content-Type; empty if there is none."""
+    return _stored(headers, "content-type") or ""
+
+
+def charset_of(content_type: str) -> str | None:
+    """Return the charset that a Content-Type states, in lower case.
+
+    `httpx.Response.charset_encoding` raises ValueError for some parameters, such as `charset*` with 5,000 digits.
+    """
+    match = _CHARSET.search(content_type)
+    return match[1].lower() if match else None
 
 
 def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
@@ -43,7 +60,13 @@ def validators_of(headers: httpx.Headers, confirmed: Validators = Validators()) 
     """
     if headers.get("expires", "").strip() == "0" and "no-store" in headers.get("cache-control", "").lower():
         return Validators()
-    return Validators(headers.get("etag") or confirmed.etag, headers.get("last-modified") or confirmed.last_modified)
+    etag, last_modified = _stored(headers, "etag"), _stored(headers, "last-modified")
+    return Validators(etag or confirmed.etag, last_modified or confirmed.last_modified)
+
+
+def _stored(headers: httpx.Headers, name: str) -> str | None:
+    value = headers.get(name, "")
+    return value if value.isprintable() and 0 < len(value) <= MAX_VALUE_CHARS else None
 
 
 def _seconds_until(value: str, headers: httpx.Headers, now: datetime) -> float | None:

@@ -18,6 +18,7 @@ from news_assets.folders import private_folder
 
 MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
 MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses
+_MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
 MAX_WAIT_S = 60.0  # a Retry-After up to this long is waited out, a longer one is raised as an error
 _LOCK_POLL_S = 0.02
 _MAX_LOCKED_S = 600.0  # no request takes that long: the process that holds the lock hangs
@@ -48,8 +49,8 @@ class _Times:
         return 0.0 if self.responded_at > now else self.responded_at + max(self.pause_s, pause_s) - now
 
     def retry_left(self, now: float) -> float:
-        """Return the seconds left of the host's Retry-After."""
-        return min(self.retry_at - now, MAX_RETRY_AFTER_S)
+        """Return the seconds left of the host's Retry-After; none if the clock was set back."""
+        return 0.0 if self.responded_at > now else self.retry_at - now
 
 
 @dataclass(slots=True)
@@ -141,7 +142,8 @@ class Politeness:
         # together at the server than the pause.
         now = self._clock()
         responded_at = slot.responded_at or now
-        entry.times = _Times(responded_at, entry.pause_s, now + slot.retry_after_s if slot.retry_after_s else 0.0)
+        retry_after_s = min(slot.retry_after_s, MAX_RETRY_AFTER_S)
+        entry.times = _Times(responded_at, entry.pause_s, now + retry_after_s if retry_after_s else 0.0)
         entry.times_file.write_text(f"{responded_at} {entry.times.pause_s} {entry.times.retry_at}")
 
 
@@ -156,8 +158,10 @@ class _Host:
         self.pause_s = pause_s
 
     def read_times(self) -> _Times:
-        """Read the file of times; a missing or torn one counts as no earlier request."""
+        """Read the file of times; a missing, torn or impossible one counts as no earlier request."""
         try:
-            return _Times(*map(float, self.times_file.read_text().split()))
+            times = _Times(*map(float, self.times_file.read_text().split()))
         except (FileNotFoundError, ValueError, TypeError):
             return _Times()
+        is_possible = times.pause_s <= _MAX_PAUSE_S and times.retry_at - times.responded_at <= 2 * MAX_RETRY_AFTER_S
+        return times if is_possible else _Times()

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from news_assets.clients.web.addresses import BAD_PORTS
 from news_assets.clients.web.errors import as_fetch_errors
+from news_assets.clients.web.logins import origin_of
 from news_assets.clients.web.transport import deadline
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, ForbiddenAddressError
 from news_assets.ports import PageRequest
+
+MAX_URL_CHARS = 8_000  # what HTTP recommends servers to accept (RFC 9110, section 4.1)
 
 
 @dataclass(slots=True)
@@ -45,6 +49,7 @@ class RedirectChain:
     elapsed_s: float = 0.0
     cookies: httpx.Cookies | None = None
     visited: set[tuple[str, str]] = field(default_factory=set)  # address and Cookie header
+    is_at_origin: bool = True  # no redirect led to another origin yet
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -57,12 +62,17 @@ class RedirectChain:
             self.elapsed_s += time.perf_counter() - started
 
     def next_url(self, hop: Hop) -> httpx.URL:
-        """Return the redirect's target. Raises FetchError for an address visited with the same cookies."""
+        """Return the redirect's target, without user and password.
+
+        Raises:
+            FetchError: It is not an address, or was visited with the same cookies.
+        """
         self.cookies = self.cookies or httpx.Cookies()
         self.visited.add((str(hop.url), hop.response.request.headers.get("cookie", "")))
         self.cookies.extract_cookies(hop.response)
         with as_fetch_errors(self.request.url):
-            url = hop.url.join(hop.location or "").copy_with(fragment=None)
+            url = hop.url.join(hop.location or "").copy_with(fragment=None, userinfo=b"")
+        self.is_at_origin = self.is_at_origin and origin_of(url) == origin_of(hop.url)
         following = httpx.Request("GET", url)
         self.cookies.set_cookie_header(following)
         if (str(url), following.headers.get("cookie", "")) in self.visited:
@@ -70,11 +80,21 @@ class RedirectChain:
         return url
 
     def check_url(self, url: httpx.URL) -> None:
-        """Raise FetchError for an address that is not http(s), or has no host or an impossible port."""
-        reason = None
+        """Raise FetchError for an address that is too long, is not http(s), or has no host or no port of the web.
+
+        The ports are refused for private hosts that may be fetched too: there the other servers are.
+        """
+        if len(str(url)) > MAX_URL_CHARS:
+            raise self._refused(f"not a valid address: longer than {MAX_URL_CHARS:,} characters")
         if url.scheme not in ("http", "https") or not url.host:
-            reason = f"redirects to {url}, not an http(s) address" if self.visited else "not an http(s) address"
-        elif url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
-            reason = f"not a valid address: port {url.port}"
-        if reason:
-            raise FetchError(self.request.url, reason, weight=1.0, is_transient=False)
+            raise self._refused(
+                f"redirects to {url}, not an http(s) address" if self.visited else "not an http(s) address"
+            )
+        if url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
+            raise self._refused(f"not a valid address: port {url.port}")
+        if url.port in BAD_PORTS:
+            reason = f"refused: port {url.port} of {url.host} belongs to another protocol"
+            raise ForbiddenAddressError(self.request.url, reason, weight=1.0, is_transient=False)
+
+    def _refused(self, reason: str) -> FetchError:
+        return FetchError(self.request.url, reason, weight=1.0, is_transient=False)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from news_assets.defs.active_runs import ATTEMPT_TAG
+from news_assets.defs.assets.retried_work import run_apart
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import MaterializationCounts, asset_attributes
 from news_assets.defs.partitions import agency_day_batches, agency_day_partitions
@@ -31,12 +33,14 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
     def stage_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         lake = context.resources.lake
         ports = {name: getattr(context.resources, name) for name in stage.ports}
+        options = context.op_execution_context.op_config
+        is_retry = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
         counts = MaterializationCounts(context, lake, stage)
         try:
-            batches = agency_day_batches(context, desk)
-            for keys, written in stage.run_batches(
-                lake, desk, batches, utc_now, ports, **context.op_execution_context.op_config
-            ):
+            for keys in agency_day_batches(context, desk):
+                written = run_apart(stage, lake, desk, keys, utc_now, ports, options) if is_retry else None
+                if written is None:
+                    written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
                 counts.add(keys, written)
         except NewsAssetsError as error:  # batches that were stored stay; the sensors plan the rest again
             raise dg.Failure(str(error)) from error

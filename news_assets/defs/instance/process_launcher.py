@@ -20,6 +20,7 @@ from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, RunLa
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from news_assets.defs.instance.heartbeat import WORKER_TAG
+from news_assets.defs.instance.watchdog import Watchdog
 
 # Without Polars, DuckDB and onnxruntime, which start threads when they are imported.
 _LIBRARIES = [
@@ -96,7 +97,7 @@ def execute_run(reference: InstanceRef, run_id: str) -> None:
     from dagster._cli.api import _execute_run_command_body
     from dagster._utils.interrupts import capture_interrupts
 
-    with capture_interrupts(), dg.DagsterInstance.from_ref(reference) as instance:
+    with Watchdog(), capture_interrupts(), dg.DagsterInstance.from_ref(reference) as instance:
         instance.add_run_tags(run_id, {WORKER_TAG: process_tag(psutil.Process())})
         _execute_run_command_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
 

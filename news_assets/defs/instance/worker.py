@@ -24,6 +24,7 @@ from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 
 from news_assets.defs.instance.celery_launcher import DeskRunLauncher
 from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
+from news_assets.defs.instance.watchdog import Watchdog
 from news_assets.errors import NewsAssetsError
 
 _SLOW_IMPORTS = ("news_assets.definitions", "onnxruntime", "polars", "tokenizers", "trafilatura")  # 3 s together
@@ -53,7 +54,7 @@ def execute_run(task: Task) -> None:
         _logger.info("Run %s has already begun or ended", run_id)
         return
     with capture_interrupts():
-        with Heartbeat(instance, task.request.hostname, run_id) as heartbeat:
+        with Watchdog(), Heartbeat(instance, task.request.hostname, run_id) as heartbeat:
             execute_run_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
         if not heartbeat.has_interrupted and (check_captured_interrupt() or _was_interrupted(run_id)):
             state.should_stop = 0

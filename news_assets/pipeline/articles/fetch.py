@@ -2,22 +2,26 @@
 
 import gzip
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import KnownArticle, mark_duplicates
+from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.rows import article_row, revision_of
-from news_assets.pipeline.page.readers import READERS, read_page
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.batches import store_apart, with_ticks
+from news_assets.pipeline.page.readers import READERS, unread
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Rows
+from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Rows, Sandbox
 from news_assets.records import (
+    Agency,
     AgencyDays,
     Desk,
-    ExtractedArticle,
     FeedEntry,
     Page,
     RawArticle,
@@ -26,15 +30,17 @@ from news_assets.records import (
 
 BATCH_ARTICLES = 50  # stored in one transaction; a killed run fetches at most these again
 BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored
+BATCH_S = 20.0  # of waiting for slow pages, after which those that were read are stored
+_TICK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedEntry:
-    """One entry with its page or error, the page's article, and the page as it is stored."""
+    """One entry with its page or error, what was read, and the page as it is stored."""
 
     entry: FeedEntry
     result: Page | FetchError
-    extracted: ExtractedArticle | None
+    read: ReadEntry
     page: StoredPage | None
 
 
@@ -46,20 +52,31 @@ def fetch_batch(
     clock: Callable[[], datetime],
     *,
     fetcher: Fetcher,
+    sandbox: Sandbox,
+    only: Collection[str] | None = None,
     refetch: bool = False,
 ) -> int:
     """Fetch and extract the due entries of these agency-days; return how many articles were written.
 
     Articles are stored every few pages, so that a killed run repeats little.
     """
-    entries = lake.read(FeedEntry, keys)
+    entries = lake.read(FeedEntry, keys, **of_articles(only))
     stored = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
     due = due_entries(entries, {article.article_id: article for article in stored}, clock(), refetch=refetch)
     written = 0
-    for batch in in_batches(fetch_entries(due, desk, fetcher)):
+
+    def store(batch: Sequence[FetchedEntry]) -> list[RawArticle]:
         now = clock()
-        written += len(lake.transact(lambda rows: store_articles(rows, stage, desk, batch, now)))  # noqa: B023
+        return lake.transact(lambda rows: store_articles(rows, stage, desk, batch, now))
+
+    for batch in in_batches(fetch_entries(due, desk, fetcher, sandbox)):
+        written += len(store_apart(batch, store, _unstored))
     return written
+
+
+def _unstored(one: FetchedEntry, reason: str) -> FetchedEntry:
+    """Return the entry as one whose page could not be had, so that a row states the reason."""
+    return FetchedEntry(one.entry, FetchError(one.entry.url, reason, is_transient=True), ReadEntry(), None)
 
 
 def due_entries(
@@ -82,21 +99,34 @@ def _is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool
 
 
 def fetch_entries(
-    entries: Sequence[FeedEntry], desk: Desk, fetcher: Fetcher, readers: Mapping[str, PageReader] = READERS
-) -> Iterator[FetchedEntry]:
-    """Yield each entry with its page and article, as pages arrive; a URL of several entries is fetched once."""
+    entries: Sequence[FeedEntry],
+    desk: Desk,
+    fetcher: Fetcher,
+    sandbox: Sandbox,
+    readers: Mapping[str, PageReader] = READERS,
+) -> Generator[FetchedEntry, None, None]:
+    """Yield each entry with its page and what was read, as pages arrive; a URL of several entries is fetched once."""
     agencies = {agency.key: agency for agency in desk.agencies}
     by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
     for request, result in fetcher.fetch_all([PageRequest(url) for url in by_url]):
         for entry in by_url[request.url]:
-            if isinstance(result, FetchError):
-                yield FetchedEntry(entry, result, None, None)
-            else:
-                agency = agencies[entry.agency]
-                extracted = read_page(result, agency.timezone, agency.language, readers)
-                yield FetchedEntry(entry, result, extracted, _stored_page(entry, result))
+            read = _read(entry, result, agencies[entry.agency], sandbox, readers)
+            yield FetchedEntry(entry, result, read, _stored_page(entry, result) if isinstance(result, Page) else None)
+
+
+def _read(
+    entry: FeedEntry, result: Page | FetchError, agency: Agency, sandbox: Sandbox, readers: Mapping[str, PageReader]
+) -> ReadEntry:
+    """Return what was read of the page and the listed text; an error of reading fails the page."""
+    page = result if isinstance(result, Page) else None
+    if page is None and not has_full_text(entry.content_html):
+        return ReadEntry()
+    [read] = sandbox.run(read_entry, [(page, entry.content_html, agency.timezone, agency.language, readers)])
+    if not isinstance(read, NewsAssetsError):
+        return read
+    return ReadEntry() if page is None else ReadEntry(unread(page, "failed", str(read)))
 
 
 def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
@@ -117,15 +147,23 @@ def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
     )
 
 
-def in_batches(fetched: Iterable[FetchedEntry]) -> Iterator[list[FetchedEntry]]:
-    """Yield lists of at most BATCH_ARTICLES entries and about BATCH_BYTES."""
+def in_batches(fetched: Generator[FetchedEntry, None, None], max_s: float = BATCH_S) -> Iterator[list[FetchedEntry]]:
+    """Yield lists of at most BATCH_ARTICLES entries and about BATCH_BYTES, no later than about `max_s` after the first.
+
+    The time counts also while no page arrives, or one is being read.
+    """
     batch: list[FetchedEntry] = []
-    for one in fetched:
-        batch.append(one)
-        held_bytes = sum(len(other.page.body_gzip) for other in batch if other.page)
-        if len(batch) >= BATCH_ARTICLES or held_bytes >= BATCH_BYTES:
-            yield batch
-            batch = []
+    held_bytes, due_at = 0, 0.0
+    with closing(with_ticks(fetched, _TICK_S)) as arrivals:
+        for one in arrivals:
+            if one is not None:
+                due_at = due_at if batch else time.monotonic() + max_s
+                batch.append(one)
+                held_bytes += len(one.page.body_gzip) if one.page else 0
+            is_full = len(batch) >= BATCH_ARTICLES or held_bytes >= BATCH_BYTES
+            if is_full or (batch and time.monotonic() >= due_at):
+                yield batch
+                batch, held_bytes = [], 0
     if batch:
         yield batch
 
@@ -139,9 +177,7 @@ def store_articles(
     """
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
-    articles = [
-        article_row(one.entry, one.result, one.extracted, stored.get(one.entry.article_id), now) for one in batch
-    ]
+    articles = [article_row(one.entry, one.result, one.read, stored.get(one.entry.article_id), now) for one in batch]
     articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
     articles = [replace(article, content_hash=content_hash(article)) for article in articles]
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]

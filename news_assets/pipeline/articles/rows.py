@@ -9,15 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.page.fragment import markdown_of_fragment
+from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.schedule import outcome_of, retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, PublishedOrigin, RawArticle
-from news_assets.text.fingerprint import text_hash
-from news_assets.text.language import language_of
 from news_assets.text.urls import canonical_url, url_hash
-from news_assets.text.words import words
 
-MIN_FEED_CHARS = 250  # shorter texts in a feed are teasers
 FEED_RATIO = 0.6  # pages with less of the feed's text were cut by the extraction or a wall
 KEPT_RATIO = 0.3  # pages with less of the stored text are broken, unless they state an update
 # Listings go before these: a URL has no time of day, and a guess is not stated anywhere.
@@ -26,9 +22,9 @@ _WEAKER_THAN_LISTING = (None, "url", "guess")
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text, its origin, and the reason that the row will carry."""
+    """The chosen text, its origin, and the reason that the row will carry."""
 
-    text: str
+    read: ArticleText
     origin: str
     reason: str | None = None
 
@@ -36,7 +32,7 @@ class _Text:
 def article_row(
     entry: FeedEntry,
     result: Page | FetchError,
-    extracted: ExtractedArticle | None,
+    read: ReadEntry,
     previous: RawArticle | None,
     now: datetime,
 ) -> RawArticle:
@@ -44,13 +40,13 @@ def article_row(
 
     A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its reason, and is retried.
     """
+    extracted = read.extracted
     failure = _failure(result, extracted)
-    chosen = _chosen_text(entry, extracted, failure)
+    chosen = _chosen_text(read, failure)
     kept = previous if previous is not None and previous.text else None
     if kept is not None and (chosen is None or _is_remnant(chosen, extracted, kept)):
-        why = (
-            failure[1] if failure else f"page gives {len(chosen.text) if chosen else 0} of {kept.text_chars} characters"
-        )
+        found_chars = len(chosen.read.text) if chosen else 0
+        why = failure[1] if failure else f"page gives {found_chars} of {kept.text_chars} characters"
         return _kept_row(kept, entry, result, why, now)
     if chosen is not None:
         return _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
@@ -87,27 +83,19 @@ def _failure(result: Page | FetchError, extracted: ExtractedArticle | None) -> t
     return None if extracted.outcome == "ok" else (extracted.outcome, extracted.reason or "no article")
 
 
-def _chosen_text(
-    entry: FeedEntry, extracted: ExtractedArticle | None, failure: tuple[Outcome, str] | None
-) -> _Text | None:
+def _chosen_text(read: ReadEntry, failure: tuple[Outcome, str] | None) -> _Text | None:
     """Return the page's text, or the feed's where the page gives much less or nothing."""
-    page_text = (extracted.text or "") if extracted and not failure else ""
-    feed_text = _feed_text(entry)
-    if len(feed_text) >= MIN_FEED_CHARS and len(page_text) < FEED_RATIO * len(feed_text):
-        why = failure[1] if failure else f"page gives {len(page_text)} of {len(feed_text)} characters"
-        return _Text(feed_text, "feed", f"text from the feed: {why}")
-    return _Text(page_text, "page", extracted.reason if extracted else None) if page_text else None
-
-
-def _feed_text(entry: FeedEntry) -> str:
-    """Return the full text in the listing as Markdown; empty for a teaser."""
-    markup = entry.content_html or ""
-    return markdown_of_fragment(markup) if len(markup) >= MIN_FEED_CHARS else ""
+    of_page, of_feed = (None if failure else read.page_text), read.feed_text
+    page_chars, feed_chars = (len(one.text) if one else 0 for one in (of_page, of_feed))
+    if of_feed and feed_chars >= MIN_FEED_CHARS and page_chars < FEED_RATIO * feed_chars:
+        why = failure[1] if failure else f"page gives {page_chars} of {feed_chars} characters"
+        return _Text(of_feed, "feed", f"text from the feed: {why}")
+    return _Text(of_page, "page", read.extracted.reason if read.extracted else None) if of_page else None
 
 
 def _is_remnant(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle) -> bool:
     """Whether a new text is far shorter than the stored one, and the page states no update since."""
-    if len(chosen.text) >= KEPT_RATIO * kept.text_chars:
+    if len(chosen.read.text) >= KEPT_RATIO * kept.text_chars:
         return False
     updated_at = extracted.updated_at if extracted else None
     return updated_at is None or updated_at <= (kept.updated_at or kept.fetched_at)
@@ -124,19 +112,20 @@ def _ok_row(
     chosen: _Text,
     now: datetime,
 ) -> RawArticle:
-    digest = text_hash(chosen.text)
-    row = replace(
-        _base_row(entry, result, extracted, now),
-        text=chosen.text,
+    read = chosen.read
+    base = _base_row(entry, result, extracted, now)
+    return replace(
+        base,
+        text=read.text,
         text_origin=chosen.origin,
-        text_chars=len(chosen.text),
-        word_count=len(words(chosen.text)),
-        text_hash=digest,
+        text_chars=len(read.text),
+        word_count=read.word_count,
+        text_hash=read.text_hash,
+        language=base.language or read.language,
         outcome="ok",
         reason=chosen.reason,
-        rev_n=kept.rev_n + (kept.text_hash != digest) if kept else 1,
+        rev_n=kept.rev_n + (kept.text_hash != read.text_hash) if kept else 1,
     )
-    return row if row.language else replace(row, language=language_of(chosen.text))
 
 
 def _kept_row(kept: RawArticle, entry: FeedEntry, result: Page | FetchError, why: str, now: datetime) -> RawArticle:

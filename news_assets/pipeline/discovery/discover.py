@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from news_assets.desks.import_rows import same_source_key
-from news_assets.errors import FetchError, SourceError
+from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import Candidate, Criteria, contents_of, evaluated, ranked
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
-from news_assets.ports import Fetcher
+from news_assets.ports import Fetcher, Sandbox
 from news_assets.records import Page, Source
 from news_assets.sources.discovery import (
     CandidateUrl,
@@ -59,6 +59,7 @@ class Discovery:
 def discover_sources(
     address: str,
     fetcher: Fetcher,
+    sandbox: Sandbox,
     adapter_of: AdapterOf,
     criteria: Criteria,
     *,
@@ -76,7 +77,7 @@ def discover_sources(
         return Discovery(address=address, error=result.reason)
     home = result if isinstance(result, Page) else None
     url = home.final_url if home else address
-    evaluation = _Evaluation(requests, adapter_of, criteria)
+    evaluation = _Evaluation(requests, sandbox, adapter_of, criteria)
     evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
     if home is None or _may_link_sources(home):
         _search_site(evaluation, url, home, tries_all=tries_all)
@@ -108,10 +109,11 @@ def _name(page: Page | None, candidates: Iterable[Candidate]) -> str | None:
 class _Evaluation:
     """Polls candidate addresses and collects the evaluated candidates."""
 
-    def __init__(self, requests: BudgetedFetcher, adapter_of: AdapterOf, criteria: Criteria) -> None:
+    def __init__(self, requests: BudgetedFetcher, sandbox: Sandbox, adapter_of: AdapterOf, criteria: Criteria) -> None:
         self.candidates: list[Candidate] = []
         self.untried_count = 0
-        self._requests, self._adapter_of, self._criteria = requests, adapter_of, criteria
+        self._requests, self._sandbox = requests, sandbox
+        self._adapter_of, self._criteria = adapter_of, criteria
         self._missed_count = 0
 
     @property
@@ -134,11 +136,9 @@ class _Evaluation:
         if not isinstance(page, Page):
             return ()
         source = self._source("sitemap", page.url)
-        try:
-            urls = self._adapter_of(source).parse(page, source).next_urls
-        except SourceError:
-            return ()
-        return tuple(CandidateUrl(url=url, kind="sitemap", found_by="robots.txt") for url in urls[:MAX_SITEMAPS])
+        [listing] = self._sandbox.run(self._adapter_of(source).parse, [(page, source)])
+        urls = () if isinstance(listing, NewsAssetsError) else listing.next_urls[:MAX_SITEMAPS]
+        return tuple(CandidateUrl(url=url, kind="sitemap", found_by="robots.txt") for url in urls)
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the discovery as a whole."""
@@ -171,7 +171,7 @@ class _Evaluation:
         kinds = (at.kind,) if page is None else (known.kind if known else None, *kinds_of(page))
         polls: list[Polled] = []
         for kind in unique(kinds):
-            polls += poll_sources([self._source(kind, at.url)], {}, self._adapter_of, self._requests)
+            polls += poll_sources([self._source(kind, at.url)], {}, self._adapter_of, self._requests, self._sandbox)
             if polls[-1].listing is not None and polls[-1].listing.entries:
                 return polls[-1]
         return next((polled for polled in polls if polled.listing is not None), polls[0])

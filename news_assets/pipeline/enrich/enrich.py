@@ -6,13 +6,13 @@ enriched again and an unchanged one is not. Failures are not cached. A duplicate
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports import Enricher, Lake, Rows
 from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle
@@ -28,11 +28,18 @@ def input_hash(title: str, text: str, enricher: Enricher) -> str:
 
 
 def enrich_batch(
-    stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Callable[[], datetime], *, enricher: Enricher
+    stage: Stage,
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    clock: Callable[[], datetime],
+    *,
+    enricher: Enricher,
+    only: Collection[str] | None = None,
 ) -> int:
     """Enrich the stale articles of these agency-days; return how many rows were written."""
     now = clock()
-    articles = lake.read(RawArticle, keys, outcome=["ok"])
+    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
     ids = {article.duplicate_of for article in articles if article.duplicate_of}

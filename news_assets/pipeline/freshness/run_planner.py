@@ -11,11 +11,12 @@ take little time.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline.freshness.rectangles import AgencyDay, Rectangle, rectangles
+from news_assets.pipeline.stage_state.failures import failure_of_work
 from news_assets.records import Failure
 
 if TYPE_CHECKING:
@@ -192,19 +193,16 @@ def given_up_failures(
     """Return a failure without another attempt for each piece of work in these agency-days."""
     keys = {one.key for one in given_up}
     return [
-        Failure(
-            stage=row["stage"],
-            article_id=row["article_id"],
-            desk=desk,
-            agency=row["agency"],
-            day=row["day"],
-            version=row["version"],
-            reason=f"still {row['why']} after {MAX_ATTEMPTS} runs; see the runs of this agency-day",
+        replace(
+            failure_of_work(
+                row,
+                row["stage"],
+                desk,
+                f"still {row['why']} after {MAX_ATTEMPTS} runs; see the runs of this agency-day",
+                now,
+            ),
             attempts=MAX_ATTEMPTS,
             first_failed_at=row["since"],
-            last_failed_at=now,
-            next_try_at=None,
-            trace_id=row["trace_id"],
         )
         for row in backlog.iter_rows(named=True)
         if AgencyDay(row["agency"], row["day"]) in keys

@@ -50,11 +50,11 @@ def read_page(
     """Return the article that the reader of the page's content type finds; `skipped` where there is no reader."""
     if not page.body.strip():
         reason = "empty page: only white space" if page.body else "empty page: 0 bytes"
-        return _unread(page, "failed", reason)
+        return unread(page, "failed", reason)
     content_type = content_type_of(page)
     if reader := readers.get(content_type):
         return reader(page, timezone, language)
-    return _unread(page, "skipped", "PDF: not read yet" if content_type == PDF else f"{content_type}: not HTML")
+    return unread(page, "skipped", "PDF: not read yet" if content_type == PDF else f"{content_type}: not HTML")
 
 
 def content_type_of(page: Page) -> str:
@@ -79,5 +79,6 @@ def _looks_like_html(head: bytes) -> bool:
     return b"<html" in start or b"<!doctype html" in start
 
 
-def _unread(page: Page, outcome: Outcome, reason: str) -> ExtractedArticle:
+def unread(page: Page, outcome: Outcome, reason: str) -> ExtractedArticle:
+    """Return the result for a page without a readable article."""
     return ExtractedArticle(url=page.url, canonical_url=canonical_url(page.final_url), outcome=outcome, reason=reason)

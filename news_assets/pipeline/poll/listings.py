@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from news_assets.errors import FetchError, ListingChangedError, SourceError
+from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
 from news_assets.pipeline.poll.paging import (
     MAX_FIRST_PAGES,
     MAX_PAGES,
@@ -15,7 +15,7 @@ from news_assets.pipeline.poll.paging import (
     nothing_known,
 )
 from news_assets.pipeline.schedule import outcome_of
-from news_assets.ports import Fetcher, PageRequest
+from news_assets.ports import Fetcher, PageRequest, Sandbox
 from news_assets.records import Listing, Outcome, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.dates import day_in_address
@@ -23,7 +23,6 @@ from news_assets.text.dates import day_in_address
 AdapterOf = Callable[[Source], Adapter]
 
 MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a larger document without entries is not a listing
-MAX_REASON_CHARS = 300  # of a library's error message: some repeat the whole document
 _TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are sent: some servers never change an ETag
 
 
@@ -49,6 +48,7 @@ def poll_sources(
     states: Mapping[str, SourceState],
     adapter_of: AdapterOf,
     fetcher: Fetcher,
+    sandbox: Sandbox,
     known: KnownHashes = nothing_known,
     first_day: date | None = None,
 ) -> Generator[Polled, None, None]:
@@ -66,11 +66,11 @@ def poll_sources(
         ): Pagination(source, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
         for source in sources
     }
-    return _fetch_listings(listings, states, _parser(adapter_of), fetcher)
+    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher)
 
 
 def poll_past_days(
-    sources: Sequence[Source], first: date, last: date, adapter_of: AdapterOf, fetcher: Fetcher
+    sources: Sequence[Source], first: date, last: date, adapter_of: AdapterOf, fetcher: Fetcher, sandbox: Sandbox
 ) -> Generator[Polled, None, None]:
     """Yield what the sources that can list past days have of these days.
 
@@ -82,7 +82,7 @@ def poll_past_days(
         for source in sources
         for url in _day_urls(source, first, last, adapter_of)
     }
-    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of)), fetcher)
+    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher)
     return (replace(polled, is_of_past=True) for polled in polls)
 
 
@@ -136,7 +136,7 @@ def _fetch_listings(
             if url is None:
                 yield replace(polled, listing=pagination.listing())
             else:
-                following[PageRequest(url, str(len(following)), obeys_robots=False)] = pagination
+                following[PageRequest(url, str(len(following)))] = pagination
         for request, answer in fetcher.fetch_all(following):
             _add_page(following[request], request.url, answer, parse)
         incomplete = {pagination: incomplete[pagination] for pagination in following.values()}
@@ -181,17 +181,16 @@ def _check_listing(page: Page, listing: Listing) -> None:
         )
 
 
-def _parser(adapter_of: AdapterOf) -> Parse:
-    """Return the parser of every source; a bug in an adapter becomes a SourceError, which fails only its sources."""
+def _parser(adapter_of: AdapterOf, sandbox: Sandbox) -> Parse:
+    """Return the parser of every source; a bug in an adapter, or a document over the limits, fails only its source."""
 
     def parse(page: Page, source: Source) -> Listing:
-        try:
-            return adapter_of(source).parse(page, source)
-        except SourceError:
-            raise
-        except Exception as error:
-            message = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_REASON_CHARS]
-            raise SourceError(f"error in the adapter of `{source.kind}`: {message}") from error
+        [listing] = sandbox.run(adapter_of(source).parse, [(page, source)])
+        if isinstance(listing, SourceError):
+            raise listing
+        if isinstance(listing, NewsAssetsError):
+            raise SourceError(f"`{source.kind}`: {listing}") from listing
+        return listing
 
     return parse
 

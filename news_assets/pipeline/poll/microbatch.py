@@ -2,13 +2,10 @@
 
 import time
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from typing import TypeVar
 
+from news_assets.pipeline.batches import with_ticks
 from news_assets.pipeline.poll.listings import Polled
-
-T = TypeVar("T")
 
 PAUSE_S = 1.0  # least time from one batch to the next
 BUSY_SHARE = 0.2  # largest share of the time spent storing: slow transactions get larger, rarer batches
@@ -28,7 +25,7 @@ def micro_batches(
     """
     batch: list[Polled] = []
     held_bytes, not_before = 0, 0.0
-    with closing(_with_ticks(polls)) as arrivals:
+    with closing(with_ticks(polls, _TICK_S)) as arrivals:
         for polled in arrivals:
             if polled is not None:
                 batch.append(polled)
@@ -49,27 +46,3 @@ def _is_worth_storing(batch: list[Polled]) -> bool:
 def _held_bytes(polled: Polled) -> int:
     """Return about how much memory a poll takes: its page, and the listing made of it."""
     return 1000 + (2 * len(polled.page.body) if polled.page else 0)
-
-
-def _with_ticks(items: Generator[T, None, None]) -> Generator[T | None, None, None]:
-    """Yield the items, and None whenever none has arrived for _TICK_S.
-
-    A thread waits for the next item: `next` may block for a minute, until a slow source answers, and a batch that is
-    due must not wait for that. Items that arrive while a batch is stored stay in the fetcher's own queue.
-    """
-    reader = ThreadPoolExecutor(1, thread_name_prefix="polls")
-    try:
-        arriving = reader.submit(next, items)
-        while True:
-            if not wait([arriving], _TICK_S).done:
-                yield None
-                continue
-            try:
-                item = arriving.result()
-            except StopIteration:
-                return
-            arriving = reader.submit(next, items)
-            yield item
-    finally:
-        reader.submit(items.close)  # runs when the pending `next` has returned
-        reader.shutdown(wait=False)

@@ -1,14 +1,17 @@
 """Poll the sources of some agencies and store what they list."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
-from news_assets.pipeline.poll.listings import AdapterOf, poll_past_days, poll_sources
+from news_assets.errors import SourceError
+from news_assets.pipeline.batches import store_apart
+from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
 from news_assets.pipeline.poll.storing import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
-from news_assets.ports import Fetcher, Lake
+from news_assets.ports import Fetcher, Lake, Sandbox
 from news_assets.records import Desk, FeedEntry, Poll, Source, SourceState
 
 
@@ -17,6 +20,7 @@ def poll_agencies(
     desk: Desk,
     agencies: Collection[str],
     fetcher: Fetcher,
+    sandbox: Sandbox,
     adapter_of: AdapterOf,
     now: datetime,
     trace_id: str,
@@ -33,16 +37,24 @@ def poll_agencies(
     """
     sources = [source for source in desk.sources if source.agency in agencies]
     if past is not None:
-        polls = poll_past_days(sources, *past, adapter_of, fetcher)
+        polls = poll_past_days(sources, *past, adapter_of, fetcher, sandbox)
     else:
         states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
         recent = {} if only_due else recently_polled(sources, states.values(), now, cooldown)
         for source, polled_at in recent.items():
             yield skipped_poll(source, polled_at, cooldown, now)
         due = due_sources(sources, states.values(), now) if only_due else [one for one in sources if one not in recent]
-        polls = poll_sources(due, states, adapter_of, fetcher, _known_hashes(lake), desk.first_day)
+        polls = poll_sources(due, states, adapter_of, fetcher, sandbox, _known_hashes(lake), desk.first_day)
     for batch in micro_batches(polls):
-        yield from lake.transact(lambda rows: store_polls(rows, batch, now, trace_id))  # noqa: B023 - run at once
+        yield from store_apart(batch, lambda polls: _store(lake, polls, now, trace_id), _unstored)
+
+
+def _store(lake: Lake, polls: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
+    return lake.transact(lambda rows: store_polls(rows, polls, now, trace_id))
+
+
+def _unstored(polled: Polled, reason: str) -> Polled:
+    return replace(polled, listing=None, error=SourceError(reason), outcome="failed")
 
 
 def _known_hashes(lake: Lake) -> KnownHashes:

@@ -1,7 +1,7 @@
 """What a stage declares; `pipeline/stages.py` lists the stages."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -51,9 +51,10 @@ class Stage:
         name: Name of the asset, and of the stage in `failures`.
         record: Type of its rows.
         upstream: Assets it is made from.
-        run: `run(stage, lake, desk, keys, clock, **ports, **options)`, which brings the rows of a batch of agency-days
-            up to date and returns how many rows it wrote. It can be repeated at any time.
-        ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search.
+        run: `run(stage, lake, desk, keys, clock, **ports, only=None, **options)`, which brings the rows of a batch of
+            agency-days up to date, or of the articles `only`, and returns how many rows it wrote. It can be repeated at
+            any time.
+        ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search, sandbox.
         options: Switches that `run` takes.
         state: The state its rows are made from; None for articles, which are made from listed entries.
         retry_at: When a failure is retried after so many attempts, None for never; without it the row has its own
@@ -85,19 +86,24 @@ class Stage:
     kind: str
     preview: tuple[str, ...]
 
-    def run_batches(
+    def run_batch(
         self,
         lake: Lake,
         desk: Desk,
-        batches: Iterable[AgencyDays],
+        keys: AgencyDays,
         clock: Callable[[], datetime],
         ports: Mapping[str, Any],
-        **options: bool,
-    ) -> Iterator[tuple[AgencyDays, int]]:
-        """Yield each batch of agency-days after it was stored, with the number of rows written."""
+        options: Mapping[str, bool] | None = None,
+        only: Collection[str] | None = None,
+    ) -> int:
+        """Bring the rows of these agency-days up to date, or of the articles `only`; return how many were written."""
         needed = {name: ports[name] for name in self.ports}
-        for keys in batches:
-            yield keys, self.run(self, lake, desk, keys, clock, **needed, **options)
+        return self.run(self, lake, desk, keys, clock, **needed, only=only, **(options or {}))
+
+
+def of_articles(only: Collection[str] | None) -> dict[str, Collection[str]]:
+    """Return the condition of reads that `only` means: none, or the ids of articles."""
+    return {} if only is None else {"article_id": only}
 
 
 def sha256(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from news_assets.pipeline.schedule import stage_retry_at
 from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
 from news_assets.ports import Rows
 from news_assets.records import Failure, RawArticle
@@ -39,6 +40,35 @@ def record_outcomes(rows: Rows, stage: Stage, tried: Sequence[Any], now: datetim
         column = stage.state.column
         failed = [failure_of(row, stage.name, getattr(row, column), now) for row in tried if row.outcome != "ok"]
         _store(rows, stage, failed, {row.article_id for row in tried if row.outcome == "ok"})
+
+
+def record_attempt(rows: Rows, stage: Stage, work: Mapping[str, Any], desk: str, now: datetime) -> None:
+    """Store a failure for an article of the backlog before a stage works on it; the outcome replaces or deletes it.
+
+    If the process ends, it stays, and holds the article back like any failure. `work` is a row of
+    `store/queries/backlog.py`.
+    """
+    failure = failure_of_work(work, stage.name, desk, "the process ended while it worked on this", now)
+    earlier = rows.read(Failure, stage=[stage.name], article_id=[failure.article_id])
+    rows.upsert([_next_attempt(failure, earlier[0] if earlier else None, stage.retry_at or stage_retry_at)])
+
+
+def failure_of_work(work: Mapping[str, Any], stage: str, desk: str, reason: str, now: datetime) -> Failure:
+    """Return the failure of a row of the backlog, without another attempt; see `failure_of`."""
+    return Failure(
+        stage=stage,
+        article_id=work["article_id"],
+        desk=desk,
+        agency=work["agency"],
+        day=work["day"],
+        version=work["version"],
+        reason=reason,
+        attempts=0,
+        first_failed_at=now,
+        last_failed_at=now,
+        next_try_at=None,
+        trace_id=work["trace_id"],
+    )
 
 
 def failure_of(row: Any, stage: str, version: str, now: datetime) -> Failure:

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, without_credentials
 from news_assets.ports import PageRequest
 from news_assets.records import Page
 
@@ -35,7 +35,7 @@ class Site:
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.answers: dict[str, list[Answer]] = {"/robots.txt": [answer(status=404)]}
-        self.requests: list[tuple[str, float, dict[str, str]]] = []
+        self.every_request: list[tuple[str, float, dict[str, str]]] = []
         self.bytes_sent = 0
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
@@ -50,8 +50,17 @@ class Site:
         return f"http://{host}:{port}"
 
     @property
+    def requests(self) -> list[tuple[str, float, dict[str, str]]]:
+        """Path, time and headers of each request but those for robots.txt."""
+        return [request for request in self.every_request if request[0] != "/robots.txt"]
+
+    @property
     def paths(self) -> list[str]:
         return [path for path, *_ in self.requests]
+
+    @property
+    def every_path(self) -> list[str]:
+        return [path for path, *_ in self.every_request]
 
     def put(self, path: str, *answers: Answer) -> str:
         self.answers[path] = list(answers)
@@ -84,7 +93,7 @@ class Site:
 
     def _respond(self, connection: socket.socket, path: str, headers: dict[str, str]) -> None:
         with self._lock:
-            self.requests.append((path, time.monotonic(), headers))
+            self.every_request.append((path, time.monotonic(), headers))
             scripted = self.answers.get(path) or self.answers.get("*") or [answer(status=404)]
             chosen = scripted.pop(0) if len(scripted) > 1 else scripted[0]
             self._at_once += 1
@@ -115,7 +124,7 @@ def body_or_reason(result: Page | FetchError) -> object:
 def failure_of(fetcher: HttpFetcher, wanted: PageRequest) -> FetchError:
     with pytest.raises(FetchError) as raised:
         fetcher.fetch(wanted)
-    assert raised.value.url == wanted.url
+    assert raised.value.url == without_credentials(wanted.url)
     return raised.value
 
 
@@ -123,8 +132,8 @@ def summary_of(error: FetchError) -> tuple[object, ...]:
     return type(error).__name__, error.reason, error.status, error.weight, error.is_transient
 
 
-def shortest_pause(site: Site) -> float:
-    return min(later - earlier for (_, earlier, _), (_, later, _) in pairwise(site.requests))
+def shortest_pause(requests: Sequence[tuple[str, float, dict[str, str]]]) -> float:
+    return min(later - earlier for (_, earlier, _), (_, later, _) in pairwise(requests))
 
 
 @pytest.fixture

@@ -1,10 +1,18 @@
 import ipaddress
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.clients.web.addresses import AddressPolicy, is_public
+from news_assets.clients.web.addresses import BAD_PORTS, AddressPolicy, is_public
+from news_assets_tests.clients.web.conftest import OpenFetcher, failure_of, request
+
+_CORPUS = Path(__file__).parents[4] / "shared/corpus/hostile/dev/ssrf_urls.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -81,3 +89,70 @@ def test_a_private_host_is_allowed_by_name_or_block(allowed: tuple[str, ...], is
 
 def test_a_block_also_allows_the_mapped_address() -> None:
     assert AddressPolicy(("127.0.0.0/8",)).is_allowed("x", "::ffff:127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.1/",
+        "http://0x7f.1/",
+        "http://2130706433/",
+        "http://017700000001/",
+        "http://0/",
+        "http://127.0.0.1./",
+        "http://\u2460\u2461\u2466.\u24ea.\u24ea.\u2460/",  # digits in circles
+        "http://127\u30020\u30020\u30021/",  # ideographic full stops
+        "http://public.example@127.0.0.1/",
+        "http://127.0.0.1#@public.example/",
+        "http://[::]/",
+        "http://[::ffff:7f00:1]/",
+        "http://[::ffff:0:7f00:1]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://[64:ff9b:1::7f00:1]/",
+        "http://[2002:7f00:1::]/",
+        "http://[2001:0:7f00:1::]/",
+        "http://[fe80::1%25lo]/",
+        "http://[fd00:ec2::254]/",
+        "http://169.254.169.254/",
+        "http://metadata.localhost:22/",
+    ],
+)
+def test_no_spelling_of_an_internal_address_is_fetched(open_fetcher: OpenFetcher, url: str) -> None:
+    error = failure_of(open_fetcher(allow_private_hosts=()), request(url))
+    assert error.reason.startswith(("refused: ", "host not found: ", "not a valid address: ")), error.reason
+
+
+def _numeric_addresses(url: str) -> Iterator[tuple[str, str]]:
+    """Yield a URL's host with its addresses; none for a name, which is not resolved here."""
+    try:
+        host = httpx.URL(url).host
+        for *_, address in socket.getaddrinfo(host, 80, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST):
+            yield host, str(address[0])
+    except (httpx.InvalidURL, OSError, UnicodeError):
+        return
+
+
+@pytest.mark.skipif(not _CORPUS.exists(), reason="the corpus is not part of the project")
+def test_the_numeric_addresses_of_the_corpus_are_judged_as_expected() -> None:
+    cases = [json.loads(line) for line in _CORPUS.read_text().splitlines()]
+    judged = [
+        (case["url"], AddressPolicy().is_allowed(*found), case["expect"] == "allow")
+        for case in cases
+        if case["url"].startswith("http")
+        for found in _numeric_addresses(case["url"])
+    ]
+    assert len(judged) > 20
+    assert [url for url, is_allowed, expected in judged if is_allowed != expected] == []
+
+
+def test_ports_of_the_web_are_not_refused() -> None:
+    assert BAD_PORTS.isdisjoint(
+        {80, 81, 443, 591, 3000, 4443, 5000, 8000, 8008, 8080, 8081, 8088, 8443, 8888, 9000, 9443}
+    )
+    assert max(BAD_PORTS) < 32_768, "the system gives higher ports to clients, and to servers of tests"
+
+
+@pytest.mark.parametrize("port", [22, 25, 6379, 27017])
+def test_ports_of_other_protocols_are_refused_for_private_hosts_too(open_fetcher: OpenFetcher, port: int) -> None:
+    error = failure_of(open_fetcher(), request(f"http://127.0.0.1:{port}/"))
+    assert error.reason == f"refused: port {port} of 127.0.0.1 belongs to another protocol"

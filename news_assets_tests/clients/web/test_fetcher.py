@@ -12,7 +12,16 @@ import pytest
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import SettingsError
 from news_assets.records import Page, Validators
-from news_assets_tests.clients.web.conftest import OpenFetcher, Site, answer, failure_of, request, summary_of
+from news_assets_tests.clients.web.conftest import (
+    OpenFetcher,
+    Site,
+    answer,
+    body_or_reason,
+    failure_of,
+    request,
+    requests,
+    summary_of,
+)
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
 
@@ -34,6 +43,12 @@ def test_a_page_holds_body_and_headers_of_the_response(site: Site, open_fetcher:
         elapsed_ms=page.elapsed_ms,
     )
     assert site.requests[0][2]["user-agent"] == "news_assets/0.1 (+https://example.org)"
+
+
+@pytest.mark.parametrize("content_type", [f"text/html; charset*{'9' * 5_000}*=x", "text/html; charset=" + "x" * 5_000])
+def test_a_content_type_that_cannot_be_read_counts_as_none(site: Site, fetcher: HttpFetcher, content_type: str) -> None:
+    page = fetcher.fetch(request(site.put("/a", answer(b"x", content_type=content_type))))
+    assert (page.content_type, page.encoding, page.body) == ("", None, b"x")
 
 
 def test_a_page_without_a_stated_charset_has_no_encoding(site: Site, fetcher: HttpFetcher) -> None:
@@ -159,9 +174,17 @@ def test_a_failed_response_has_its_reason(
         ("http:///path", ("FetchError", "not an http(s) address", None, 1.0, False)),
         ("http://[::1", ("FetchError", "not a valid address: Invalid port: ':1'", None, 1.0, False)),
         ("http://127.0.0.1:99999/", ("FetchError", "not a valid address: port 99999", None, 1.0, False)),
-        ("http://127.0.0.1:1/", ("FetchError", "connection failed: connection refused", None, 0.5, True)),
+        ("http://127.0.0.1:2/", ("FetchError", "connection failed: connection refused", None, 0.5, True)),
         ("http://x.invalid/", ("FetchError", "host not found: no address for x.invalid", None, 0.25, True)),
         (f"http://{'a' * 64}.org/", ("FetchError", f"host not found: no address for {'a' * 64}.org", None, 0.25, True)),
+        (
+            "http://127.0.0.1:6379/",
+            ("ForbiddenAddressError", "refused: port 6379 of 127.0.0.1 belongs to another protocol", None, 1.0, False),
+        ),
+        (
+            f"http://127.0.0.1/{'a' * 8_000}",
+            ("FetchError", "not a valid address: longer than 8,000 characters", None, 1.0, False),
+        ),
         (
             "http://10.0.0.1/",
             ("ForbiddenAddressError", "refused: 10.0.0.1 is 10.0.0.1, not a public address", None, 1.0, False),
@@ -172,6 +195,14 @@ def test_an_address_that_cannot_be_fetched_has_its_reason(
     fetcher: HttpFetcher, url: str, expected: tuple[object, ...]
 ) -> None:
     assert summary_of(failure_of(fetcher, request(url))) == expected
+
+
+def test_an_unexpected_exception_is_an_error_of_its_url_only(site: Site, open_fetcher: OpenFetcher) -> None:
+    times = iter([NOW, NOW])  # for robots.txt and the first page
+    results = open_fetcher(clock=lambda: next(times)).fetch_all(requests(*[f"{site.url}/{n}" for n in range(3)]))
+    reasons = {str(body_or_reason(result)) for _, result in results}
+    assert reasons <= {"not found (404)", "error in the HTTP client: StopIteration: "}
+    assert len(reasons) == 2
 
 
 def test_a_tls_failure_is_named(site: Site, fetcher: HttpFetcher) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.clients.web.headers import max_age_s, retry_after_s, validators_of
+from news_assets.clients.web.headers import charset_of, max_age_s, retry_after_s, validators_of
 from news_assets.records import Validators
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
@@ -50,6 +50,28 @@ def test_validators_generated_for_each_response_are_ignored() -> None:
     generated = {"etag": '"x"', "last-modified": _DATE, "expires": "0", "cache-control": "no-store, no-cache"}
     assert validators_of(httpx.Headers(generated)) == Validators()
     assert validators_of(httpx.Headers(generated | {"cache-control": "no-cache"})) == Validators('"x"', _DATE)
+
+
+@pytest.mark.parametrize("value", ["x" * 1_001, "x\ny", "x\x1by"])
+def test_a_validator_that_is_long_or_has_control_characters_is_absent(value: str) -> None:
+    headers = httpx.Headers({"etag": value, "last-modified": value})
+    assert validators_of(headers) == Validators()
+    assert validators_of(headers, Validators('"e"', _DATE)) == Validators('"e"', _DATE)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [
+        ("text/html; charset=UTF-8", "utf-8"),
+        ("text/html;boundary=x;CHARSET = 'iso-8859-1'", "iso-8859-1"),
+        ('text/html; charset="windows-1252"; x=y', "windows-1252"),
+        ("text/html; charset=", None),
+        ("text/html; xcharset=utf-8", None),
+        ("charset=utf-8", None),
+    ],
+)
+def test_the_charset_of_a_content_type(content_type: str, expected: str | None) -> None:
+    assert charset_of(content_type) == expected
 
 
 @given(st.text())

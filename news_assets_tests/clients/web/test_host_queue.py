@@ -55,7 +55,7 @@ def test_a_host_gets_one_request_at_a_time_in_order_with_the_pause_between(
     assert [request for request, _ in results] == wanted
     assert site.paths == ["/0", "/1", "/2"]
     assert site.most_at_once == 1
-    assert shortest_pause(site) >= 0.05
+    assert shortest_pause(site.every_request) >= 0.05
 
 
 def test_hosts_are_fetched_concurrently_by_few_workers(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
@@ -65,7 +65,7 @@ def test_hosts_are_fetched_concurrently_by_few_workers(sites: OpenSites, open_fe
     results = list(open_fetcher(delay_s=0.1, max_workers=2).fetch_all(requests(*urls)))
     assert all(isinstance(page, Page) for _, page in results)
     assert 0.3 <= time.monotonic() - started < 1.2  # one host after the other would take 1.8
-    assert min(map(shortest_pause, opened)) >= 0.1
+    assert min(shortest_pause(one.every_request) for one in opened) >= 0.1
 
 
 def test_fetchers_that_share_a_folder_keep_the_pause_together(site: Site, open_fetcher: OpenFetcher) -> None:
@@ -78,7 +78,7 @@ def test_fetchers_that_share_a_folder_keep_the_pause_together(site: Site, open_f
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(site.requests), site.most_at_once, shortest_pause(site) >= 0.05) == (6, 1, True)
+    assert (len(site.requests), site.most_at_once, shortest_pause(site.every_request) >= 0.05) == (6, 1, True)
 
 
 def _fetch_thrice(url: str, folder: Path) -> None:
@@ -96,7 +96,7 @@ def test_processes_that_share_a_folder_keep_the_pause_together(site: Site, tmp_p
     _fetch_thrice(site.url, tmp_path)
     process.join()
     assert process.exitcode == 0
-    assert (len(site.requests), site.most_at_once, shortest_pause(site) >= 0.1) == (6, 1, True)
+    assert (len(site.requests), site.most_at_once, shortest_pause(site.every_request) >= 0.1) == (6, 1, True)
 
 
 def test_a_short_retry_after_is_waited_out(site: Site, open_fetcher: OpenFetcher) -> None:
@@ -104,7 +104,7 @@ def test_a_short_retry_after_is_waited_out(site: Site, open_fetcher: OpenFetcher
     fetcher = open_fetcher(clock=lambda: datetime(2026, 9, 8, 12, 0, 0, 800_000, UTC))
     results = [body_or_reason(page) for _, page in fetcher.fetch_all(requests(site.url, site.url))]
     assert results == ["too many requests (429)", b"x"]
-    assert shortest_pause(site) >= 0.2
+    assert shortest_pause(site.requests) >= 0.2
 
 
 def test_a_long_retry_after_is_an_error_for_every_fetcher(site: Site, open_fetcher: OpenFetcher) -> None:
@@ -149,10 +149,10 @@ def test_workers_wait_for_a_slow_caller(sites: OpenSites, open_fetcher: OpenFetc
 
 def test_closing_the_fetcher_cancels_its_waits(site: Site, open_fetcher: OpenFetcher) -> None:
     fetcher = open_fetcher(delay_s=30)
-    fetcher.fetch(PageRequest(site.put("/a", answer(b"x")), obeys_robots=False))
-    threading.Timer(0.05, fetcher.close).start()
-    with pytest.raises(FetchError, match="stopped"):
-        fetcher.fetch(PageRequest(f"{site.url}/a", obeys_robots=False))
+    threading.Timer(0.2, fetcher.close).start()
+    with pytest.raises(FetchError, match="stopped"):  # of the page, which waits after robots.txt
+        fetcher.fetch(PageRequest(site.put("/a", answer(b"x"))))
+    assert site.every_path == ["/robots.txt"]
 
 
 def test_a_request_without_pauses_takes_less_than_ten_milliseconds(site: Site, fetcher: HttpFetcher) -> None:

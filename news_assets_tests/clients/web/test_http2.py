@@ -54,6 +54,21 @@ def h2_url(certificate: Path) -> Iterator[str]:
     thread.join(timeout=3)
 
 
+def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+_HEADER = b"\x00\x01x\x7f\x81\x7e" + b"y" * 16_384  # a literal of 16 kB
+_FLOODS = {  # sent once, and repeated
+    b"/continuation": (_frame(1, 0, 1, b"\x88"), _frame(9, 0, 1, b"\x00\x01x\x01y") * 1_000),
+    b"/large-headers": (_frame(1, 0, 1, b"\x88"), _frame(9, 0, 1, _HEADER[:16_000])),
+    b"/pings": (b"", _frame(6, 0, 0, bytes(8)) * 1_000),
+    b"/settings": (b"", _frame(4, 0, 0, b"") * 1_000),
+    b"/resets": (_frame(1, 4, 1, b"\x88"), _frame(3, 0, 3, bytes(4)) * 1_000),
+    b"/empty-data": (_frame(1, 4, 1, b"\x88"), _frame(0, 0, 1, b"") * 1_000),
+}
+
+
 def _serve(connection: ssl.SSLSocket) -> None:
     h2 = H2Connection(H2Configuration(client_side=False))
     h2.initiate_connection()
@@ -61,6 +76,11 @@ def _serve(connection: ssl.SSLSocket) -> None:
     while data := connection.recv(65_535):
         for event in h2.receive_data(data):
             if isinstance(event, RequestReceived):
+                if flood := _FLOODS.get(dict(event.headers)[b":path"]):
+                    connection.settimeout(2)
+                    connection.sendall(flood[0])
+                    for _ in range(200_000_000 // len(flood[1])):
+                        connection.sendall(flood[1])
                 h2.send_headers(event.stream_id, [(":status", "200"), ("content-type", "text/html")])
                 for _ in range(40 if dict(event.headers)[b":path"] == b"/drip" else 0):
                     h2.send_data(event.stream_id, b"x")
@@ -79,6 +99,19 @@ def test_pages_arrive_over_http2_and_a_slow_body_ends_at_the_time_limit(
     assert [len(page.body) for page in pages] == [30_000, 30_000]
     with pytest.raises(FetchError, match="total time limit exceeded"):
         fetcher.fetch(PageRequest(f"{h2_url}/drip", obeys_robots=False))
+
+
+@pytest.mark.parametrize("path", [path.decode() for path in _FLOODS])
+def test_a_flood_of_frames_ends_at_the_time_limit(
+    h2_url: str, certificate: Path, open_fetcher: OpenFetcher, path: str
+) -> None:
+    fetcher = open_fetcher(ssl_context=ssl.create_default_context(cafile=f"{certificate}.crt"), total_s=0.5)
+    started = time.monotonic()
+    with pytest.raises(FetchError) as raised:
+        fetcher.fetch(PageRequest(f"{h2_url}{path}", obeys_robots=False))
+    assert raised.value.reason.startswith(("total time limit exceeded", "invalid response: HTTP/2, "))
+    assert raised.value.is_transient
+    assert time.monotonic() - started < 2
 
 
 def test_an_untrusted_certificate_is_refused(h2_url: str, fetcher: HttpFetcher) -> None:

@@ -67,6 +67,17 @@ def test_a_long_retry_after_is_shared_and_remembered_for_at_most_a_day(tmp_path:
     assert raised.value.wait_s == 86_400
 
 
+@pytest.mark.parametrize("set_back_s", [60.0, 3_600.0, 40_000.0, 1e8])
+def test_a_host_is_open_after_the_clock_was_set_back(tmp_path: Path, set_back_s: float) -> None:
+    clock = Clock(2e8)
+    politeness = Politeness(tmp_path, 5.0, clock)
+    take(politeness, clock, retry_after_s=86_400)
+    clock.at -= set_back_s
+    assert politeness.wait_s("example.org") == 0
+    assert take(politeness, clock) == []
+    assert take(politeness, clock) == [5]
+
+
 def test_a_stop_cancels_the_wait(tmp_path: Path) -> None:
     clock, stopping = Clock(), threading.Event()
     politeness = Politeness(tmp_path, 60.0, clock)
@@ -85,6 +96,11 @@ def test_a_stop_cancels_the_wait(tmp_path: Path) -> None:
         ("1 2", []),
         ("1 2 3 4", []),
         ("nan x y", []),
+        ("nan 5 0", []),
+        ("999999 inf 0", []),
+        ("999999 5 nan", []),
+        ("999999 5 inf", []),
+        ("999999 5 9e9", []),
         pytest.param("9e9 5 0", [], id="the clock was set back"),
     ],
 )

@@ -25,6 +25,8 @@ def test_redirects_are_followed(site: Site, fetcher: HttpFetcher) -> None:
             ("FetchError", "redirects to ftp://example.org/, not an http(s) address", None, 1.0, False),
         ),
         ("http://[::1", ("FetchError", "invalid response: Invalid URL in location header", None, 0.5, True)),
+        ("//127.0.0.1:22/", ("ForbiddenAddressError", "refused: port 22 of 127.0.0.1 belongs", None, 1.0, False)),
+        ("/" + "a" * 8_000, ("FetchError", "not a valid address: longer than 8,000", None, 1.0, False)),
         ("http://169.254.169.254/latest", ("ForbiddenAddressError", "refused: {metadata}", None, 1.0, False)),
     ],
 )

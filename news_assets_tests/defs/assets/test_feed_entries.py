@@ -18,6 +18,7 @@ from news_assets.records import Agency, Desk, FeedEntry, Page, Poll, Source, Sou
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # backfill policies, as in definitions.py
@@ -73,7 +74,7 @@ class ByHand:
 
     def run(self, agency: str = "mec", **config: Any) -> dg.ExecuteInProcessResult:
         """Materialise one agency with this configuration."""
-        resources = {"lake": self.lake, "fetcher": self.web, "cooldown": self.cooldown}
+        resources = {"lake": self.lake, "fetcher": self.web, "sandbox": InlineSandbox(), "cooldown": self.cooldown}
         run_config = {"ops": {"d__feed_entries": {"config": config}}}
         with dg.DagsterInstance.ephemeral() as instance:
             asset = build_feed_entries(self.desk)
@@ -209,7 +210,13 @@ def test_the_check_of_sources_shows_each_source_of_an_active_agency(lake: Lake, 
             assets=[build_feed_entries(two)],
             asset_checks=[checks],
             jobs=[dg.define_asset_job("look", dg.AssetSelection.checks(checks))],
-            resources={"lake": lake, "search": index, "fetcher": Web(), "cooldown": timedelta(0)},
+            resources={
+                "lake": lake,
+                "search": index,
+                "fetcher": Web(),
+                "sandbox": InlineSandbox(),
+                "cooldown": timedelta(0),
+            },
         )
         result = definitions.resolve_job_def("look").execute_in_process(instance=instance, raise_on_error=False)
     (check,) = [one for one in result.get_asset_check_evaluations() if one.check_name == "sources_answer"]

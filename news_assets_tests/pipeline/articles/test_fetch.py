@@ -1,21 +1,26 @@
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.errors import FetchError
-from news_assets.pipeline.articles.fetch import due_entries, fetch_entries, store_articles
+from news_assets.pipeline.articles.fetch import FetchedEntry, due_entries, fetch_entries, in_batches, store_articles
+from news_assets.pipeline.articles.reading import ReadEntry
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports import PageRequest
 from news_assets.records import (
     Agency,
+    AgencyDays,
     ArticleRevision,
     Desk,
     ExtractedArticle,
+    Failure,
     FeedEntry,
     Page,
     RawArticle,
@@ -23,12 +28,15 @@ from news_assets.records import (
 )
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
+from news_assets_tests.clients.sandbox.poison import read_page_that_hangs
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
 STORY = "<p>The city council voted on Tuesday to keep the night buses running for another year, after four hours.</p>"
 AGENCIES = tuple(Agency(key=key, name=key, timezone="UTC", language="en", sources=()) for key in ("a", "b"))
+STAGE = stage_named("raw_articles")
 DESK = Desk(key="d", timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=AGENCIES)
 
 
@@ -82,8 +90,8 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 def stored(lake: Lake, fetcher: SavedPages, *entries: FeedEntry, now: datetime = NOW) -> dict[str, RawArticle]:
-    fetched = list(fetch_entries(entries, DESK, fetcher))
-    lake.transact(lambda rows: store_articles(rows, stage_named("raw_articles"), DESK, fetched, now))
+    fetched = list(fetch_entries(entries, DESK, fetcher, InlineSandbox()))
+    lake.transact(lambda rows: store_articles(rows, STAGE, DESK, fetched, now))
     return {article.article_id: article for article in lake.read(RawArticle)}
 
 
@@ -172,11 +180,61 @@ def test_a_reader_for_another_content_type_makes_articles_of_its_pages(lake: Lak
         return ExtractedArticle(url=page.url, canonical_url=page.url, outcome="ok", title="Minutes", text=text)
 
     readers = READERS | {"application/pdf": read_pdf}
-    unread = list(fetch_entries([entry(1)], DESK, PdfServer()))
-    read = list(fetch_entries([entry(2)], DESK, PdfServer(), readers))
-    lake.transact(lambda rows: store_articles(rows, stage_named("raw_articles"), DESK, unread + read, NOW))
+    unread = list(fetch_entries([entry(1)], DESK, PdfServer(), InlineSandbox()))
+    read = list(fetch_entries([entry(2)], DESK, PdfServer(), InlineSandbox(), readers))
+    lake.transact(lambda rows: store_articles(rows, STAGE, DESK, unread + read, NOW))
 
     assert [(row.outcome, row.reason, row.title, row.text) for row in lake.read(RawArticle)] == [
         ("skipped", "PDF: not read yet", "Night buses 1", None),
         ("ok", None, "Minutes", "Minutes of the meeting"),
     ]
+
+
+def test_a_page_that_cannot_be_read_is_a_failure_with_its_page_and_its_neighbours_are_stored(lake: Lake) -> None:
+    entries = [entry(number) for number in (1, 2, 3)]
+    pages = SavedPages({one.url: STORY for one in entries} | {entries[1].url: "poison"})
+    readers = READERS | {"text/html": read_page_that_hangs}
+    with ProcessSandbox(limit_s=5) as sandbox:
+        fetched = list(fetch_entries(entries, DESK, pages, sandbox, readers))
+    lake.transact(lambda rows: store_articles(rows, STAGE, DESK, fetched, NOW))
+
+    rows = {row.entry_id: (row.outcome, (row.reason or "").partition(" (")[0]) for row in lake.read(RawArticle)}
+    assert rows == {"1": ("ok", ""), "2": ("failed", "not read in 5 s"), "3": ("ok", "")}
+    assert {page.article_id for page in lake.read(StoredPage)} == {one.article_id for one in entries}
+    (failure,) = lake.read(Failure)
+    assert (failure.article_id, failure.attempts) == (entries[1].article_id, 1)
+    assert failure.next_try_at is not None
+
+
+def test_an_article_that_cannot_be_stored_is_a_failure_and_its_neighbours_are_stored(lake: Lake) -> None:
+    class BadNumbers(SavedPages):
+        """The page of the second entry has a status that no column can hold."""
+
+        def answer(self, request: PageRequest) -> Page | FetchError:
+            page = super().answer(request)
+            return replace(page, status=1 << 70) if isinstance(page, Page) and request.url.endswith("2") else page
+
+    entries = [entry(number) for number in (1, 2, 3)]
+    lake.transact(lambda rows: rows.upsert(entries))
+    pages = BadNumbers({one.url: STORY * 4 for one in entries})
+    keys = AgencyDays("d", frozenset({("a", TODAY)}))
+    ports = {"fetcher": pages, "sandbox": InlineSandbox()}
+    assert STAGE.run_batch(lake, DESK, keys, lambda: NOW, ports) == 3
+
+    rows = {row.entry_id: (row.outcome, (row.reason or "")[:19]) for row in lake.read(RawArticle)}
+    assert rows == {"1": ("ok", ""), "2": ("failed", "could not be stored"), "3": ("ok", "")}
+
+
+def test_pages_are_stored_while_a_slow_one_is_awaited() -> None:
+    is_stored = Event()
+
+    def fetched() -> Generator[FetchedEntry, None, None]:
+        gone = FetchError("https://example.org", "gone", status=410)
+        yield FetchedEntry(entry(1), gone, ReadEntry(), None)
+        assert is_stored.wait(5)
+        yield FetchedEntry(entry(2), gone, ReadEntry(), None)
+
+    batches = in_batches(fetched(), max_s=0.1)
+    assert [one.entry.entry_id for one in next(batches)] == ["1"]
+    is_stored.set()
+    assert [one.entry.entry_id for batch in batches for one in batch] == ["2"]

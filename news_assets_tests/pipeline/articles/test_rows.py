@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError, RobotsError
+from news_assets.pipeline.articles.reading import ArticleText, ReadEntry, read_entry
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.schedule import retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Page, PublishedOrigin, RawArticle
@@ -36,7 +37,10 @@ def row(
     result: Page | FetchError = PAGE, read: ExtractedArticle | None = None, previous: RawArticle | None = None,
     listed: FeedEntry | None = None,
 ) -> RawArticle:  # fmt: skip
-    return article_row(listed or entry(), result, read, previous, NOW)
+    listed = listed or entry()
+    feed_text = read_entry(None, listed.content_html, "UTC", "pt").feed_text
+    page_text = ArticleText.of((read and read.text) or "")
+    return article_row(listed, result, ReadEntry(read, page_text, feed_text), previous, NOW)
 
 
 def test_the_listing_fills_missing_metadata() -> None:

@@ -28,6 +28,7 @@ from news_assets_tests.sources.site_builders import (
     sitemap,
     sitemap_index,
 )
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW - timedelta(hours=2)
@@ -62,7 +63,9 @@ def find(tmp_path: Path) -> Iterator[Find]:
                 total_s=2,
             )
             stack.enter_context(fetcher)
-            return discover_sources(url, fetcher, adapter_of, Criteria(**{"now": NOW, **criteria}), tries_all=tries_all)
+            return discover_sources(
+                url, fetcher, InlineSandbox(), adapter_of, Criteria(**{"now": NOW, **criteria}), tries_all=tries_all
+            )
 
         yield discovered
 
@@ -94,7 +97,7 @@ def test_the_feed_linked_by_a_home_page_is_found(site: Site, find: Find) -> None
     assert (len(contents.entries), contents.newest_at, contents.language) == (len(PORTUGUESE), TODAY, "pt-BR")
     assert (contents.dated_ratio, contents.titled_ratio, contents.full_text_ratio) == (1.0, 1.0, 0.0)
     assert found.name == "Serra"
-    assert site.paths == ["/", "/robots.txt", "/feed/"], "no usual address is tried if a feed is linked"
+    assert site.every_path == ["/robots.txt", "/", "/feed/"], "no usual address is tried if a feed is linked"
 
 
 def test_the_address_of_a_feed_takes_one_request(site: Site, find: Find) -> None:
@@ -235,7 +238,7 @@ def test_a_known_source_is_refused_in_any_spelling(site: Site, find: Find, spell
     known = source_of("feed", site.url + spelling)
     found = find(site.url + "/", known={same_source_key(known.url): known})
     assert outcomes(found) == [("feed", "/feed/", ("already in desk sample, agency mec",)), HOME]
-    assert site.paths == ["/", "/robots.txt", "/feed/"], "no usual address is tried if a source is known"
+    assert site.every_path == ["/robots.txt", "/", "/feed/"], "no usual address is tried if a source is known"
 
 
 def test_the_content_of_a_known_source_is_refused(site: Site, find: Find) -> None:
@@ -255,7 +258,7 @@ def test_robots_txt_is_obeyed_except_for_the_given_address(site: Site, find: Fin
     found = find(site.url + "/")
     assert found.best is None
     assert (None, "/feed", ("forbidden by robots.txt",)) in outcomes(found)
-    assert set(site.paths) == {"/", "/robots.txt"}
+    assert site.paths == ["/"]
     assert outcomes(find(site.url + "/feed")) == [("feed", "/feed", ())], (
         "the given address is requested, as a poll would"
     )
@@ -264,7 +267,7 @@ def test_robots_txt_is_obeyed_except_for_the_given_address(site: Site, find: Fin
 def test_a_page_of_200_feeds_is_bounded(site: Site, find: Find) -> None:
     put(site, "/", home(*(alternate(f"/secao/{number}.rss", f"Seção {number}") for number in range(200))))
     found = find(site.url + "/", tries_all=True)
-    assert len(site.paths) <= MAX_REQUESTS + 1
+    assert len(site.paths) <= MAX_REQUESTS
     assert found.notes[0] == "190 more feeds are linked: give the address of the one to add"
 
 
@@ -275,7 +278,9 @@ def test_no_request_is_made_after_the_time_limit(site: Site, find: Find, tmp_pat
         user_agent="a", delay_s=0, state_dir=tmp_path / "hosts", allow_private_hosts=("127.0.0.0/8",)
     ) as fetcher:
         criteria = Criteria(now=NOW)
-        found = discover_sources(site.url + "/", fetcher, adapter_of, criteria, has_time=lambda: next(left, False))
+        found = discover_sources(
+            site.url + "/", fetcher, InlineSandbox(), adapter_of, criteria, has_time=lambda: next(left, False)
+        )
     assert (None, "/feed", ("not requested: out of time",)) in outcomes(found)
     assert site.paths == ["/"]
 

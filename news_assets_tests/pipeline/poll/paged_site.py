@@ -61,14 +61,19 @@ def adapter_of(source: Source) -> Adapter:
 
 
 class Site(ScriptedFetcher):
-    """A fetcher for the site; `first` and `page_N` give other answers to some pages."""
+    """A fetcher for the site; `first` and `page_N` give other answers to some pages.
+
+    `requested` are the URLs requested, `obeying` whether each request obeys robots.txt.
+    """
 
     def __init__(self, **answers: bytes | FetchError) -> None:
         self.answers = {name.replace("_", "="): answer for name, answer in answers.items()}
         self.requested: list[str] = []
+        self.obeying: list[bool] = []
 
     def answer(self, request: PageRequest) -> Page | FetchError:
         self.requested.append(request.url)
+        self.obeying.append(request.obeys_robots)
         answer = self.answers.get(request.url.rpartition("?")[2] if "?" in request.url else "first", b"page")
         if isinstance(answer, FetchError):
             return answer

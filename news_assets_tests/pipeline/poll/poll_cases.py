@@ -8,6 +8,7 @@ from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
 from news_assets.ports import PageRequest
 from news_assets.records import ListedEntry, Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
@@ -81,5 +82,7 @@ def adapters(parse: Parse) -> AdapterOf:
 def poll(answer: Page | FetchError, state: SourceState | None = None) -> tuple[Polled, PageRequest]:
     """Poll SOURCE with this state; return the poll and the request it made."""
     fetcher = Answers(mec_1=answer)
-    (polled,) = poll_sources([SOURCE], {state.source_id: state} if state else {}, adapters(parse), fetcher)
+    (polled,) = poll_sources(
+        [SOURCE], {state.source_id: state} if state else {}, adapters(parse), fetcher, InlineSandbox()
+    )
     return polled, fetcher.requests[0]

@@ -11,6 +11,7 @@ from news_assets.records import Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import BODY, NOW, SOURCE, STATE, Answers, adapters, page, parse, poll
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 
 def test_a_poll_sends_the_validators_of_the_last_one_and_does_not_read_robots_txt() -> None:
@@ -42,7 +43,7 @@ def test_an_error_of_one_source_does_not_affect_the_others() -> None:
     sources = [replace(SOURCE, source_id=name) for name in ("a", "b", "c")]
     gone = FetchError(SOURCE.url, "gone", status=410)
     answers = Answers(a=gone, b=page(b"<html>log in</html>"), c=page())
-    polled = {one.source.source_id: one for one in poll_sources(sources, {}, adapters(parse), answers)}
+    polled = {one.source.source_id: one for one in poll_sources(sources, {}, adapters(parse), answers, InlineSandbox())}
     assert {name: (one.outcome, one.reason) for name, one in polled.items()} == {
         "a": ("gone", "gone"),
         "b": ("failed", "no feed"),
@@ -55,9 +56,9 @@ def test_a_bug_in_an_adapter_fails_only_its_source() -> None:
         return parse(document, source) if source.source_id == "b" else Listing(entries=({}["a\nb" * 500],))
 
     sources = [replace(SOURCE, source_id=name) for name in ("a", "b")]
-    broken, fine = poll_sources(sources, {}, adapters(broken_parse), Answers(a=page(), b=page()))
+    broken, fine = poll_sources(sources, {}, adapters(broken_parse), Answers(a=page(), b=page()), InlineSandbox())
     assert (broken.outcome, type(broken.error), fine.outcome) == ("failed", SourceError, "ok")
-    assert str(broken.reason).startswith("error in the adapter of `feed`: KeyError: ")
+    assert str(broken.reason).startswith("`feed`: could not be read: KeyError: ")
     assert len(str(broken.reason)) < 400
 
 
@@ -90,14 +91,16 @@ def test_a_source_with_a_listing_per_day_is_polled_for_each_day_and_a_feed_is_no
 
     site, day = paged_site.Site(), TODAY - timedelta(days=9)
     sources = [paged_site.source("a"), paged_site.source("b")]
-    found = list(poll_past_days(sources, day - timedelta(days=1), day, adapter_of, site))
+    found = list(poll_past_days(sources, day - timedelta(days=1), day, adapter_of, site, InlineSandbox()))
     assert site.requested == [f"https://a.example.org/day/{day - timedelta(days=ago)}" for ago in (0, 1)]
     assert [(one.outcome, one.is_of_past) for one in found] == [("ok", True)] * 2
 
 
 def test_a_listing_without_days_is_read_back_to_before_the_first_day() -> None:
     site, day = paged_site.Site(), TODAY - timedelta(days=3)
-    (found,) = poll_past_days([paged_site.source()], day, day + timedelta(days=1), lambda one: FROM_TODAY, site)
+    (found,) = poll_past_days(
+        [paged_site.source()], day, day + timedelta(days=1), lambda one: FROM_TODAY, site, InlineSandbox()
+    )
     assert site.pages() == [0, 1, 2, 3, 4]
     assert found.listing is not None
     assert found.is_of_past
@@ -111,7 +114,7 @@ def test_a_poll_of_past_days_leaves_undated_entries_out() -> None:
         return replace(listing, entries=(*listing.entries[:2], *undated[2:]) if number < 2 else tuple(undated))
 
     adapter, site, day = replace(FROM_TODAY, parse=parse_some), paged_site.Site(), TODAY - timedelta(days=9)
-    (found,) = poll_past_days([paged_site.source()], day, day, lambda one: adapter, site)
+    (found,) = poll_past_days([paged_site.source()], day, day, lambda one: adapter, site, InlineSandbox())
     assert found.listing is not None
     assert [entry.entry_id for entry in found.listing.entries] == ["0-0", "0-1", "1-0", "1-1"]
     assert found.listing.problems == (

@@ -11,6 +11,7 @@ from news_assets.records import ListedEntry, Listing, Page, Source
 from news_assets.sources.adapter import Adapter
 from news_assets.text.urls import url_hash
 from news_assets_tests.pipeline.poll.paged_site import NOW, PER_PAGE, STATE, Site, adapter_of, parse, source
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 
 def knows(*pages: int) -> KnownHashes:
@@ -24,7 +25,7 @@ def knows(*pages: int) -> KnownHashes:
 
 
 def polled(site: Site, known: KnownHashes = nothing_known, first_day: date | None = None) -> Polled:
-    (result,) = poll_sources([source()], {"s": STATE}, adapter_of, site, known, first_day)
+    (result,) = poll_sources([source()], {"s": STATE}, adapter_of, site, InlineSandbox(), known, first_day)
     return result
 
 
@@ -42,6 +43,12 @@ def test_two_known_entries_at_the_top_do_not_stop_paging() -> None:
     rest = knows(1)
     polled(site, lambda source, hashes: (pinned & set(hashes)) | set(rest(source, hashes)))
     assert site.pages() == [0, 1]
+
+
+def test_the_following_pages_obey_robots_txt_and_the_source_itself_does_not() -> None:
+    site = Site()
+    polled(site, knows(2))
+    assert site.obeying == [False, True, True]
 
 
 def test_a_listing_without_new_entries_is_one_page() -> None:
@@ -66,13 +73,13 @@ def test_paging_stops_at_the_cap_and_reports_it() -> None:
 
 def test_a_new_source_has_its_first_page_fetched_only() -> None:
     site = Site()
-    (result,) = poll_sources([source()], {}, adapter_of, site)
+    (result,) = poll_sources([source()], {}, adapter_of, site, InlineSandbox())
     assert (site.pages(), result.outcome) == ([0], "ok")
 
 
 def test_an_index_has_no_entries_and_its_pages_are_fetched() -> None:
     site = Site(first=b"index")
-    (result,) = poll_sources([source()], {}, adapter_of, site)
+    (result,) = poll_sources([source()], {}, adapter_of, site, InlineSandbox())
     assert result.listing is not None
     assert (site.pages(), len(result.listing.entries)) == ([0, 1], PER_PAGE)
 
@@ -100,7 +107,7 @@ def test_the_pages_of_several_sources_are_fetched_in_rounds() -> None:
     site = Site()
     sources = [source("a"), source("b")]
     states = {one.source_id: replace(STATE, source_id=one.source_id) for one in sources}
-    list(poll_sources(sources, states, adapter_of, site, first_day=NOW.date()))
+    list(poll_sources(sources, states, adapter_of, site, InlineSandbox(), first_day=NOW.date()))
     assert [url[8] for url in site.requested] == ["a", "b", "a", "b"]
 
 
@@ -110,7 +117,12 @@ def test_an_entry_that_moves_to_the_next_page_is_listed_once() -> None:
         return replace(listing, entries=(ListedEntry(entry_id="moving", url=f"{source.url}moving"), *listing.entries))
 
     (result,) = poll_sources(
-        [source()], {"s": STATE}, lambda source: Adapter(parse=parse_shifted), Site(), first_day=NOW.date()
+        [source()],
+        {"s": STATE},
+        lambda source: Adapter(parse=parse_shifted),
+        Site(),
+        InlineSandbox(),
+        first_day=NOW.date(),
     )
     assert result.listing is not None
     assert [entry.entry_id for entry in result.listing.entries].count("moving") == 1
@@ -124,7 +136,7 @@ def test_the_sources_own_url_can_be_a_next_page_and_the_first_page_is_fetched_on
 
     site, index = Site(), "https://s.example.org/index"
     adapter = Adapter(parse=parse_index, first_url=lambda source: index)
-    (result,) = poll_sources([source()], {"s": STATE}, lambda source: adapter, site)
+    (result,) = poll_sources([source()], {"s": STATE}, lambda source: adapter, site, InlineSandbox())
     assert site.requested == [index, source().url]
     assert result.listing is not None
     assert len(result.listing.entries) == PER_PAGE

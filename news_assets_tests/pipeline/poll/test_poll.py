@@ -24,6 +24,7 @@ from news_assets.sources.adapter import Adapter, Parse
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE, Answers, adapters, page, parse
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 URL = "https://example.org"
 
@@ -48,7 +49,7 @@ def test_entries_of_a_long_listing_beyond_the_cap_are_stored_by_the_next_polls(
     stored, pauses, validators = [], [], []
     for _ in range(4):
         answers = Answers(mec_1=page(body, max_age_s=7200.0))
-        polls = list(poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, adapters(parse), NOW, "t"))
+        polls = list(poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, InlineSandbox(), adapters(parse), NOW, "t"))
         stored.append(polls[0].new_count)
         validators.append(answers.requests[0].validators)
         (state,) = lake.read(SourceState)
@@ -66,7 +67,7 @@ def test_sources_without_new_entries_share_a_transaction_and_each_keeps_its_own_
     states = [replace(STATE, source_id=f"s{number}", failure_points=float(number)) for number in range(6)]
     lake.transact(lambda rows: rows.upsert(states))
     before = lake.snapshot()
-    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, answers, adapters(parse), NOW, "t"))
+    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, answers, InlineSandbox(), adapters(parse), NOW, "t"))
     assert lake.snapshot() - before <= 2
     assert [(row.source_id, row.outcome) for row in polls] == [
         ("s0", "ok"),
@@ -115,7 +116,9 @@ def test_a_civic_interval_is_half_a_day_at_first_and_then_follows_the_entries_of
 ) -> None:
     desk, intervals = desk_of(replace(CIVIC, every_minutes=every_minutes)), []
     for answer in (page(), page(b"", 304), FetchError(SOURCE.url, "no answer in time")):
-        list(poll_agencies(lake, desk, {"mec"}, Answers(mec_1=answer), adapters(dated(*ages)), NOW, "t"))
+        list(
+            poll_agencies(lake, desk, {"mec"}, Answers(mec_1=answer), InlineSandbox(), adapters(dated(*ages)), NOW, "t")
+        )
         intervals.append(lake.read(SourceState)[0].interval_s / 3600)
     assert intervals == [1 if every_minutes else 12, hours, hours]
 
@@ -124,7 +127,9 @@ def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lak
     desk, later = desk_of(CIVIC), NOW + timedelta(seconds=12)
 
     def polled(now: datetime, **options: Any) -> list[tuple[str, str | None]]:
-        polls = poll_agencies(lake, desk, {"mec"}, Answers(mec_1=page()), adapters(parse), now, "t", **options)
+        polls = poll_agencies(
+            lake, desk, {"mec"}, Answers(mec_1=page()), InlineSandbox(), adapters(parse), now, "t", **options
+        )
         return [(one.outcome, one.reason) for one in polls]
 
     minute = timedelta(minutes=1)
@@ -144,7 +149,11 @@ def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lak
 def poll_past(lake: Lake, day: date, parse: Parse) -> list[Poll]:
     adapter = Adapter(parse=parse, day_url=lambda source, day: f"{source.url}?day={day}")
     desk = desk_of(paged_site.source())
-    return list(poll_agencies(lake, desk, {"mec"}, paged_site.Site(), lambda one: adapter, NOW, "t", past=(day, day)))
+    return list(
+        poll_agencies(
+            lake, desk, {"mec"}, paged_site.Site(), InlineSandbox(), lambda one: adapter, NOW, "t", past=(day, day)
+        )
+    )
 
 
 def test_an_undated_entry_of_a_past_day_is_filed_under_the_day_in_its_url(lake: Lake) -> None:
@@ -168,3 +177,21 @@ def test_past_days_are_stored_and_leave_the_state_as_it_was(lake: Lake) -> None:
     assert [row.day for row in lake.read(FeedEntry)] == [day]
     assert lake.read(SourceState) == [paged_site.STATE]
     assert lake.read(Poll) == polls
+
+
+def test_a_listing_that_cannot_be_stored_costs_only_itself(lake: Lake) -> None:
+    def parse_odd(document: Page, source: Source) -> Listing:
+        listing = parse(document, source)
+        odd: Any = 1 << 70  # no text, and no number that a column can hold
+        bad = replace(listing, entries=tuple(replace(one, image_url=odd) for one in listing.entries))
+        return bad if source.source_id == "mec-2" else listing
+
+    sources = [replace(SOURCE, source_id=f"mec-{n}", url=f"https://example.org/{n}") for n in (1, 2, 3)]
+    answers = Answers(mec_1=page(), mec_2=page(b"https://example.org/x"), mec_3=page(b"https://example.org/y"))
+    adapter, desk = adapters(parse_odd), desk_of(*sources)
+    polls = list(poll_agencies(lake, desk, {"mec"}, answers, InlineSandbox(), adapter, NOW, "t"))
+    assert {poll.source_id: poll.outcome for poll in polls} == {"mec-1": "ok", "mec-2": "failed", "mec-3": "ok"}
+    assert [str(poll.reason)[:19] for poll in polls if poll.reason] == ["could not be stored"]
+    states = {state.source_id: state.last_outcome for state in lake.read(SourceState)}
+    assert states == {"mec-1": "ok", "mec-2": "failed", "mec-3": "ok"}
+    assert {one.source_id for one in lake.read(FeedEntry)} == {"mec-1", "mec-3"}

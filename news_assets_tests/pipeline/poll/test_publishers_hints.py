@@ -15,6 +15,7 @@ from news_assets.records import SourceState
 from news_assets.sources.kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 SYNDICATION = "http://purl.org/rss/1.0/modules/syndication/"
 HALF_HOUR, HOUR, DAY = timedelta(minutes=30), timedelta(hours=1), timedelta(days=1)
@@ -39,7 +40,7 @@ def next_after(site: Site, folder: Path, state: SourceState, wire: bytes) -> Sou
     with HttpFetcher(
         user_agent="t", delay_s=0, state_dir=folder, allow_private_hosts=("127.0.0.1",), clock=lambda: NOW
     ) as fetcher:
-        (polled,) = poll_sources([source], {source.source_id: state}, adapter_of, fetcher)
+        (polled,) = poll_sources([source], {source.source_id: state}, adapter_of, fetcher, InlineSandbox())
     return next_state(source, state, polled, EntryChanges(), NOW)
 
 

@@ -23,6 +23,7 @@ from news_assets_tests.pipeline.poll.poll_cases import (
     parse,
     poll,
 )
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 
 def test_after_an_answer_the_state_has_the_validators_and_hash_of_the_document() -> None:
@@ -107,7 +108,9 @@ def test_a_stated_interval_wins_over_max_age() -> None:
 def test_the_ttl_of_a_feed_holds_while_it_is_unchanged_and_until_a_document_without_one() -> None:
     def state_after(state: SourceState, answer: Page, ttl_s: float | None = None) -> SourceState:
         parse_ttl = lambda document, source: replace(parse(document, source), ttl_s=ttl_s)  # noqa: E731 - a parser
-        (polled,) = poll_sources([SOURCE], {SOURCE.source_id: state}, adapters(parse_ttl), Answers(mec_1=answer))
+        (polled,) = poll_sources(
+            [SOURCE], {SOURCE.source_id: state}, adapters(parse_ttl), Answers(mec_1=answer), InlineSandbox()
+        )
         return next_state(SOURCE, state, polled, NO_CHANGES, NOW)
 
     with_ttl = state_after(STATE, page(), 6 * 3600)
@@ -156,7 +159,7 @@ def test_a_poll_stores_entries_state_and_row_for_the_next_one(tmp_path: Path) ->
 
         def store(answer: Page | FetchError, now: datetime) -> Poll:
             states = {state.source_id: state for state in lake.read(SourceState)}
-            (polled,) = poll_sources([SOURCE], states, adapters(parse), Answers(mec_1=answer))
+            (polled,) = poll_sources([SOURCE], states, adapters(parse), Answers(mec_1=answer), InlineSandbox())
             (stored,) = lake.transact(lambda rows: store_polls(rows, [polled], now, f"poll-{now:%H}"))
             return stored
 

@@ -1,0 +1,56 @@
+"""The child process of a sandbox: `python -m news_assets.clients.sandbox.child FD TRACE_FD LIMIT_S MEMORY_MB`.
+
+It receives `(work, calls)` on the connection FD and sends each result or error as soon as a call is made. A timer of
+faulthandler ends the process where a call takes longer than LIMIT_S: it needs neither the GIL nor a signal handler,
+so it also ends a regular expression or C code. The Python stack is then written to TRACE_FD.
+"""
+
+import faulthandler
+import pickle
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from news_assets.errors import NewsAssetsError, ReadingError
+
+OUT_OF_MEMORY = 71  # exit code; the process is not used again, because its heap may be full or fragmented
+_MAX_MESSAGE_CHARS = 300  # of a library's error: some repeat the whole document
+
+
+def main(arguments: list[str]) -> None:
+    """Make calls until the parent closes the connection or ends."""
+    fd, trace_fd, limit_s, memory_mb = arguments
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the connection
+    size = int(memory_mb) << 20
+    with suppress(OSError, ValueError):  # macOS does not limit the address space
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    connection: Connection[Any, Any] = Connection(int(fd))
+    with suppress(EOFError, OSError):
+        while True:
+            work, calls = connection.recv()
+            for call in calls:
+                faulthandler.dump_traceback_later(float(limit_s), exit=True, file=int(trace_fd))
+                answer = answer_of(work, call)
+                faulthandler.cancel_dump_traceback_later()
+                connection.send_bytes(answer)
+
+
+def answer_of(work: Callable[..., Any], call: tuple[Any, ...]) -> bytes:
+    """Return the pickled result or error of one call."""
+    try:
+        return pickle.dumps(work(*call), pickle.HIGHEST_PROTOCOL)
+    except NewsAssetsError as error:
+        return pickle.dumps(error)
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)
+    except Exception as error:  # noqa: BLE001  whatever outside input makes a library raise fails this call only
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE_CHARS]
+        return pickle.dumps(ReadingError(f"could not be read: {message}"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,138 @@
+"""Makes calls in a child process, and replaces the process when a call ends it.
+
+billiard, which comes with Celery, has pools with hard time limits. Measured here, its pool noticed a crashed process
+only at the time limit, and the limit is for a whole message, so that a batch had to be taken apart again.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Pipe
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from news_assets.clients.sandbox import child
+from news_assets.errors import NewsAssetsError, ReadingError
+from news_assets.settings import child_environment
+
+R = TypeVar("R")
+
+LIMIT_S = 20.0  # wall time of one call
+MEMORY_MB = 1024  # address space of the process; with all libraries loaded it has 380
+_CALLS_PER_MESSAGE = 100
+_GRACE_S = 5.0  # a child that is stopped or swapped out does not end itself: it is killed so long after the limit
+_EXIT_S = 1.0  # a process that ends closes its connection shortly before
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')  # of faulthandler; the innermost comes first
+
+
+class ProcessSandbox:
+    """The port `Sandbox` over one child process, started at the first call. Threads may share it; they take turns."""
+
+    def __init__(self, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB) -> None:
+        self._limit_s, self._memory_mb = limit_s, memory_mb
+        self._process: _Process | None = None
+        self._lock = threading.Lock()
+
+    def run(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
+        """Return the result or error of `work(*call)` for each call, in order; see `Sandbox`."""
+        answers: list[R | NewsAssetsError] = []
+        with self._lock:
+            while len(answers) < len(calls):
+                answers += self._answers(work, calls[len(answers) : len(answers) + _CALLS_PER_MESSAGE])
+        return answers
+
+    def _answers(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
+        """Return the answers to these calls; of the later ones none where a call ended the process."""
+        answers: list[R | NewsAssetsError] = []
+        process = self._process = self._running()
+        try:
+            process.send(work, calls)
+            while len(answers) < len(calls):
+                answers.append(process.receive())
+        except (EOFError, OSError):
+            self._process = None
+            answers.append(ReadingError(process.close()))
+        except BaseException:  # interrupted while answers are still to come
+            self.close()
+            raise
+        return answers
+
+    def _running(self) -> "_Process":
+        if self._process is not None and self._process.is_alive:
+            return self._process
+        self.close()
+        return _Process(self._limit_s, self._memory_mb)
+
+    def close(self) -> None:
+        """End the process; the next call starts another."""
+        if self._process is not None:
+            self._process.close(wait_s=0)
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Process:
+    """One child process and the connection to it."""
+
+    def __init__(self, limit_s: float, memory_mb: int) -> None:
+        self._limit_s, self._memory_mb = limit_s, memory_mb
+        self._connection, other = Pipe()
+        self._trace = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        fds = (other.fileno(), self._trace.fileno())
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", child.__name__, *map(str, (*fds, limit_s, memory_mb))],
+            pass_fds=fds,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # a command's standard output holds results only
+            env=child_environment(PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
+        )
+        other.close()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> None:
+        self._connection.send((work, calls))
+
+    def receive(self) -> Any:
+        """Return the next answer. Raises EOFError or OSError if the process has ended, or does not answer."""
+        if not self._connection.poll(self._limit_s + _GRACE_S):
+            raise EOFError
+        return self._connection.recv()
+
+    def close(self, wait_s: float = _EXIT_S) -> str:
+        """End the process if it does not end in `wait_s`; return why it had ended, as the reason for its last call."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(wait_s)
+        code = self._process.poll()
+        self._process.kill()
+        self._process.wait()
+        self._trace.seek(0)
+        frames = _FRAME.findall(self._trace.read().decode(errors="replace"))
+        self._trace.close()
+        self._connection.close()
+        if code is None or frames:
+            return f"not read in {self._limit_s:g} s{_place(frames)}"
+        if code == child.OUT_OF_MEMORY:
+            return f"not read in {self._memory_mb} MB of memory"
+        return f"not read: the reading process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+
+
+def _place(frames: Sequence[tuple[str, str, str]]) -> str:
+    """Return where a call was stopped: the innermost frame of this package, else of a library."""
+    path, line, function = next((frame for frame in frames if "news_assets" in frame[0]), [*frames, ("", "", "")][0])
+    return f" (in {function}, {Path(path).name}:{line})" if function else ""

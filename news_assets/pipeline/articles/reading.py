@@ -1,0 +1,67 @@
+"""Reads what was fetched and listed for an entry: all work on outside bytes and text, so it runs in the sandbox."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from news_assets.pipeline.page.fragment import markdown_of_fragment
+from news_assets.pipeline.page.readers import READERS, read_page
+from news_assets.ports import PageReader
+from news_assets.records import ExtractedArticle, Page
+from news_assets.text.fingerprint import text_hash
+from news_assets.text.language import language_of
+from news_assets.text.words import words
+
+MIN_FEED_CHARS = 250  # shorter texts in a feed are teasers
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleText:
+    """A text in Markdown, and what a row states about it."""
+
+    text: str
+    text_hash: str | None
+    word_count: int
+    language: str | None
+
+    @classmethod
+    def of(cls, text: str) -> "ArticleText | None":
+        """Return the text with its properties; None if it is empty."""
+        return cls(text, text_hash(text), len(words(text)), language_of(text)) if text else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEntry:
+    """The article on the entry's page, its text, and the full text in the listing; None for what there is not."""
+
+    extracted: ExtractedArticle | None = None
+    page_text: ArticleText | None = None
+    feed_text: ArticleText | None = None
+
+
+def read_entry(
+    page: Page | None,
+    content_html: str | None,
+    timezone: str,
+    language: str | None,
+    readers: Mapping[str, PageReader] = READERS,
+) -> ReadEntry:
+    """Return what the page and the listing's text contain.
+
+    Args:
+        page: The fetched page; None if it could not be fetched.
+        content_html: The text in the listing; it is ignored if it is only a teaser.
+        timezone: IANA zone of times without one.
+        language: The agency's language (BCP 47).
+        readers: Page readers by content type.
+    """
+    extracted = read_page(page, timezone, language, readers) if page is not None else None
+    return ReadEntry(
+        extracted,
+        ArticleText.of((extracted and extracted.outcome == "ok" and extracted.text) or ""),
+        ArticleText.of(markdown_of_fragment(content_html) if has_full_text(content_html) and content_html else ""),
+    )
+
+
+def has_full_text(content_html: str | None) -> bool:
+    """Whether a text in a listing is longer than a teaser."""
+    return len(content_html or "") >= MIN_FEED_CHARS
