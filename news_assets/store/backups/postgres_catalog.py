@@ -1,5 +1,7 @@
 """Copy the tables of a catalog in Postgres to a DuckDB file, and put a copy back; both in one transaction.
 
+Other tables of the database, such as those of Dagster, are left alone.
+
 DuckDB reads a Postgres database in one REPEATABLE READ snapshot. The types of the catalog's columns are the same in
 both; primary keys, which DuckLake needs to find conflicting commits, are kept in a table of their own.
 """
@@ -15,8 +17,9 @@ _COPY = "copy"
 _KEYS = "news_assets_primary_keys"
 _TABLES = r"SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'ducklake\_%'"
 _PRIMARY_KEYS = (
-    "SELECT conrelid::regclass::text AS table_name, pg_get_constraintdef(oid) AS definition FROM pg_constraint "
-    "WHERE contype = 'p' AND connamespace = 'public'::regnamespace"
+    r"SELECT relname::text AS table_name, pg_get_constraintdef(c.oid) AS definition "
+    r"FROM pg_constraint c JOIN pg_class t ON t.oid = conrelid "
+    r"WHERE contype = 'p' AND connamespace = 'public'::regnamespace AND relname LIKE 'ducklake\_%'"
 )
 
 
@@ -48,11 +51,17 @@ def last_commit(connection: duckdb.DuckDBPyConnection, catalog: str) -> int | No
     return None if row is None or row[0] is None else int(row[0])
 
 
-def put_back(connection: duckdb.DuckDBPyConnection, catalog: str, backup: str, data_path: str, kept_as: str) -> None:
-    """Replace the tables of a catalog by those of an attached backup, and move the replaced ones to another schema."""
+def put_back(
+    connection: duckdb.DuckDBPyConnection, catalog: str, backup: str, data_path: str, kept_as: str, wait_s: float
+) -> None:
+    """Replace the tables of a catalog by those of an attached backup, and move the replaced ones to another schema.
+
+    Moving them waits at most `wait_s` seconds for each transaction that reads them.
+    """
     connection.execute(f"ATTACH {quoted(catalog)} AS {_CATALOG} (TYPE postgres)")
     with connection.cursor() as cursor:
         cursor.begin()
+        _execute(cursor, f"SET LOCAL lock_timeout = {round(wait_s * 1000)}")
         present = [name for (name,) in cursor.execute(_query(_TABLES)).fetchall()]
         if present:
             _execute(cursor, f'CREATE SCHEMA "{kept_as}"')

@@ -18,7 +18,7 @@ from news_assets.store.lake_errors import data_copy_of, lake_error
 from news_assets.store.transaction import Transaction
 from news_assets.store.upgrade import check_version, read_identity, write_identity
 
-_WAIT_S = 30.0  # for the write lock
+_WAIT_S = 30.0  # for the write lock, and for the readers of a Postgres catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def restore(address: Address, plan: Plan, now: datetime) -> Restored:
     except OSError as error:
         raise LakeError(f"{error.filename}: cannot be written: {error.strerror}") from error
     except duckdb.Error as error:
-        raise lake_error(address, "the catalog could not be restored", error) from error
+        raise lake_error(address, "the catalog could not be restored; stop what reads it", error) from error
     with Lake.open(address.catalog, address.data, backups=address.backups) as lake:
         lake.transact(lambda transaction: _mark(transaction, now))
         orphans = lake.query(f"FROM ducklake_delete_orphaned_files('{LAKE}', dry_run => true, cleanup_all => true)")
@@ -119,7 +119,7 @@ def _put_back(address: Address, plan: Plan, moment: str) -> str | None:
             attach_backup(connection, address, plan.backup.file)
             kept_as = f"before_restore_{moment.lower()}"
             had_one = postgres_catalog.last_commit(connection, address.catalog) is not None
-            postgres_catalog.put_back(connection, address.catalog, DATABASE, address.data_path, kept_as)
+            postgres_catalog.put_back(connection, address.catalog, DATABASE, address.data_path, kept_as, _WAIT_S)
             return f"the schema {kept_as}" if had_one else None
 
 

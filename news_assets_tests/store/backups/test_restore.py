@@ -1,6 +1,7 @@
 """A lake that lost its catalog, its data, or both comes back."""
 
 import shutil
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from news_assets.store.maintenance import FILE_GRACE, delete_orphans, maintain
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import MANY, article, full, upsert
 from news_assets_tests.support.lakes import Catalogs
+from news_assets_tests.support.servers import Postgres
 
 NOW = datetime.now(UTC)
 ROWS = [article(n) for n in range(MANY)]
@@ -44,10 +46,8 @@ def lose_catalog(address: Address) -> None:
     if not address.is_postgres:
         Path(address.catalog).unlink()
         return
-    connection = psycopg2.connect(address.catalog)
-    connection.cursor().execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    connection.commit()
-    connection.close()
+    with closing(psycopg2.connect(address.catalog)) as connection, connection:
+        connection.cursor().execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
 
 def restored(address: Address, backup: Backup, *, after: timedelta = timedelta(0)) -> Restored:
@@ -161,6 +161,39 @@ def test_conflicting_commits_are_found_after_a_restore(address: Address) -> None
 
         assert len(tries) == 2
         assert [row.stage for row in first.read(Failure)] == ["mine"]
+
+
+def test_other_tables_of_the_database_are_left_alone(postgres: Postgres, tmp_path: Path) -> None:
+    address = Address(postgres.url("shared"), str(tmp_path / "data"), str(tmp_path / "backups"))
+    with closing(psycopg2.connect(address.catalog)) as connection, connection:
+        connection.cursor().execute("CREATE TABLE runs (id INTEGER PRIMARY KEY); INSERT INTO runs VALUES (7)")
+    with opened(address) as lake:
+        upsert(lake, ROWS)
+        upsert(lake, [full(Failure)])
+
+    restored(address, backed_up(address))
+
+    with closing(psycopg2.connect(address.catalog)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM public.runs")
+        assert cursor.fetchall() == [(7,)]
+    assert_whole(address)
+
+
+def test_a_restore_leaves_a_reader_its_snapshot_or_fails(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("news_assets.store.backups.restore._WAIT_S", 0.2)
+    backup = backed_up(address)
+    with opened(address) as lake:
+        upsert(lake, [article(n) for n in range(MANY, 2 * MANY)])
+        frames = lake.stream(RawArticle, batch_rows=1)
+        count = len(next(frames))
+
+        if address.is_postgres:  # the tables of the catalog cannot be moved while they are read
+            with pytest.raises(LakeError, match="could not be restored; stop what reads it"):
+                restored(address, backup)
+        else:
+            restored(address, backup)
+
+        assert count + sum(map(len, frames)) == 2 * MANY
 
 
 def test_a_damaged_catalog_is_moved_aside(tmp_path: Path) -> None:
