@@ -30,8 +30,8 @@ _PARAMETERS: Final = {
 _JETPACK_IMAGE: Final = "jetpack_featured_media_url"
 _NO_SUCH_PAGE: Final = "rest_post_invalid_page_number"
 _POSTS: Final = "/wp/v2/posts"
-_ROUTE = re.compile(r"/wp-json(?P<route>/.*)?$")
-_CUT_MARKER = re.compile(r"\s*(?:\[(?:…|\.{3})\]|…)$")  # where WordPress cuts an excerpt
+_ROUTE = re.compile(r"/wp-json(?P<route>/.*)?$", re.DOTALL)
+_CUT_MARKER = re.compile(r" ?(?:\[(?:…|\.{3})\]|…)$")  # where WordPress cuts an excerpt
 
 Object = Mapping[str, Any]
 

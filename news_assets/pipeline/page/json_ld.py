@@ -16,7 +16,7 @@ ARTICLE_TYPES = frozenset(
 _CONTAINERS = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart", "liveBlogUpdate")
 _MAX_NODES = 300
 _MAX_SCRIPT_CHARS = 2_000_000
-_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[)?|(?:-->|(?://\s*)?\]\]>|;)?\s*$")
+_OPENING = re.compile(r"<!--|(?://\s*+)?<!\[CDATA\[")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _KNOWN_PROPERTY = re.compile(
     r'"(@type|headline|datePublished|dateModified|articleSection|articleBody)"\s*:\s*"((?:[^"\\]|\\.)*)"'
@@ -72,12 +72,20 @@ def _match(node: Node, url: str) -> tuple[bool, bool, bool]:
 
 def _parsed(text: str) -> Any:
     """Parse a script, also with control characters, comment wrappers, trailing commas or HTML escapes."""
-    for candidate in (text, _TRAILING_COMMA.sub("", _WRAPPING.sub("", text)), html.unescape(text)):
+    for candidate in (text, _TRAILING_COMMA.sub("", _unwrapped(text)), html.unescape(text)):
         try:
             return json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
     return _salvaged(text)
+
+
+def _unwrapped(text: str) -> str:
+    """Return a script without the comment or CDATA section around it, and without a semicolon at its end."""
+    bare = _OPENING.sub("", text.strip(), count=1) if text.lstrip()[:1] in ("<", "/") else text.strip()
+    if bare.endswith("]]>"):
+        return bare.removesuffix("]]>").rstrip().removesuffix("//")
+    return bare.removesuffix("-->").removesuffix(";")
 
 
 def _salvaged(text: str) -> Node:

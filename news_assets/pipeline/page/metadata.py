@@ -36,8 +36,9 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion)$", re.IGNORECASE
 )
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # an account name; the page gives the person's name as well
-_BETWEEN_NAMES = re.compile(r"\s*(?:;|\||\band\b|&|\bund\b|\bog\b|,(?=\s*\S+\s\S))\s*")
-_SITE_NAME = re.compile(r"\s+[|–—•·»-]\s+")
+# In plain text, which has single spaces.
+_BETWEEN_NAMES = re.compile(rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?")
+_SITE_NAME = re.compile(r" [|–—•·»-] ")
 _BREAK = re.compile(r"</p>|<br\s*/?>|</h\d>|</li>", re.IGNORECASE)
 
 
