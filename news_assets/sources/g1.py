@@ -104,7 +104,7 @@ def _stated(page: Page) -> dict[str, _Stated]:
 def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
     lines = [line for part in _LINE_END.split(description) if (line := part.strip())]
     texts = [plain_text(line) for line in lines]
-    lead = next((text for number, text in enumerate(texts) if _is_lead(text, texts[number + 1 :])), None)
+    lead = next((text for number, text in enumerate(texts) if _is_lead(text, texts[number + 1 : number + 2])), None)
     markup = description if _BLOCK.search(description) else "".join(_blocks(lines, texts))
     return _Stated(
         subtitle=plain_text(subtitle or "") or None,

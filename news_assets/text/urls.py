@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, quote, unquote, unquote_plus, urljoin, url
 
 import idna
 
+from news_assets.text.limits import address
 from news_assets.text.tracking import (
     CHANNEL_PARAMETERS,
     SESSION_PARAMETERS,
@@ -118,14 +119,14 @@ def resolve(base: str, url: str) -> str:
 
 
 def web_url(link: str, base: str) -> str | None:
-    """Return a link as an absolute http(s) address without user and password, else as written; None for others."""
+    """Return a link as an absolute http(s) address that can be stored, without user and password; None for others."""
     url = resolve(base, link)
     parts = _split(url)
     if parts is None:
         return None
     if "@" in parts.netloc:
         url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    return url.replace(" ", "%20")
+    return address(url)
 
 
 def _absolute(url: str) -> str:

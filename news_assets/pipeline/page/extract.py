@@ -15,6 +15,7 @@ from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.records import ExtractedArticle, Page
 from news_assets.text.charset import decode
 from news_assets.text.language import language_of
+from news_assets.text.limits import clean_text, line, lines, most
 from news_assets.text.urls import canonical_url
 
 SHORT_TEXT_CHARS = 250  # shorter texts are extracted again with trafilatura's slower cascade
@@ -49,7 +50,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
         tree = _tree_of(page)
         if tree is None:
             return replace(failed, reason="not HTML: no element in it")
-        return _article_of(tree, page, timezone, language)
+        return _bounded(_article_of(tree, page, timezone, language))
     except _READING_ERRORS as error:
         return replace(failed, reason=f"could not be read: {type(error).__name__}: {str(error)[:120]}".rstrip(": "))
 
@@ -82,6 +83,29 @@ def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | No
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
     paywall = "behind a paywall: the text may be its beginning" if metadata.is_paywalled else None
     return replace(article, out_links=links, reason=paywall)
+
+
+def _bounded(article: ExtractedArticle) -> ExtractedArticle:
+    """Return the article with clean values, cut to their limits; an address that is too long is left out."""
+    return replace(
+        article,
+        title=line(article.title, "title"),
+        subtitle=line(article.subtitle, "title"),
+        authors=lines(article.authors, "authors"),
+        section=line(article.section),
+        category=line(article.category),
+        tags=lines(article.tags, "categories"),
+        article_type=line(article.article_type),
+        image_url=_short(article.image_url),
+        video_url=_short(article.video_url),
+        out_links=tuple(filter(_short, article.out_links)),
+        text=clean_text(article.text[: most("text")]) if article.text else None,
+        reason=line(article.reason, "title"),
+    )
+
+
+def _short(url: str | None) -> str | None:
+    return url if url and len(url) <= most("address") else None
 
 
 def _language_of(text: str, stated: str | None, usual: str | None) -> str | None:

@@ -15,6 +15,7 @@ ARTICLE_TYPES = frozenset(
 )
 _CONTAINERS = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart", "liveBlogUpdate")
 _MAX_NODES = 300
+_MAX_TEXTS = 100  # of one property: keywords, authors
 _MAX_SCRIPT_CHARS = 2_000_000
 _OPENING = re.compile(r"<!--|(?://\s*+)?<!\[CDATA\[")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
@@ -60,7 +61,7 @@ def texts_of(value: Any, *names: str) -> list[str]:
             found += texts_of(named, *names) if not isinstance(named, dict) else []
         elif isinstance(part, str) and part.strip():
             found.append(html.unescape(part.strip()))
-    return found
+    return found[:_MAX_TEXTS]
 
 
 def _match(node: Node, url: str) -> tuple[bool, bool, bool]:
