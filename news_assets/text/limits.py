@@ -33,8 +33,9 @@ LIMITS: Final = {
     "entries": Limit(10_000, "of one document: a poll stores them in one transaction"),
 }
 
-# Controls but tab and line breaks, lone surrogates, which have no UTF-8 form, and marks without width.
-CONTROLS: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff"
+# Controls but tab and line breaks, lone surrogates, which have no UTF-8 form, noncharacters, which lxml refuses, and
+# marks without width.
+CONTROLS: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff"
 _CONTROL = re.compile(f"[{CONTROLS}]")
 # They reverse or hide what follows: overrides, embeddings and isolates of direction.
 _CONTROL_OR_DIRECTION = re.compile(f"[{CONTROLS}\u202a-\u202e\u2066-\u2069]")
