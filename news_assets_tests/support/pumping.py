@@ -266,7 +266,6 @@ class _Late(BaseException):
 
 # The most characters that a pattern is ever given, where other code has bounded its input.
 BOUNDS = {
-    "news_assets.commands.search.line 67": 4000,  # a snippet of 240 characters with its marks
     "news_assets.desks.import_plan._USUAL_END": 2000,  # an address in a file that the operator wrote
     "news_assets.desks.site_list._COMMENT": 2000,  # a line of such a file
     "news_assets.store.connection.line 69": 2000,  # a message of the lake's own database
