@@ -17,6 +17,7 @@ from pydantic import Field
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.factory import build_enricher
+from news_assets.clients.sandbox.child import load_module
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, ProcessSandbox
 from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
@@ -26,6 +27,12 @@ from news_assets.settings import Settings
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 
+_READING_MODULES = (
+    "news_assets.pipeline.articles.reading",
+    "news_assets.sources.kinds",
+    "py3langid.langid",
+    "trafilatura",
+)
 _COOLDOWN_DELAYS = 60  # a minute at the default delay of one second; none without a delay, as for the sample site
 
 _lock = threading.Lock()
@@ -115,6 +122,11 @@ class SandboxResource(dg.ConfigurableResource[ProcessSandbox]):
 @lru_cache(maxsize=1)
 def _cached_sandbox(limit_s: float, memory_mb: int) -> ProcessSandbox:
     return ProcessSandbox(limit_s, memory_mb)
+
+
+def warm_sandbox() -> None:
+    """Start the sandbox of this process and import there what reading needs, which takes 0.5 s."""
+    _cached_sandbox(LIMIT_S, MEMORY_MB).run(load_module, [(name,) for name in _READING_MODULES])
 
 
 class EnricherResource(dg.ConfigurableResource[Enricher]):
