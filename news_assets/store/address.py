@@ -7,6 +7,9 @@ from pathlib import Path
 LAKE = "lake"  # the name of the attached lake in SQL
 METADATA = f"__ducklake_metadata_{LAKE}"  # the name that DuckLake gives to the database of the catalog
 
+_PASSWORD_OF_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^@\s]+(?=@)")
+_PASSWORD_SETTING = re.compile(r"(password\s*=\s*)('[^']*'|[^\s&'\"]+)", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -57,8 +60,7 @@ class Address:
 
 def without_password(text: str) -> str:
     """Return the text with `***` in place of every password in an address or setting."""
-    text = re.sub(r"(://[^:/@\s]*:)[^@\s]+(?=@)", r"\1***", text)
-    return re.sub(r"(password\s*=\s*)('[^']*'|[^\s&'\"]+)", r"\1***", text, flags=re.IGNORECASE)
+    return _PASSWORD_SETTING.sub(r"\1***", _PASSWORD_OF_ADDRESS.sub(r"\1***", text))
 
 
 def quoted(text: str) -> str:

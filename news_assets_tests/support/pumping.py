@@ -268,7 +268,7 @@ class _Late(BaseException):
 BOUNDS = {
     "news_assets.desks.import_plan._USUAL_END": 2000,  # an address in a file that the operator wrote
     "news_assets.desks.site_list._COMMENT": 2000,  # a line of such a file
-    "news_assets.store.connection.line 69": 2000,  # a message of the lake's own database
+    "news_assets.store.address._PASSWORD_OF_ADDRESS": 2000,  # a message of the lake's own database
     "news_assets.text.sentences._LAST_WORD": 24,  # _NEAR_CHARS
 }
 
