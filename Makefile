@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := $(VENV)/tools
 export DAGSTER_HOME := $(CURDIR)
 export DAGSTER_EVENT_BATCH_SIZE := 500
 SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
@@ -13,7 +14,7 @@ run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z
 # Tests in as many processes as there are processors. A file is one unit of work, so that its tests share their servers.
 PYTEST := $(BIN)/pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all ui up scaleout bench quality lint docs clean
+.PHONY: demo test test-all ui up scaleout bench quality lint docs licences hashes audit clean
 
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -55,6 +56,24 @@ lint: $(VENV)/.installed  ## ruff and mypy
 
 docs: $(VENV)/.installed  ## write docs/tables.md from the declared records
 	$(BIN)/python -m news_assets_tests.tables_page > docs/tables.md
+
+licences: $(VENV)/.installed  ## write docs/licences.md from the installed packages
+	$(BIN)/python -m news_assets_tests.licences_page > docs/licences.md
+
+# Tools with dependencies of their own, which are not among those of the project
+$(TOOLS)/.installed:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check uv==0.13.9 pip-audit==2.10.1
+	touch $@
+
+hashes: $(VENV)/.installed $(TOOLS)/.installed  ## write requirements.txt: constraints.txt with the SHA-256 of every file
+	$(TOOLS)/bin/uv pip compile constraints.txt --quiet --no-deps --no-annotate --no-header --generate-hashes \
+		--python $(BIN)/python --output-file requirements.txt
+	$(BIN)/pip install --dry-run --no-deps --ignore-installed --quiet --report - torch==2.13.0 \
+		| $(BIN)/python -m news_assets_tests.add_hashes requirements.txt
+
+audit: $(TOOLS)/.installed  ## look the versions of requirements.txt up among known vulnerabilities; needs the network
+	$(TOOLS)/bin/pip-audit --requirement requirements.txt --require-hashes --disable-pip --strict
 
 clean:  ## remove everything that was built or stored
 	rm -rf $(VENV) .news *.egg-info

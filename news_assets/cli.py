@@ -21,6 +21,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
 from news_assets.store.queries.freshness import GAP_DAYS
+from news_assets.terminal import accept_any_text, report
 
 # The base class of usage errors; only its subclass is public in typer.
 _UsageError: Any = typer.BadParameter.__base__
@@ -257,6 +258,7 @@ def demo(
 
 def main() -> None:
     """Run the command line."""
+    accept_any_text()
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:
@@ -271,5 +273,6 @@ def main() -> None:
 
 def _exit(code: int, message: str) -> None:
     lines = message.splitlines() if code == 1 else [" ".join(message.split())]
-    print("\n".join(f"news-assets: {line}" for line in lines), file=sys.stderr)
+    for line in lines:
+        report(f"news-assets: {line}")
     sys.exit(code)

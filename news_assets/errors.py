@@ -39,12 +39,20 @@ class SettingsError(NewsAssetsError):
     """An invalid setting: names the setting, its value and the accepted values."""
 
 
+MAX_MISTAKES = 50  # that an error lists; the rest is left out
+
+
 class DeskFileError(NewsAssetsError):
-    """All mistakes of the desk files, one `file:line: what; fix` per line."""
+    """The mistakes of the desk files, one `file:line: what; fix` per line."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
-        super().__init__("\n".join(self.mistakes))
+        super().__init__(listed(self.mistakes))
+
+
+def listed(mistakes: Sequence[str]) -> str:
+    """Return the first mistakes of a file, one a line, and whether there are more."""
+    return "\n".join((*mistakes[:MAX_MISTAKES], *(["and more"] if len(mistakes) > MAX_MISTAKES else [])))
 
 
 class TaxonomyError(NewsAssetsError):

@@ -25,7 +25,10 @@ from news_assets_tests.tables_page import tables_page
 ROOT = Path(__file__).parents[1]
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (
+        *map(ROOT.joinpath, ("README.md", "SECURITY.md", "deploy/README.md")),
+        *sorted((ROOT / "docs").glob("*.md")),
+    )
 }
 README, SOURCES, OPERATIONS = (PAGES[name] for name in ("README.md", "docs/sources.md", "docs/operations.md"))
 

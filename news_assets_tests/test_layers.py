@@ -11,7 +11,7 @@ LAYERS = (
     {"text", "sources", "settings", "desks", "taxonomy"},
     {"pipeline"},
     {"clients", "store"},
-    {"defs", "commands", "demo", "search"},
+    {"defs", "commands", "demo", "search", "terminal"},
     {"definitions", "cli"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

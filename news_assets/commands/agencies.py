@@ -5,9 +5,6 @@ from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 
-from rich.console import Console
-from rich.text import Text
-
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
@@ -17,6 +14,7 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.source_status import Row, source_rows
+from news_assets.terminal import Terminal
 
 
 def agencies(desk_key: str | None, *, as_json: bool) -> None:
@@ -38,16 +36,16 @@ def agencies(desk_key: str | None, *, as_json: bool) -> None:
 
 
 def _show(desk: Desk, rows: list[Row], now: datetime) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    terminal = Terminal()
     active = sum(agency.is_active for agency in desk.agencies)
-    console.print(f"desk {desk.key}: {len(desk.agencies)} agencies, {active} active", style="bold")
-    console.print(LEGEND, style="dim")
+    terminal.print_line(f"desk {desk.key}: {len(desk.agencies)} agencies, {active} active", style="bold")
+    terminal.print_line(LEGEND, style="dim")
     for _, of_agency in groupby(rows, key=itemgetter("agency")):
         sources = list(of_agency)
-        console.print(Text(": ".join(_heading(sources[0])), style="" if sources[0]["is_active"] else "dim"))
+        terminal.print_line(": ".join(_heading(sources[0])), style="" if sources[0]["is_active"] else "dim")
         for row in sources:
-            console.print(Text(f"  {row['kind']} {row['url']}", style="dim"))
-            console.print(Text(f"    {', '.join(_facts(row, now))}"))
+            terminal.print_line(f"  {row['kind']} {row['url']}", style="dim")
+            terminal.print_line(f"    {', '.join(_facts(row, now))}")
 
 
 def _heading(row: Row) -> Iterator[str]:

@@ -9,9 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from news_assets.commands import search
 from news_assets.commands.lake import open_lake, show_counts
@@ -24,19 +23,20 @@ from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
 from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.overview import stage_counts
+from news_assets.terminal import Terminal
 
 _EDITED = "vacinacao-gripe-escolas"
 _QUERY = "vacinacao nas escolas"
 _ENVIRONMENT = {"NEWS_DESKS": "sample", "NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
 _LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
 
-console = Console()
+terminal = Terminal()
 
 
 def serve() -> None:
     """Serve the sample site until interrupted."""
     site = _site()
-    console.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C stops it)")
+    terminal.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C stops it)")
     site.serve_forever()
 
 
@@ -47,20 +47,19 @@ def run() -> None:
     today = datetime.now(ZoneInfo(desk.timezone)).date()
     agencies = [agency.key for agency in desk.agencies]
     with _site() as site:
-        console.rule("Two newsrooms, three days: poll, then run every stage up to the search index")
+        terminal.rule("Two newsrooms, three days: poll, then run every stage up to the search index")
         _materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
         _materialise(stage_names(), f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
-        console.rule("An article is edited after publication: poll again and re-run its day")
+        terminal.rule("An article is edited after publication: poll again and re-run its day")
         site.edit(_EDITED, datetime.now(UTC))
         _materialise(["feed_entries"], "prefeitura...prefeitura")
         edited_on = _day_of(_EDITED)
         _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
-    console.rule(f"One search: news-assets search '{_QUERY}'")
+    terminal.rule(f"One search: news-assets search '{_QUERY}'")
     search.show(search.query_index(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUERY)
-    console.print(
-        f"\nDone in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000\n"
-    )
+    terminal.print()
+    terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000")
 
 
 def _site() -> SampleSite:
@@ -77,17 +76,17 @@ def _materialise(assets: Sequence[str], partitions: str) -> None:
     select = ",".join(f"key:sample/{asset}" for asset in assets)
     arguments = ["asset", "materialize", "-m", "news_assets.definitions", "--select", select]
     arguments += ["--partition-range", partitions]
-    console.print(f"[dim]$[/dim] dagster {escape(shlex.join(arguments))}", soft_wrap=True)
+    terminal.print_line(Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}"))
     log = Settings.read().home / "demo.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    with log.open("w") as output, console.status("running"):
+    with log.open("w") as output, terminal.status("running"):
         command = [sys.executable, "-m", "dagster", *arguments]
         code = subprocess.run(command, env=child_environment(**_ENVIRONMENT), stdout=output, stderr=output).returncode
     if code:
         tail = "\n".join(log.read_text().splitlines()[-_LOG_LINES:])
         raise NewsAssetsError(f"{tail}\nthe run failed; the full log is {log}")
-    console.print(f"  [dim]{time.perf_counter() - started:.1f} s[/dim]")
+    terminal.print(f"  {time.perf_counter() - started:.1f} s", style="dim")
 
 
 def _day_of(slug: str) -> date:
@@ -97,7 +96,7 @@ def _day_of(slug: str) -> date:
 
 def _show(desk: Desk) -> None:
     with open_lake() as lake:
-        console.rule("Results, stage by stage")
+        terminal.rule("Results, stage by stage")
         show_counts(stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key))
         articles = lake.read(RawArticle, desk=[desk.key])
         themes = {row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])}
@@ -108,13 +107,13 @@ def _show(desk: Desk) -> None:
         theme = themes.get(article.article_id)
         labels = " > ".join(theme.theme_labels) if theme else ""
         table.add_row(str(article.day), article.agency, article.title, labels, _note(article, agency_of))
-    console.print(table)
-    console.print(f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`")
+    terminal.print(table)
+    terminal.print(f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`")
 
 
-def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str:
+def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str | Text:
     if article.outcome != "ok":
-        return f"[red]{article.outcome}: {escape(article.reason or '')}[/red]"
+        return Text(f"{article.outcome}: {article.reason or ''}", style="red")
     if article.duplicate_of:
-        return f"[yellow]copy of {agency_of[article.duplicate_of]}'s[/yellow]"
+        return Text(f"copy of {agency_of[article.duplicate_of]}'s", style="yellow")
     return f"edited: revision {article.rev_n}" if article.rev_n > 1 else "ok"

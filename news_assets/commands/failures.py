@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
@@ -20,6 +20,7 @@ from news_assets.ports import Lake, Reader
 from news_assets.records import AgencyDays, Failure, FeedEntry, RawArticle
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.terminal import Terminal
 
 SHOWN = 30  # rows of a table without --limit: two screens
 _NAMED = 3  # ids in an error message
@@ -68,24 +69,24 @@ def _newest_first(failures: Sequence[Failure]) -> list[Failure]:
 
 
 def _show_table(failures: Sequence[Failure], limit: int, now: datetime) -> None:
-    console = Console()
+    terminal = Terminal()
     if not failures:
-        console.print("no failures")
+        terminal.print_line("no failures")
         return
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("stage, attempts", no_wrap=True)
     table.add_column("article, reason", overflow="fold")
     for failure in failures[:limit]:
         attempt = f"attempt {failure.attempts}, {_minute(failure.last_failed_at)}"
-        about = f"[dim]{escape(failure.agency)} · {failure.day}[/dim]"
+        about = Text(f"{failure.agency} · {failure.day}", style="dim")
         table.add_row(
-            f"{failure.stage}\n{attempt}\n{_next_try(failure.next_try_at, now)}",
-            f"{about}\n[bold]{escape(failure.article_id)}[/bold]\n{escape(failure.reason)}",
+            Group(failure.stage, attempt, _next_try(failure.next_try_at, now)),
+            Group(about, Text(failure.article_id, style="bold"), failure.reason),
             end_section=True,
         )
-    console.print(table)
+    terminal.print(table)
     if len(failures) > limit:
-        console.print(f"{len(failures) - limit} more; --limit shows more of them, --stage and --agency fewer")
+        terminal.print(f"{len(failures) - limit} more; --limit shows more of them, --stage and --agency fewer")
 
 
 def _minute(at: datetime) -> str:
@@ -109,16 +110,17 @@ def show(article_id: str) -> None:
         entries = lake.read(FeedEntry, article_id=[article_id])
         if not (failures or articles or entries):
             raise NewsAssetsError(f"no article `{article_id}`; {_failing(lake)}")
-    console, now = Console(), datetime.now(UTC)
-    console.print(f"[bold]{escape(article_id)}[/bold]")
+    terminal, now = Terminal(), datetime.now(UTC)
+    terminal.print(article_id, style="bold")
     for failure in failures:
-        _show_values(console, f"failure of {failure.stage}", _values_of(failure, now))
+        _show_values(terminal, f"failure of {failure.stage}", _values_of(failure, now))
     if not failures:
-        console.print("\nno failures")
+        terminal.print()
+        terminal.print("no failures")
     for article in articles:
-        _show_values(console, "article", [(name, getattr(article, name)) for name in _ARTICLE])
+        _show_values(terminal, "article", [(name, getattr(article, name)) for name in _ARTICLE])
     for entry in entries:
-        _show_values(console, f"entry {entry.entry_id}", [(name, getattr(entry, name)) for name in _ENTRY])
+        _show_values(terminal, f"entry {entry.entry_id}", [(name, getattr(entry, name)) for name in _ENTRY])
 
 
 def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
@@ -134,15 +136,15 @@ def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
     ]
 
 
-def _show_values(console: Console, title: str, values: Sequence[tuple[str, object]]) -> None:
+def _show_values(terminal: Terminal, title: str, values: Sequence[tuple[str, object]]) -> None:
     table = Table(title=title, title_justify="left", title_style="", box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in values:
         if value is not None:
-            table.add_row(name, escape(_minute(value) if isinstance(value, datetime) else str(value)))
-    console.print()
-    console.print(table)
+            table.add_row(name, _minute(value) if isinstance(value, datetime) else str(value))
+    terminal.print()
+    terminal.print(table)
 
 
 def _failing(lake: Reader) -> str:
@@ -168,16 +170,11 @@ def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> Non
         now = datetime.now(UTC)
         made_due = lake.transact(lambda rows: make_due(rows, now, **selected))
         if not made_due:
-            _print("no failures")
+            Terminal().print_line("no failures")
         elif run_now:
             _run_stages(lake, made_due)
         else:
-            _print(f"{len(made_due)} due now; the daemon or `dagster asset materialize` runs them")
-
-
-def _print(text: str) -> None:
-    """Print a line without wrapping it to the width of the terminal."""
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+            Terminal().print_line(f"{len(made_due)} due now; the daemon or `dagster asset materialize` runs them")
 
 
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
@@ -198,6 +195,6 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
 def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:
     ids = {failure.article_id for failure in tried}
     still = lake.read(Failure, stage=[stage], article_id=ids)
-    _print(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
+    Terminal().print_line(f"{stage}: {len(ids) - len(still)} of {len(ids)} succeeded")
     for failure in still:
-        _print(f"  {failure.article_id}: {' '.join(failure.reason.split())}")
+        Terminal().print_line(f"  {failure.article_id}: {failure.reason}")

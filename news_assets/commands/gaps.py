@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from news_assets.clients.search.backends import lazy_index
 from news_assets.commands.jsonlines import write_line
@@ -17,9 +16,10 @@ from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
+from news_assets.terminal import Terminal
 
 _SHOWN_ROWS = 20
-_SYMBOLS = {True: "[red]no [/red]", False: "[green]yes[/green]"}
+_SYMBOLS = {True: ("no  ", "red"), False: ("yes ", "green")}
 
 
 def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
@@ -45,15 +45,15 @@ def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
 
 
 def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
-    console = Console()
+    terminal = Terminal()
     for name, findings in found.items():
-        symbol = "[yellow]?  [/yellow]" if findings.unknown else _SYMBOLS[bool(findings.rows)]
-        sentence = f"{desk.key}: {freshness_checks()[name][1]} [dim]{findings.checked} checked[/dim]"
-        console.print(f"{symbol} {sentence}", soft_wrap=True)
+        symbol = ("?   ", "yellow") if findings.unknown else _SYMBOLS[bool(findings.rows)]
+        checked = (f"{findings.checked} checked", "dim")
+        terminal.print_line(Text.assemble(symbol, f"{desk.key}: {freshness_checks()[name][1]} ", checked))
         if findings.unknown:
-            console.print(f"    {escape(findings.unknown)}", soft_wrap=True)
+            terminal.print_line(f"    {findings.unknown}")
         if findings.rows:
-            console.print(_table(findings))
+            terminal.print(_table(findings))
 
 
 def _table(findings: Findings) -> Table:

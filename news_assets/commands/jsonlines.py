@@ -4,27 +4,32 @@ import base64
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.progress import track
+from typing import Any, NoReturn
 
 from news_assets.errors import NewsAssetsError
+from news_assets.terminal import documents, progress
+from news_assets.text.defuse import json_line
+
+MAX_LINE_CHARS = 10_000_000  # of standard input; the longest articles have a tenth of that
+MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
+
+_TEXTS = ("path", "url", "title", "text", "language", "timezone", "content_type", "encoding")
 
 Item = dict[str, Any]
 
 
 def write_line(value: object) -> None:
     """Write one JSON line to standard output."""
-    sys.stdout.write(json_of(value) + "\n")
+    documents.write(json_of(value) + "\n")
 
 
 def json_of(value: object) -> str:
-    """Return one line of JSON; times in ISO 8601 with offset, bytes in base64."""
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+    """Return one line of JSON; times in ISO 8601 with offset, bytes in base64, controls as escapes."""
+    return json_line(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
 def _plain(value: object) -> str:
@@ -35,28 +40,84 @@ def _plain(value: object) -> str:
     raise TypeError(f"no JSON form for {type(value).__name__}")
 
 
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def input_lines() -> Iterator[str]:
+    """Yield the lines of standard input, those longer than MAX_LINE_CHARS cut to one character more."""
+    while line := sys.stdin.readline(MAX_LINE_CHARS + 1):
+        yield line
+        while line and not line.endswith("\n"):
+            line = sys.stdin.readline(MAX_LINE_CHARS)
+
+
 def read_items(*required: str) -> Iterator[Item]:
     """Yield the objects on standard input that have these keys; write an error line for every other line."""
-    for number, line in enumerate(sys.stdin, start=1):
-        if line.strip():
-            item = _item_of(line, required, number)
-            if item is not None:
-                yield item
+    seen: set[str | int] = set()
+    for number, line in enumerate(input_lines(), start=1):
+        if not line.strip():
+            continue
+        item, mistake = _item_of(line)
+        mistake = mistake or _mistake(item, required, seen)
+        if mistake is None:
+            if (given := item.get("id")) is not None:
+                seen.add(given)
+            yield item
+        else:
+            write_line({"id": _id_of(item), "error": f"line {number}: {mistake}"})
 
 
-def _item_of(line: str, required: Iterable[str], number: int) -> Item | None:
+def _item_of(line: str) -> tuple[Item, str | None]:
+    """Return the object of a line, else why it has none."""
+    if len(line) > MAX_LINE_CHARS:
+        return {}, f"longer than {MAX_LINE_CHARS:,} characters"
+    if not _is_unicode(line):
+        return {}, "not UTF-8"
     try:
-        item = json.loads(line)
+        item = json.loads(line, parse_constant=_refuse_constant)
+    except RecursionError:
+        return {}, "not JSON that can be read: nested too deeply"
     except ValueError as error:
-        write_line({"id": None, "error": f"line {number}: not JSON: {error}"})
-        return None
-    if not isinstance(item, dict):
-        write_line({"id": None, "error": f"line {number}: not a JSON object"})
-        return None
+        return {}, f"not JSON: {error}"
+    return (item, None) if isinstance(item, dict) else ({}, "not a JSON object")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str | None:
+    """Return what is wrong with an object, and how to correct it."""
     if missing := [key for key in required if key not in item]:
-        write_line({"id": item.get("id"), "error": f"line {number}: {', '.join(missing)} missing"})
-        return None
-    return item
+        return f"{', '.join(missing)} missing"
+    given = item.get("id")
+    if "id" in item and given != _id_of(item):
+        return "id is neither a text nor a whole number"
+    if given is not None and given in seen:
+        return "this id is repeated; give every item its own"
+    texts = {key: item[key] for key in _TEXTS if item.get(key) is not None}
+    if wrong := [key for key, value in texts.items() if not isinstance(value, str)]:
+        return f"{', '.join(wrong)} is not a text"
+    if broken := [key for key, value in ({"id": str(given)} | texts).items() if not _is_unicode(value)]:
+        return f"{', '.join(broken)} holds half of a surrogate pair, which is not a character"
+    return None
+
+
+def _id_of(item: Item) -> str | int | None:
+    """Return the id if it can be repeated in an answer, else None."""
+    given = item.get("id")
+    return given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 def write_results(items: Iterable[Item], result_of: Callable[[Item], object], label: str) -> None:
@@ -64,16 +125,23 @@ def write_results(items: Iterable[Item], result_of: Callable[[Item], object], la
     for item in progress(items, label):
         try:
             write_line(result_of(item))
-        except (NewsAssetsError, OSError, EOFError, TypeError, ValueError) as error:
+        except (
+            NewsAssetsError,
+            OSError,
+            EOFError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+            zlib.error,
+        ) as error:
             write_line({"id": item.get("id"), "error": " ".join(str(error).split())})
 
 
-def progress(items: Iterable[Item], label: str) -> Iterable[Item]:
-    """Yield the items, with a progress bar if standard error is a terminal."""
-    return track(items, label, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-
-
 def read_file(path: str) -> bytes:
-    """Return a file's bytes, decompressed if its name ends in .gz."""
-    data = Path(path).read_bytes()
-    return gzip.decompress(data) if path.endswith(".gz") else data
+    """Return a file's bytes, decompressed if its name ends in .gz. Raises NewsAssetsError if it is too large."""
+    with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
+        data: bytes = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise NewsAssetsError(f"{path}: larger than {MAX_FILE_BYTES // 1_000_000} MB")
+    return data

@@ -1,17 +1,16 @@
 """The commands that read the lake: `status` and `export`."""
 
 import csv
-import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 from news_assets.commands.jsonlines import json_of, write_line
@@ -23,10 +22,13 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.overview import count_columns, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
+from news_assets.terminal import Terminal, documents
+from news_assets.text.defuse import spreadsheet_cell
 
 if TYPE_CHECKING:
     import polars
 
+_COPIED_BYTES = 1_000_000  # at a time
 _EARLIEST = date(1990, 1, 1)  # earlier dates of feeds are ignored
 
 
@@ -82,7 +84,7 @@ def status(desk: str | None, days: int, *, as_json: bool) -> None:
 
 def show_counts(counts: "polars.DataFrame") -> None:
     """Print counts, a table for each desk with its sums."""
-    console = Console()
+    terminal = Terminal()
     for (desk,), rows in counts.group_by("desk", maintain_order=True):
         table = Table(title=f"desk {desk}", box=None, title_justify="left", padding=(0, 1, 0, 0))
         table.add_column("agency")
@@ -92,9 +94,9 @@ def show_counts(counts: "polars.DataFrame") -> None:
         for row in rows.iter_rows(named=True):
             table.add_row(row["agency"], *(str(row[column]) for column in count_columns()), str(row["last_day"] or "-"))
         table.add_row("all", *(str(rows[column].sum()) for column in count_columns()), "")
-        console.print(table)
+        terminal.print(table)
     if counts.is_empty():
-        console.print("the lake has no rows yet; `make demo` fills a sample lake")
+        terminal.print("the lake has no rows yet; `make demo` fills a sample lake")
 
 
 # --- export ----------------------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def _filters(
 
 
 def _write_text(frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
-    with output.open("w", encoding="utf-8", newline="") if output else nullcontext(sys.stdout) as file:
+    with output.open("w", encoding="utf-8", newline="") if output else nullcontext(documents) as file:
         writer = csv.writer(file)
         for number, frame in enumerate(frames):
             if form is Form.CSV and number == 0:
@@ -153,8 +155,10 @@ def _write_text(frames: "Iterator[polars.DataFrame]", form: Form, output: Path |
 
 
 def _cell(value: object) -> object:
-    """Return a value as a CSV cell: strings and numbers unchanged, others as in JSON."""
-    return value if value is None or isinstance(value, (str, int, float)) else json_of(value).strip('"')
+    """Return a value as a CSV cell: numbers unchanged, texts without formulas, others as in JSON."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    return spreadsheet_cell(value if isinstance(value, str) else json_of(value).strip('"'))
 
 
 def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", output: Path | None) -> None:
@@ -170,4 +174,5 @@ def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", outpu
         pl.scan_parquet(parts / "*.parquet").sink_parquet(whole)
         if output is None:
             with whole.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
+                for part in iter(partial(file.read, _COPIED_BYTES), b""):
+                    documents.write_bytes(part)

@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
@@ -24,6 +23,7 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
+from news_assets.terminal import Terminal
 
 MAX_ROUNDS = 5  # each is far shorter than the one before
 FEW_DOCUMENTS = 200  # a round that sends no more is the last; later changes are sent after the swap
@@ -121,7 +121,9 @@ def _rebuild(
             _fill(lake, rebuild, sandbox, desks)
             rebuild.swap({desk.key: desk.hashes for desk in desks})
         except KeyboardInterrupt:
-            Console(stderr=True).print("interrupted: run the command again to resume; searches still use the old index")
+            Terminal(stderr=True).print(
+                "interrupted: run the command again to resume; searches still use the old index"
+            )
             raise
     updated = 0
     _refresh(lake, desks)
@@ -138,9 +140,9 @@ def _rebuild(
 
 def _fill(lake: Lake, rebuild: IndexRebuild, sandbox: Sandbox, desks: Sequence[DeskDocuments]) -> None:
     """Send all documents, then what changed meanwhile, until a round sends few."""
-    console = Console(stderr=True)
+    terminal = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as progress:
         for round_ in range(MAX_ROUNDS):
             if round_:
                 _refresh(lake, desks)
@@ -181,6 +183,5 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
 
 
 def _print(*lines: str) -> None:
-    """Print lines without markup or line breaks at the width of the terminal."""
     for line in filter(None, lines):
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        Terminal().print_line(line)

@@ -6,13 +6,14 @@ from dataclasses import asdict
 from enum import StrEnum
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
 from news_assets.search import Filters, SearchAnswer, open_index
+from news_assets.terminal import Terminal
 
 _FACET_VALUES = 6
 
@@ -47,23 +48,23 @@ def _summary(answer: SearchAnswer) -> dict[str, object]:
 
 def show(answer: SearchAnswer, text: str) -> None:
     """Print hits and facets as a table."""
-    console = Console()
-    title = f"“{escape(text)}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
+    terminal = Terminal()
+    title = f"“{text}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
     table.add_column("", justify="right")
     table.add_column("article")
     for number, hit in enumerate(answer.hits, start=1):
         about = " · ".join(filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code)))
-        lines = (f"[bold]{escape(hit.title)}[/bold]", f"[dim]{about}[/dim]", _highlighted(hit.snippet), escape(hit.url))
-        table.add_row(str(number), "\n".join(lines), end_section=True)
-    console.print(table)
+        lines = Group(Text(hit.title, style="bold"), Text(about, style="dim"), _highlighted(hit.snippet), hit.url)
+        table.add_row(str(number), lines, end_section=True)
+    terminal.print(table)
     for name, counts in answer.facets.items():
         top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
-        console.print(f"[dim]{name}:[/dim] " + ", ".join(f"{escape(value)} {count}" for value, count in top))
+        values = ", ".join(f"{value} {count}" for value, count in top)
+        terminal.print(Text.assemble((f"{name}:", "dim"), f" {values}"))
 
 
-def _highlighted(snippet: str) -> str:
-    """Return a snippet's HTML as terminal markup."""
+def _highlighted(snippet: str) -> Text:
+    """Return a snippet's HTML as text with colours."""
     parts = re.split(r"<mark>(.*?)</mark>", snippet)
-    shown = [escape(html.unescape(part)) for part in parts]
-    return "".join(f"[yellow]{part}[/yellow]" if n % 2 else part for n, part in enumerate(shown))
+    return Text.assemble(*((html.unescape(part), "yellow" if n % 2 else "") for n, part in enumerate(parts)))

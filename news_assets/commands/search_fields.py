@@ -6,10 +6,9 @@ Stored documents get the new fields when they are sent again: as they change, or
 from collections.abc import Iterator
 from contextlib import closing
 
-from rich.console import Console
-
 from news_assets.clients.search.backends import SQLITE, connect_typesense, open_index
 from news_assets.settings import Settings
+from news_assets.terminal import Terminal
 
 _NO_CHANGES = "the index has every field that this program writes"
 
@@ -21,7 +20,7 @@ def add_fields(*, dry_run: bool) -> None:
         NewsAssetsError: The index is unavailable, or a field needs a rebuild; nothing was changed.
     """
     for line in _lines(Settings.read(), dry_run=dry_run):
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        Terminal().print_line(line)
 
 
 def _lines(settings: Settings, *, dry_run: bool) -> Iterator[str]:

@@ -6,13 +6,12 @@ The key is printed once. The key of the server (NEWS_TYPESENSE_API_KEY) is never
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 
-from rich.console import Console
-
 from news_assets.clients.search.backends import connect_typesense
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
+from news_assets.terminal import Terminal
 
 DEFAULT_DAYS = 30
 MAX_DAYS = 3650
@@ -28,7 +27,7 @@ def make_key(desk: str | None, days: int | None, expires: date | None, descripti
     if as_json:
         write_line({"key": key, "desk": desk, "expires_at": expires_at, "description": description})
     else:
-        Console().print(key, markup=False, highlight=False, soft_wrap=True)
+        Terminal().print_line(key)
 
 
 def _expiry(now: datetime, days: int | None, expires: date | None) -> datetime:

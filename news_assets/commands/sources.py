@@ -1,7 +1,6 @@
 """The commands `import` and `export --opml`: sources from a list into a desk file, and feeds as OPML."""
 
 import difflib
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -18,8 +17,9 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.terminal import documents, report
 
-_MAX_FILE_BYTES = 10_000_000  # a list of 50,000 feeds
+MAX_LIST_BYTES = 10_000_000  # a list of 50,000 feeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ def import_sources(file: Path, desk_key: str | None, into: Path | None, defaults
         new = _new_text(_new_key(desk_key, into or file, others), defaults, additions)
     refused = sorted((*imported.refused, *additions.refused))
     for refusal in refused:
-        _report(f"{file}:{refusal.line}: {refusal.reason}")
+        report(f"{file}:{refusal.line}: {refusal.reason}")
     grown = len(additions.agencies) + len(additions.sources)
-    _report(f"{additions.source_count} new source(s) in {grown} agencies, {len(refused)} line(s) refused")
+    report(f"{additions.source_count} new source(s) in {grown} agencies, {len(refused)} line(s) refused")
     _finish(into, old, new, dry_run=dry_run)
 
 
 def _read(file: Path) -> ImportRows:
     try:
-        if file.stat().st_size > _MAX_FILE_BYTES:
-            raise NewsAssetsError(f"{file} is larger than {_MAX_FILE_BYTES // 1_000_000} MB: not a list of sources")
+        if file.stat().st_size > MAX_LIST_BYTES:
+            raise NewsAssetsError(f"{file} is larger than {MAX_LIST_BYTES // 1_000_000} MB: not a list of sources")
         return parse_source_file(file.read_bytes())
     except OSError as error:
         raise NewsAssetsError(f"{file} cannot be read: {error.strerror}") from error
@@ -98,17 +98,17 @@ def _new_text(key: str, defaults: Defaults, additions: Additions) -> str:
 
 def _finish(into: Path | None, old: str, new: str, *, dry_run: bool) -> None:
     if into is None:
-        sys.stdout.write(new)
-        _report("nothing written; give a file with --into")
+        documents.write(new)
+        report("nothing written; give a file with --into")
     elif dry_run:
-        sys.stdout.writelines(_difference(into, old, new))
-        _report("nothing written")
+        documents.write("".join(_difference(into, old, new)))
+        report("nothing written")
     elif new == old:
-        _report(f"{into} is unchanged")
+        report(f"{into} is unchanged")
     else:
         replace_file(into, new)
         is_read = any(path_of(name).samefile(into) for name in Settings.read().desks)
-        _report(f"{into} written" + ("" if is_read else f"; add it to the configured desks: NEWS_DESKS=...,{into}"))
+        report(f"{into} written" + ("" if is_read else f"; add it to the configured desks: NEWS_DESKS=...,{into}"))
 
 
 def _difference(path: Path, old: str, new: str) -> Iterable[str]:
@@ -133,7 +133,7 @@ def export_opml(desk_key: str | None, output: Path | None) -> None:
         except OSError as error:
             raise NewsAssetsError(f"{output} cannot be written: {error.strerror}") from error
     else:
-        sys.stdout.buffer.write(document)
+        documents.write_bytes(document)
 
 
 def _count_left_out(desks: Iterable[Desk]) -> None:
@@ -141,11 +141,7 @@ def _count_left_out(desks: Iterable[Desk]) -> None:
         no_feeds = [source for source in desk.sources if not is_feed(source)]
         if no_feeds:
             kinds = ", ".join(sorted({source.kind for source in no_feeds}))
-            _report(f"desk {desk.key}: {len(no_feeds)} source(s) left out: not feeds ({kinds})")
+            report(f"desk {desk.key}: {len(no_feeds)} source(s) left out: not feeds ({kinds})")
         off = sum(not agency.is_active for agency in desk.agencies)
         if off:
-            _report(f"desk {desk.key}: {off} agencies left out: not active")
-
-
-def _report(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+            report(f"desk {desk.key}: {off} agencies left out: not active")

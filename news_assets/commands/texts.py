@@ -1,17 +1,17 @@
 """Commands that run one step of the pipeline on JSON lines: feeds, pages, URLs, articles and texts."""
 
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeVar
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import Item, progress, read_file, read_items, write_line, write_results
+from news_assets.commands.jsonlines import Item, input_lines, read_file, read_items, write_line, write_results
 from news_assets.errors import EmbedError, NewsAssetsError
 from news_assets.ports import Sandbox
 from news_assets.records import ListedEntry, Page, Source
 from news_assets.settings import Settings
+from news_assets.terminal import documents, progress
 
 T = TypeVar("T")
 
@@ -80,8 +80,8 @@ def canonical_url() -> None:
     """Canonicalise URLs. In: one URL a line. Out: one URL a line."""
     from news_assets.text.urls import canonical_url as canonical
 
-    for line in sys.stdin:
-        sys.stdout.write(canonical(line.rstrip("\r\n")) + "\n")
+    for line in input_lines():
+        documents.write(canonical(line.rstrip("\r\n")) + "\n")
 
 
 def dedupe() -> None:

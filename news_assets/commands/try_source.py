@@ -25,6 +25,7 @@ from news_assets.pipeline.freshness.silence import duration
 from news_assets.records import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS, adapter_of
+from news_assets.terminal import documents, report
 from news_assets.text.language import language_tag
 
 _MAX_SITE_S = 180.0  # 25 requests with 1 s between them, on a slow server
@@ -144,13 +145,13 @@ def _propose(found: Sequence[Discovery], desk: Desk | None) -> None:
     new = plan_import((row for row in rows.values() if row.url not in replaced), desk, (), KINDS)
     changed = plan_import((row for row in rows.values() if row.url in replaced), None, (), KINDS)
     for refusal in (*new.refused, *changed.refused):
-        _report(f"{found[refusal.line - 1].address}: {refusal.reason}")
-    _report("")
-    sys.stdout.write("".join(pasted_text(additions) for additions in (new, changed)))
+        report(f"{found[refusal.line - 1].address}: {refusal.reason}")
+    report("")
+    documents.write("".join(pasted_text(additions) for additions in (new, changed)))
     for old in replaced.values():
-        _report(f"in desk {old.desk}, agency {old.agency}: replace its source of kind {old.kind} with this one")
+        report(f"in desk {old.desk}, agency {old.agency}: replace its source of kind {old.kind} with this one")
     if new.source_count:
-        _report(_instructions(list(rows.values())))
+        report(_instructions(list(rows.values())))
 
 
 def _instructions(rows: Sequence[ImportRow]) -> str:
@@ -215,17 +216,17 @@ def _line_of(discovery: Discovery, candidate: Candidate, desk: Desk | None) -> d
 
 
 def _explain(discovery: Discovery, now: datetime) -> None:
-    _report(f"{discovery.address}{f'  {discovery.name}' if discovery.name else ''}")
+    report(f"{discovery.address}{f'  {discovery.name}' if discovery.name else ''}")
     if discovery.error:
-        _report(f"  {discovery.error}")
+        report(f"  {discovery.error}")
     width = max((len(one.kind or "-") for one in discovery.candidates), default=0)
     for candidate in discovery.candidates:
         sign = "+" if candidate.is_accepted else "-"
-        _report(f"  {sign} {candidate.kind or '-':{width}}  {candidate.url}  ({candidate.found_by})")
+        report(f"  {sign} {candidate.kind or '-':{width}}  {candidate.url}  ({candidate.found_by})")
         for line in _facts(candidate, now):
-            _report(f"    {'':{width}}  {line}")
+            report(f"    {'':{width}}  {line}")
     if discovery.notes:
-        _report(f"  {', '.join(discovery.notes)}")
+        report(f"  {', '.join(discovery.notes)}")
 
 
 def _facts(candidate: Candidate, now: datetime) -> Iterator[str]:
@@ -238,7 +239,3 @@ def _facts(candidate: Candidate, now: datetime) -> Iterator[str]:
         yield f"{len(contents.entries)} entries, {newest}{shares}, {full}{language}"
     yield from (f"refused: {refusal}" for refusal in candidate.refusals)
     yield from candidate.notes
-
-
-def _report(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

@@ -3,14 +3,13 @@
 from dataclasses import asdict
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.store.queries.url_history import Event, url_history
+from news_assets.terminal import Terminal
 
 
 def show_url(url: str, *, as_json: bool) -> None:
@@ -37,10 +36,10 @@ def _show(events: list[Event]) -> None:
     table.add_column("what", overflow="fold")
     for event in events:
         attempt = f" (attempt {event.attempts})" if event.attempts else ""
-        table.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.stage, event.outcome + attempt, escape(event.what))
-    console = Console()
+        table.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.stage, event.outcome + attempt, event.what)
+    terminal = Terminal()
     for article_id in dict.fromkeys(event.article_id for event in events):
-        console.print(f"[bold]{escape(article_id)}[/bold]")
+        terminal.print(article_id, style="bold")
     for trace_id in dict.fromkeys(event.trace_id for event in events if event.trace_id):
-        console.print(f"trace_id {trace_id}")
-    console.print(table)
+        terminal.print(f"trace_id {trace_id}")
+    terminal.print(table)

@@ -17,6 +17,7 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.tables import table_of
+from news_assets.text.defuse import terminal_line
 
 EXTRACTION_CHECK = "extraction_is_stable"
 _SHOWN_ROWS = 20
@@ -84,7 +85,7 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
         gaps = desk_gaps(lake, search, desk, now)
         for name, findings in gaps.items():
             if findings.unknown:
-                context.log.warning(f"{name} is skipped: {findings.unknown}")
+                context.log.warning(terminal_line(f"{name} is skipped: {findings.unknown}"))
             elif dg.AssetCheckKey(keys[name], name) in context.selected_asset_check_keys:
                 extra = _sources(lake, desk, gaps, now) if name == "sources_answer" else {}
                 yield _result(findings, extra, check_name=name, asset_key=keys[name])

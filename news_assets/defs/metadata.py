@@ -1,6 +1,5 @@
 """Metadata of assets and materialisations: kinds, owners, columns, counts and a preview."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.ports import Lake
 from news_assets.records import AgencyDays, Desk
 from news_assets.store.tables import columns, table_of
+from news_assets.text.defuse import markdown_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,6 @@ OWNERS = ["team:newsroom"]
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
 _MAX_SOURCES = 500  # about 80 kB
-_MARKDOWN = re.compile(r"([\\`*\[\]<!|])")  # escaped: titles from the web may hold images, links and tags
 
 
 class AssetAttributes(TypedDict):
@@ -121,4 +120,4 @@ def _cell(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is None else str(value)
     text = " ".join(text.split())
     text = text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
-    return _MARKDOWN.sub(r"\\\1", text)
+    return markdown_text(text)

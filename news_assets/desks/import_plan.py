@@ -4,7 +4,7 @@ Sources are compared by `same_source_key`. Rows with the same name and host are 
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -63,6 +63,8 @@ class _Plan:
         self.refused: list[Refusal] = []
         self._kinds = kinds
         self._existing = {agency.key: agency for agency in desk.agencies} if desk else {}
+        self._taken = {key.lower() for key in self._existing}
+        self._numbered: dict[str, Iterator[str]] = {}  # by slug, from the first key that was not tried yet
         self._places = _places([*known, *([desk] if desk else [])])
         self._keys = {
             (agency.name, _site(source.url)): key for key, agency in self._existing.items() for source in agency.sources
@@ -84,6 +86,7 @@ class _Plan:
             self.agencies[key]["sources"].append(_source_of(row, self.agencies[key]))
         else:
             self.agencies[key] = _agency_of(row)
+            self._taken.add(key.lower())
 
     def _mistakes(self, row: ImportRow) -> list[str]:
         try:
@@ -103,9 +106,8 @@ class _Plan:
 
     def _free_key(self, row: ImportRow) -> str:
         slug = _slug(row.name or _name_of(row.url)) or _slug(_site(row.url)) or "source"
-        taken = {key.lower() for key in (*self._existing, *self.agencies)}
-        numbered = (f"{slug}-{number}" for number in count(2))
-        return next(key for key in chain([slug], numbered) if key not in taken)
+        keys = self._numbered.setdefault(slug, chain([slug], (f"{slug}-{number}" for number in count(2))))
+        return next(key for key in keys if key not in self._taken)
 
 
 def _places(desks: Iterable[Desk]) -> dict[str, str]:

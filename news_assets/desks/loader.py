@@ -2,15 +2,19 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from news_assets.desks.import_rows import quoted
 from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
-from news_assets.errors import DeskFileError
+from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records import Agency, Desk, Source
+from news_assets.text import bounded_yaml
+from news_assets.text.bounded_yaml import YamlLimitError
 
 _BUILT_IN = Path(__file__).parent
 
@@ -63,10 +67,10 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
     try:
         spec = DeskSpec.model_validate(construct(root, path), context={"kinds": sorted(kinds)})
     except ValidationError as error:
-        found = sorted((line_of(root, line["loc"]), explain(line)) for line in error.errors())
+        found = sorted((line_of(root, line["loc"]), explain(line)) for line in error.errors()[: MAX_MISTAKES + 1])
         raise DeskFileError(mistakes + [f"{path}:{line}: {what}" for line, what in found]) from error
-    found = sorted((line_of(root, at), what) for at, what in (*_repeated_sources(spec), *_unknown_parents(spec)))
-    mistakes += [f"{path}:{line}: {what}" for line, what in found]
+    wrong = islice(chain(_repeated_sources(spec), _unknown_parents(spec)), MAX_MISTAKES + 1)
+    mistakes += [f"{path}:{line}: {what}" for line, what in sorted((line_of(root, at), what) for at, what in wrong)]
     if mistakes:
         raise DeskFileError(mistakes)
     return _desk_of(spec)
@@ -75,7 +79,9 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
 def read_text(path: Path) -> str:
     """Return a desk file's text. Raises DeskFileError."""
     try:
-        return path.read_bytes().decode("utf-8")  # keeps line ends
+        return bounded_yaml.read_bytes(path).decode("utf-8")  # keeps line ends
+    except YamlLimitError as error:
+        raise DeskFileError([f"{path}:1: {error.problem}"]) from error
     except UnicodeDecodeError as error:
         raise DeskFileError([f"{path}:1: not UTF-8 text; save the file as UTF-8"]) from error
     except OSError as error:
@@ -98,15 +104,16 @@ def explain(error: Any) -> str:
         case "value_error":
             return f"{where}: {error['ctx']['error']}"
         case _:
-            return f"{where}: {error['msg']}; change `{error['input']}`"
+            return f"{where}: {error['msg']}; change {quoted(str(error['input']))}"
 
 
 def _repeated_sources(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
     for key, agency in spec.agencies.items():
-        urls = [source.url for source in agency.sources]
-        for n, url in enumerate(urls):
-            if url in urls[:n]:
+        seen: set[str] = set()
+        for n, source in enumerate(agency.sources):
+            if source.url in seen:
                 yield ("agencies", key, "sources", n), f"agencies.{key}.sources.{n}: this url is repeated; keep one"
+            seen.add(source.url)
 
 
 def _unknown_parents(spec: DeskSpec) -> Iterator[tuple[Location, str]]:

@@ -18,6 +18,7 @@ from lxml import etree
 from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal, one_line, quoted, web_address
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Agency, Desk, Source
+from news_assets.sources.feeds.xml import MAX_ATTRIBUTES, recovering_parser
 from news_assets.text.language import language_tag
 
 _FEED_KINDS: Final = ("feed", "json_feed")
@@ -37,9 +38,7 @@ def parse_opml(text: str) -> ImportRows:
     """
     if "<!ENTITY" in text:
         raise NewsAssetsError("the document declares entities; remove its DOCTYPE")
-    parser = etree.XMLParser(
-        recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, encoding="utf-8"
-    )
+    parser = recovering_parser()
     try:
         root = etree.fromstring(_with_sound_references(text).encode("utf-8", "replace"), parser)
     except etree.LxmlError as error:
@@ -69,12 +68,19 @@ def _local_name(name: object) -> str:
 
 
 def _attributes(outline: etree._Element) -> dict[str, str]:
-    """Return the attributes by lower-case name: feed readers write xmlUrl, xmlURL and xmlurl."""
+    """Return the attributes by lower-case name: feed readers write xmlUrl, xmlURL and xmlurl.
+
+    There are none if there are too many: lxml takes quadratic time to read them, 60 s for 100,000.
+    """
+    if len(outline.attrib) > MAX_ATTRIBUTES:
+        return {}
     return {_local_name(name): str(value) for name, value in outline.attrib.items()}
 
 
 def _row_of(outline: etree._Element) -> ImportRow | Refusal | None:
     """Return the row of an outline; None for a folder."""
+    if len(outline.attrib) > MAX_ATTRIBUTES:
+        return Refusal(outline.sourceline or 1, f"an outline with more than {MAX_ATTRIBUTES} attributes")
     attributes, line = _attributes(outline), outline.sourceline or 1
     name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
     if not attributes.get("xmlurl", "").strip():

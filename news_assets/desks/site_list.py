@@ -24,7 +24,7 @@ _COLUMNS: Final = {
 }
 _DELIMITERS: Final = ",;\t|"  # Excel writes ; in locales with a decimal comma
 _MAX_HEADER_CHARS: Final = 10_000  # longer lines are not headers and may exceed csv's field limit
-_COMMENT: Final = re.compile(r"\s+#.*$")
+_COMMENT: Final = re.compile(r"(?<!\s)\s+#.*$")  # with the look-behind, linear in a row of blanks
 
 
 def parse_source_file(body: bytes) -> ImportRows:

@@ -19,13 +19,14 @@ AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
+_MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
 Many = TypeVar("Many", bound=Sized)
 
 
 def suggestion(word: str, choices: Collection[str], otherwise: str) -> str:
-    """Return "did you mean" with the closest choice, or `otherwise` if none is close."""
-    near = difflib.get_close_matches(word, choices, n=1)
+    """Return "did you mean" with the closest choice, or `otherwise` if none is close or there are too many."""
+    near = difflib.get_close_matches(word, choices, n=1) if len(choices) <= _MAX_CHOICES else []
     return f"did you mean `{near[0]}`?" if near else otherwise
 
 

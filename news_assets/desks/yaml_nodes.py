@@ -9,8 +9,12 @@ import yaml
 from yaml.constructor import SafeConstructor
 
 from news_assets.errors import DeskFileError
+from news_assets.text import bounded_yaml
+from news_assets.text.bounded_yaml import YamlLimitError
 
 Location = tuple[int | str, ...]
+
+_SLOW_CHARS = 200_000  # PyYAML's own parser takes 2.5 s for 10,000 lines
 
 
 class _Loader(yaml.SafeLoader):
@@ -37,21 +41,24 @@ class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
 def compose(text: str, path: Path) -> yaml.MappingNode:
     """Return the YAML nodes of a desk file, each with its line. Raises DeskFileError."""
     try:
-        root = yaml.compose(text, Loader=_QuickLoader)
+        root = bounded_yaml.compose(text, _QuickLoader)
+    except YamlLimitError as error:
+        raise DeskFileError([f"{path}:{_line(error)}: {error.problem}"]) from error
     except yaml.YAMLError:
-        root = _compose_slowly(text, path)
+        root = _compose_clearly(text, path)
     if not isinstance(root, yaml.MappingNode):
         raise DeskFileError([f"{path}:1: no desk in this file; begin with `desk: name`"])
     return root
 
 
-def _compose_slowly(text: str, path: Path) -> yaml.Node | None:
-    """Compose with PyYAML's own parser, which has better error messages than libyaml."""
+def _compose_clearly(text: str, path: Path) -> yaml.Node | None:
+    """Compose with PyYAML's own parser, which has better error messages than libyaml, unless that takes long."""
     try:
-        return yaml.compose(text, Loader=_Loader)
+        return bounded_yaml.compose(text, _Loader if len(text) < _SLOW_CHARS else _QuickLoader)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise DeskFileError([f"{path}:{line}: not YAML: {error.problem}; fix this line or the one above"]) from error
+        raise DeskFileError(
+            [f"{path}:{_line(error)}: not YAML: {error.problem}; fix this line or the one above"]
+        ) from error
     except yaml.YAMLError as error:
         raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
 
@@ -61,10 +68,15 @@ def construct(root: yaml.Node, path: Path) -> Any:
     try:
         return SafeConstructor().construct_document(root)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise DeskFileError([f"{path}:{line}: not YAML: {error.problem}; fix this line or the one above"]) from error
+        raise DeskFileError(
+            [f"{path}:{_line(error)}: not YAML: {error.problem}; fix this line or the one above"]
+        ) from error
     except ValueError as error:
         raise DeskFileError([f"{path}:1: cannot be read: {error}; give a readable YAML file"]) from error
+
+
+def _line(error: yaml.MarkedYAMLError) -> int:
+    return error.problem_mark.line + 1 if error.problem_mark else 1
 
 
 def line_of(root: yaml.Node, location: Location) -> int:

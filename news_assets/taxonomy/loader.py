@@ -17,7 +17,9 @@ from types import MappingProxyType
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from news_assets.errors import TaxonomyError
+from news_assets.errors import TaxonomyError, listed
+from news_assets.text import bounded_yaml
+from news_assets.text.bounded_yaml import YamlLimitError
 
 BUILT_IN = Path(__file__).with_name("themes.yaml")
 MAX_LEVEL = 3
@@ -84,7 +86,7 @@ def load_taxonomy(path: Path | None = None) -> Taxonomy:
     reader = _Reader(path.name)
     reader.read(_parse_yaml(path))
     if reader.mistakes:
-        raise TaxonomyError("\n".join(reader.mistakes))
+        raise TaxonomyError(listed(reader.mistakes))
     themes = {theme.code: theme for theme in reader.themes}
     return Taxonomy(_version(themes.values()), MappingProxyType(themes))
 
@@ -96,15 +98,18 @@ def _version(themes: Iterable[Theme]) -> str:
 
 def _parse_yaml(path: Path) -> Node | None:
     try:
-        return yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=_YamlLoader)
+        return bounded_yaml.compose(bounded_yaml.read_bytes(path).decode("utf-8-sig"), _YamlLoader)
     except OSError as error:
         raise TaxonomyError(f"{path}: cannot be read ({error.strerror}); name a YAML file") from error
     except UnicodeDecodeError as error:
         raise TaxonomyError(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except YamlLimitError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise TaxonomyError(f"{path.name}:{line}: {error.problem}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise TaxonomyError(f"{path.name}:{line}: not YAML: {error.problem}; check indent and quotes") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise TaxonomyError(f"{path.name}: not YAML: {reason}; check for control characters and nesting") from error
 

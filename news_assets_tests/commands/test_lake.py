@@ -1,6 +1,8 @@
 """`status`, `export` and `search` over a small lake."""
 
+import csv
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,6 +45,20 @@ def test_export_writes_each_format(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
     assert call("export", "pages", "--format", "parquet", "--output", str(path))[0] == 0
     assert pl.read_parquet(path)["article_id"].to_list() == ["gazeta-1"]
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(call: Call, lake: Lake, tmp_path: Path) -> None:
+    formula = '=HYPERLINK("http://x.example")'
+    page = replace(PAGE, article_id=formula, url="@SUM(1)", content_type="\tx", body_gzip=b"\xf8", body_bytes=-5)
+    lake.transact(lambda rows: rows.upsert([page]))
+    path = tmp_path / "pages.csv"
+    assert call("export", "pages", "--format", "csv", "--output", str(path))[0] == 0
+    with path.open(newline="", encoding="utf-8") as file:
+        row = next(row for row in csv.DictReader(file) if row["body_bytes"] == "-5")
+    assert (row["article_id"], row["url"], row["content_type"]) == (f"'{formula}", "'@SUM(1)", "'\tx")
+    assert row["body_gzip"] == "'+A=="
+    (line,) = [one for one in call("export", "pages")[1].splitlines() if "HYPERLINK" in one]
+    assert json.loads(line)["article_id"] == formula
 
 
 def test_export_keeps_to_its_filters(call: Call) -> None:

@@ -1,3 +1,4 @@
+import time
 from datetime import date
 
 from news_assets.desks.import_plan import Additions, plan_import
@@ -107,6 +108,15 @@ def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
         {},
         (Refusal(2, "pace: `weekly` is not a pace; write adaptive or civic"),),
     )
+
+
+def test_a_long_list_takes_linear_time() -> None:
+    rows = [ImportRow(line=n, url=f"https://h{n}.example/feed", name="News") for n in range(8000)]
+    started = time.process_time()
+    keys = list(plan_import(rows, None, (), KINDS).agencies)
+    assert time.process_time() - started < 4  # it takes 9 s with a search of all keys for each row
+    assert keys[:2] == ["news", "news-2"]
+    assert keys[-1] == "news-8000"
 
 
 def test_an_address_with_a_password_is_refused_without_showing_it() -> None:

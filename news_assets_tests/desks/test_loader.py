@@ -1,11 +1,13 @@
+import time
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from news_assets.desks.loader import built_in_desks, load_desks
-from news_assets.errors import DeskFileError
+from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records import Agency, Desk, Source
+from news_assets_tests.text.test_bounded_yaml import BOMBS
 
 KINDS = ("feed", "sitemap")
 
@@ -242,3 +244,42 @@ def test_on_and_no_are_not_booleans(tmp_path: Path) -> None:
         ("false-2", "Ministério da Educação", False),
         ("on", "true story", True),
     ]
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_one_error_with_its_line(tmp_path: Path, name: str) -> None:
+    text, line, problem = BOMBS[name]
+    path = tmp_path / "d.yaml"
+    path.write_text(text)
+    with pytest.raises(DeskFileError) as raised:
+        load_desks([str(path)], KINDS)
+    assert str(raised.value).startswith(f"{path}:{line}: {problem}")
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_thousands_of_mistakes_are_a_short_list_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "d.yaml"
+    head = "desk: d\ntimezone: UTC\nlanguage: en\nfirst_day: 2026-01-01\n"
+    source = "sources: [{kind: feed, url: 'https://example.org'}]"
+    many = range(5000)
+    for text in (
+        head + "".join(f"key{n}: 1\n" for n in many),
+        head + "agencies:\n" + "".join(f"  a{n}: {{name: x, parent: z{n}, {source}}}\n" for n in many),
+        head + f"agencies: {{a: {{name: [{'x, ' * 5000}], {source}}}}}\n",
+    ):
+        path.write_text(text)
+        started = time.process_time()
+        with pytest.raises(DeskFileError) as raised:
+            load_desks([str(path)], KINDS)
+        assert time.process_time() - started < 3
+        assert len(str(raised.value).splitlines()) <= MAX_MISTAKES + 1
+        assert len(str(raised.value)) < 20_000
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!secret"])
+def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
+    path = tmp_path / "d.yaml"
+    path.write_text(f"desk: d\nagencies: {tag} ['touch {tmp_path}/owned']\n")
+    with pytest.raises(DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"):
+        load_desks([str(path)], KINDS)
+    assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]

@@ -1,3 +1,4 @@
+import time
 from contextlib import suppress
 
 import pytest
@@ -94,3 +95,30 @@ def test_an_unreadable_csv_row_is_refused_alone() -> None:
 def test_any_bytes_give_rows_or_an_error(body: bytes) -> None:
     with suppress(NewsAssetsError):
         parse_source_file(body)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" + " " * 1_000_000 + "x",
+        "<opml><outline " + " ".join(f'a{n}="1"' for n in range(100_000)) + "/></opml>",
+        "<opml><body>" + "<outline>" * 100_000,
+        '<!DOCTYPE o [<!ENTITY a "x"><!ENTITY b "&a;&a;&a;">]><opml><body><outline xmlUrl="&b;"/></body></opml>',
+        'url,name\nx,"' + '"",' * 500_000,
+    ],
+    ids=["blanks", "attributes", "depth", "entities", "quotes"],
+)
+def test_a_bomb_is_refused_at_once(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(NewsAssetsError, match=r"no source in this file|declares entities"):
+        parse_source_file(text.encode())
+    assert time.process_time() - started < 1
+
+
+def test_a_folder_with_many_attributes_is_read_at_once() -> None:
+    attributes = " ".join(f'a{n}="1"' for n in range(50_000))
+    feeds = "".join(f'<outline xmlUrl="https://example.org/{n}"/>' for n in range(50))
+    started = time.process_time()
+    found = parse_source_file(f"<opml><outline text='x' {attributes}>{feeds}</outline></opml>".encode())
+    assert time.process_time() - started < 1
+    assert (len(found.rows), len(found.refused)) == (50, 1)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.errors import TaxonomyError
+from news_assets.errors import MAX_MISTAKES, TaxonomyError
 from news_assets.taxonomy.loader import Theme, load_taxonomy
 from news_assets.text.words import stopwords, words
+from news_assets_tests.text.test_bounded_yaml import BOMBS
 
 SAMPLE = """
 themes:
@@ -116,7 +117,7 @@ def test_a_fourth_level_is_a_mistake(tmp_path: Path) -> None:
         ("", "no themes"),
         ("themes: []", "no themes"),
         ("themes: [", "not YAML"),
-        ("a: &a [*a]\nthemes: 3", "no themes"),
+        ("a: &a [*a]\nthemes: 3", "an alias"),
         ("themes:\n- code: a\n  label: \x01", "not YAML"),
     ],
 )
@@ -163,3 +164,14 @@ def test_the_theme_tree_of_gov_br_is_accepted(shared: Path) -> None:
 
     assert (len(taxonomy.themes), len(taxonomy.roots)) == (588, 23)
     assert taxonomy.path("01.02.03") == ("01", "01.02", "01.02.03")
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_one_error_with_its_line(tmp_path: Path, name: str) -> None:
+    text, line, problem = BOMBS[name]
+    (mistake,) = mistakes_of(tmp_path / "t.yaml", text)
+    assert mistake.startswith(f"t.yaml:{line}: {problem}")
+
+
+def test_thousands_of_mistakes_are_a_short_list(tmp_path: Path) -> None:
+    assert len(mistakes_of(tmp_path / "t.yaml", "themes:\n" + "- {cod: 1}\n" * 5000)) == MAX_MISTAKES + 1

@@ -20,6 +20,7 @@ from news_assets.records import Desk, FeedEntry, Poll
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.queries.source_status import source_rows
+from news_assets.text.defuse import terminal_line
 
 _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
 
@@ -112,16 +113,19 @@ def _check_past(desk: Desk, agencies: Collection[str]) -> None:
 
 def _report(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, polls: Sequence[Poll]) -> None:
     """Log every poll, materialise the agencies with new or changed entries, and fail if every poll failed."""
-    context.log.info("polled:\n" + "\n".join(" | ".join(map(str, row)) for row in (_HEADER, *_rows(polls))))
+    lines = (" | ".join(map(str, row)) for row in (_HEADER, *_rows(polls)))
+    context.log.info("polled:\n" + "\n".join(map(terminal_line, lines)))
     changed = _materialise(context, lake, desk, polls)
     polled = [poll for poll in polls if poll.outcome != "skipped"]
     if polled and all(poll.outcome not in ANSWERS for poll in polled):
         raise dg.Failure(
-            f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}: {polled[0].reason}",
+            terminal_line(
+                f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}: {polled[0].reason}"
+            ),
             metadata={"polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(polls)))},
         )
     if polls and not polled:
-        context.log.warning(f"every source was skipped; the first: {polls[0].reason}")
+        context.log.warning(terminal_line(f"every source was skipped; the first: {polls[0].reason}"))
     if not changed:
         context.instance.add_run_tags(context.run.run_id, NOTHING_NEW)
 

@@ -97,7 +97,15 @@ def test_the_page_is_self_contained() -> None:
     page = render_page(report(desks=2))
     assert set(re.findall(r'src="([^;"]+)', page)) == {"data:image/svg+xml"}
     assert "<link" not in page
-    assert "default-src 'none'" in page
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert policy[1].split("; ") == [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
 
 
 def test_an_empty_day_has_a_notice_and_no_plots() -> None:

@@ -1,0 +1,89 @@
+"""Output of the command line: every text for a terminal, a pipe or standard output goes through this module.
+
+A string is one line of plain text from anywhere: it has no markup, and its controls are shown instead of obeyed. Styles
+and cells of several lines are made with rich's renderables: `Text.assemble`, `Group`, `Table`.
+"""
+
+import codecs
+import io
+import sys
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import track
+from rich.segment import Segment
+from rich.text import Text
+
+from news_assets.text.defuse import escape_unencodable, terminal_line
+
+_U_ESCAPES = "news_assets.u_escapes"
+
+Thing = TypeVar("Thing")
+
+
+class Terminal(Console):
+    """A rich console for text from outside."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as one line of text."""
+        return super().render_str(terminal_line(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render anything; a `Text`, which styles its parts, is one line like a string."""
+        if isinstance(renderable, Text):
+            styled = renderable
+            renderable = styled.copy()
+            renderable.plain = terminal_line(styled.plain)  # as long as before, so that the styles fit
+        return super().render(renderable, options)
+
+    def print_line(self, text: str | Text, style: str = "") -> None:
+        """Print one line that is not wrapped at the width of the terminal."""
+        self.print(text, style=style, soft_wrap=True)
+
+
+def report(line: str) -> None:
+    """Write one line to standard error."""
+    sys.stderr.write(f"{terminal_line(line)}\n")
+
+
+def progress(items: Iterable[Thing], label: str) -> Iterable[Thing]:
+    """Yield the items, with a progress bar if standard error is a terminal."""
+    return track(items, label, console=Terminal(stderr=True), transient=True, disable=not sys.stderr.isatty())
+
+
+class Documents:
+    """Standard output as a text file: exact in a file or pipe, one defused line after the other on a terminal."""
+
+    def write(self, text: str) -> int:
+        """Write text of any number of lines."""
+        if sys.stdout.isatty():
+            text = "\n".join(map(terminal_line, text.split("\n")))
+        return sys.stdout.write(text)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write a binary file, or a text in UTF-8 with its own declaration of that."""
+        if sys.stdout.isatty():
+            self.write(data.decode(errors="replace"))
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+
+
+documents = Documents()
+
+
+def accept_any_text() -> None:
+    r"""Write what the encoding of standard output and error lacks as `\u` escapes, and read input of any bytes.
+
+    Standard input is UTF-8, as JSON is (RFC 8259); other bytes are read as lone surrogates.
+    """
+    codecs.register_error(_U_ESCAPES, escape_unencodable)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_U_ESCAPES)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
