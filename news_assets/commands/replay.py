@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
@@ -25,6 +23,7 @@ from news_assets.records import Desk, RawArticle
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
+from news_assets.terminal import Terminal
 
 SHOWN_DIFFS = 3
 
@@ -62,7 +61,7 @@ def replay(desk: str | None, agency: str | None, days: Days, *, write: bool, as_
 
 def _replay_desk(lake: Lake, desk: Desk, agency: str | None, days: Days, sandbox: Sandbox, *, write: bool) -> Summary:
     groups = archive_groups(lake, desk.key, agency, *days)
-    summary, console = Summary(), Console(stderr=True)
+    summary, console = Summary(), Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(desk.key, total=sum(group.articles for group in groups))
@@ -118,26 +117,29 @@ def _facts(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str
 
 
 def _show(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str]]], *, write: bool) -> None:
+    terminal = Terminal()
     for line in _lines(desk, summary, write=write):
-        _print(line)
+        terminal.print_line(line)
     if diffs:
-        _print("")
-        Console().print(_table([one for one, _ in diffs]))
+        terminal.print()
+        terminal.print(_table([one for one, _ in diffs]))
     for one, diff in [each for each in diffs if each[1]][:SHOWN_DIFFS]:
-        _print("")
-        _print(one.article.article_id)
+        terminal.print()
+        terminal.print_line(one.article.article_id, style="bold")
         for line in diff:
-            _print(f"  {line}")
+            terminal.print_line(f"  {line}")
 
 
 def _lines(desk: str, summary: Summary, *, write: bool) -> Iterator[str]:
-    total = summary.counts.total()
-    yield f"desk {desk}: {total} articles, {'new rows were written' if write else 'nothing was written'}"
+    written = f"{summary.new_rows} new rows written" if write else "nothing written"
+    yield f"desk {desk}: {summary.counts.total()} articles, {written}"
     for change, meaning in _MEANINGS.items():
         if count := summary.counts[change]:
             yield f"{count:9,}  {meaning}"
     if summary.columns:
         yield "columns: " + ", ".join(f"{name} {count}" for name, count in summary.columns.most_common())
+    if summary.new_rows and not write:
+        yield f"--write stores the {summary.new_rows} new rows"
 
 
 def _table(worst: Sequence[Replayed]) -> Table:
@@ -148,15 +150,5 @@ def _table(worst: Sequence[Replayed]) -> Table:
     for one in worst:
         about = f"{one.article.article_id}: {_MEANINGS[one.change]}" + (f" ({one.reason})" if one.reason else "")
         chars = f"{one.article.text_chars:,} → {one.found_chars:,}"
-        table.add_row(f"{one.kept_ratio:.0%}", chars, Text(_visible(about)))
+        table.add_row(f"{one.kept_ratio:.0%}", chars, about)
     return table
-
-
-def _print(line: str) -> None:
-    """Print one line of text from outside, without markup or line breaks at the width of the terminal."""
-    Console().print(Text(_visible(line)), soft_wrap=True)
-
-
-def _visible(text: str) -> str:
-    """Return a text without what a terminal obeys or does not show."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -17,16 +17,18 @@ _DIFF_SENTENCES = 1_000  # of each text: the time grows with their product
 
 @dataclass(slots=True)
 class Summary:
-    """Counts by change and by column, and the articles that lose the largest share of their words."""
+    """Counts by change and by column, of new rows, and the articles that lose the largest share of their words."""
 
     counts: Counter[Change] = field(default_factory=Counter)
     columns: Counter[str] = field(default_factory=Counter)
+    new_rows: int = 0
     worst: list[Replayed] = field(default_factory=list)
 
     def add(self, batch: Sequence[Replayed]) -> None:
         """Add a batch. The texts of the worst articles only are held."""
         self.counts.update(one.change for one in batch)
         self.columns.update(column for one in batch for column in one.columns)
+        self.new_rows += sum(one.row is not None for one in batch)
         self.worst = worst_of([*self.worst, *batch], WORST)
 
 
