@@ -127,7 +127,7 @@ def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(fil
         assert lake.snapshot() == before
     assert not check.passed
     assert (check.metadata["checked"].value, check.metadata["found"].value) == (8, 8)
-    assert articles[0].article_id in str(check.metadata["rows"].value)
+    assert articles[0].article_id[:60] in str(check.metadata["rows"].value)
 
 
 def test_deleted_rows_are_restored_by_a_range_run(filled: Graph) -> None:
