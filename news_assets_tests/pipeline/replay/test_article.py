@@ -16,9 +16,10 @@ def test_articles_are_unchanged_as_long_as_the_extractor_is(desk: FetchedDesk) -
 
 
 def test_characters_that_the_lake_cannot_store_are_no_change(desk: FetchedDesk) -> None:
-    title = '<script type="application/ld+json">{"@type":"NewsArticle","headline":"Bus\\ud800\\u0000es"}</script>'
-    desk.site.texts[1] = f"{title}{story(1)}"
+    data = '{"@type":"NewsArticle","image":"https://example.org/\\ud800\\u0000.jpg"}'
+    desk.site.texts[1] = f'<script type="application/ld+json">{data}</script>{story(1)}'
     desk.fetch(entry(1))
+    assert "\ufffd" in str(desk.articles()["a-1"].image_url)
     assert desk.changes() == {"a-1": "unchanged"}
 
 
