@@ -12,10 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from news_assets.commands import agencies as agencies_command
+from news_assets.commands import backups, lake, rebuild, search, search_fields, search_key, sources, texts, url_history
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, rebuild, replay, search, search_fields, search_key, sources, texts, url_history
+from news_assets.commands import replay as replay_command
 from news_assets.commands import try_source as try_source_command
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
@@ -89,6 +90,33 @@ def rebuild_search(
 ) -> None:
     """Rebuild the search index from the lake beside the one in use; an interrupted rebuild is continued."""
     rebuild.rebuild_search(dry_run=dry_run)
+
+
+@app.command()
+def backup(
+    to: Annotated[Path | None, typer.Option(help="folder of the backup; default: NEWS_HOME/backups")] = None,
+    with_data: Annotated[bool, typer.Option("--data", help="copy the data files too, or link them")] = False,
+) -> None:
+    """Copy the lake's catalog, and with --data its files, while writers go on."""
+    backups.backup(to, with_data=with_data)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="the backup")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be done, and do nothing")] = False,
+    force: Annotated[bool, typer.Option("--force", help="also over a newer catalog or without some files")] = False,
+) -> None:
+    """Bring the lake back from a backup; the present catalog is kept beside it, and no data file is deleted."""
+    backups.restore(file, dry_run=dry_run, force=force)
+
+
+@app.command()
+def migrate(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and do nothing")] = False,
+) -> None:
+    """Bring the tables of an older lake up to date, as opening it does."""
+    backups.migrate(dry_run=dry_run)
 
 
 @app.command("search-key")
@@ -234,8 +262,8 @@ def export(
     lake.export(table, desk, agency, days, form, output)
 
 
-@app.command("replay")
-def replay_pages(
+@app.command()
+def replay(
     desk: Desk = None,
     agency: Agency = None,
     from_day: From = None,
@@ -245,7 +273,7 @@ def replay_pages(
 ) -> None:
     """Extract again from the stored pages, without network, and show what would change."""
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
-    replay.replay(desk, agency, days, write=write, as_json=as_json)
+    replay_command.replay(desk, agency, days, write=write, as_json=as_json)
 
 
 @app.command()

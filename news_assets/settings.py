@@ -13,6 +13,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets.errors import SettingsError, without_credentials
+from news_assets.folders import close_to_others
 
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
@@ -55,20 +56,25 @@ class Settings(BaseSettings):
         pattern=r"^[!-~][ -~]*$",
         description="User-Agent header, printable ASCII",
     )
+    backup_days: int = Field(
+        14, ge=0, le=3650, description="how many days the daily backups of the catalog are kept, 0 to 3650; 0 for none"
+    )
     taxonomy: Path | None = Field(None, description="path of a taxonomy file; empty for the built-in one")
 
     @classmethod
     def read(cls) -> Self:
-        """Return the settings of the environment.
+        """Return the settings of the environment; a home of this user is closed to other users.
 
         Raises:
             SettingsError: One line for each invalid setting.
         """
         try:
-            return cls()
+            settings = cls()
         except ValidationError as error:
             # Without the cause, whose text contains every value read, also the API key.
             raise SettingsError("\n".join(_explain(cls, line) for line in error.errors())) from None
+        close_to_others(settings.home)
+        return settings
 
     @property
     def models_dir(self) -> Path:
@@ -94,6 +100,11 @@ class Settings(BaseSettings):
     def reports_dir(self) -> Path:
         """Folder of the daily reports."""
         return self.home / "reports"
+
+    @property
+    def backups_dir(self) -> Path:
+        """Folder of the lake's backups."""
+        return self.home / "backups"
 
     @property
     def hosts_dir(self) -> Path:

@@ -13,7 +13,7 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 
 SNAPSHOT = {
-    "lake/maintenance": (set(), set()),
+    "lake/maintenance": (set(), {"catalog_is_backed_up", "data_files_are_known"}),
     "newsroom/daily_report": (set(), set()),
     "sample/article_embeddings": (
         {"sample/enriched_articles"},

@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
     {"records", "errors", "ports"},
-    {"text", "sources", "settings", "desks", "taxonomy"},
+    {"text", "sources", "settings", "desks", "taxonomy", "folders"},
     {"pipeline"},
     {"clients", "store"},
     {"defs", "commands", "demo", "search", "terminal"},

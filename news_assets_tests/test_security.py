@@ -14,8 +14,16 @@ from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
 from news_assets.pipeline.poll.paging import MAX_PAGES
 from news_assets.sources.feeds.xml import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS
+from news_assets.text import limits
 from news_assets.text.bounded_yaml import MAX_DEPTH as MAX_YAML_DEPTH
 from news_assets.text.bounded_yaml import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES
+
+_COUNTED = ("authors", "categories", "entries")
+
+
+def _unit(name: str) -> str:
+    return "" if name in _COUNTED else "characters"
+
 
 TESTS = Path(__file__).parent
 SECURITY = (TESTS.parent / "SECURITY.md").read_text(encoding="utf-8")
@@ -38,6 +46,7 @@ LIMITS = (
     ("desk or taxonomy file: mistakes listed", MAX_MISTAKES, ""),
     ("reading one page, feed or text: time", LIMIT_S, "s"),
     ("reading one page, feed or text: memory", MEMORY_MB * 1_000_000, "bytes"),
+    *((f"one value: {name.replace('_', ' ')}", limit.most, _unit(name)) for name, limit in limits.LIMITS.items()),
     ("imported OPML, CSV or list", MAX_LIST_BYTES, "bytes"),
     ("line of standard input", MAX_LINE_CHARS, "characters"),
     ("file named in a line, decompressed", MAX_ITEM_BYTES, "bytes"),

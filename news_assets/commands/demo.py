@@ -17,6 +17,7 @@ from news_assets.commands.lake import open_lake, show_counts
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
 from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
 from news_assets.search import Filters
@@ -78,7 +79,7 @@ def _materialise(assets: Sequence[str], partitions: str) -> None:
     arguments += ["--partition-range", partitions]
     terminal.print_line(Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}"))
     log = Settings.read().home / "demo.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(log.parent)
     started = time.perf_counter()
     with log.open("w") as output, terminal.status("running"):
         command = [sys.executable, "-m", "dagster", *arguments]

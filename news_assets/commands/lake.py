@@ -18,6 +18,7 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 from news_assets.store.queries.overview import count_columns, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
@@ -40,10 +41,16 @@ class Form(StrEnum):
     PARQUET = "parquet"
 
 
+def lake_address() -> Address:
+    """Return the address of the lake that the settings name."""
+    settings = Settings.read()
+    return Address(settings.catalog, settings.data, str(settings.backups_dir))
+
+
 def open_lake() -> Lake:
     """Return the lake that the settings name."""
-    settings = Settings.read()
-    return Lake.open(settings.catalog, settings.data)
+    address = lake_address()
+    return Lake.open(address.catalog, address.data, backups=address.backups)
 
 
 def check_names(desk: str | None, agency: str | None) -> None:

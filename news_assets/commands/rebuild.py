@@ -17,6 +17,7 @@ from news_assets.clients.search.backends import SQLITE, IndexRebuild, connect_ty
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
+from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import DeskDocuments, WritableIndex, store_receipts, sync_desk
 from news_assets.ports import Sandbox
 from news_assets.settings import Settings
@@ -170,7 +171,7 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
     """Hold the rebuild lock of this home. Raises NewsAssetsError if another rebuild holds it."""
     from filelock import FileLock, Timeout
 
-    settings.home.mkdir(parents=True, exist_ok=True)
+    private_folder(settings.home)
     lock = FileLock(settings.home / "rebuild.lock", timeout=0)
     try:
         lock.acquire()

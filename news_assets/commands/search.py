@@ -16,6 +16,7 @@ from news_assets.search import Filters, SearchAnswer, open_index
 from news_assets.terminal import Terminal
 
 _FACET_VALUES = 6
+_MARKED = re.compile(r"<mark>([^<]*)</mark>")  # a snippet is escaped HTML
 
 
 class Mode(StrEnum):
@@ -66,5 +67,5 @@ def show(answer: SearchAnswer, text: str) -> None:
 
 def _highlighted(snippet: str) -> Text:
     """Return a snippet's HTML as text with colours."""
-    parts = re.split(r"<mark>(.*?)</mark>", snippet)
+    parts = _MARKED.split(snippet)
     return Text.assemble(*((html.unescape(part), "yellow" if n % 2 else "") for n, part in enumerate(parts)))

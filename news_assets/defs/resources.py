@@ -17,15 +17,22 @@ from pydantic import Field
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.factory import build_enricher
+from news_assets.clients.sandbox.child import load_module
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, ProcessSandbox
 from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.ports import Enricher
 from news_assets.settings import Settings
-from news_assets.store.connection import Address
+from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 
+_READING_MODULES = (
+    "news_assets.pipeline.articles.reading",
+    "news_assets.sources.kinds",
+    "py3langid.langid",
+    "trafilatura",
+)
 _COOLDOWN_DELAYS = 60  # a minute at the default delay of one second; none without a delay, as for the sample site
 
 _lock = threading.Lock()
@@ -37,14 +44,15 @@ class LakeResource(dg.ConfigurableResource[Lake]):
 
     catalog: str = Field(description="SQLite file, or postgresql:// address")
     data: str = Field(description="folder, or s3:// address")
+    backups: str = Field("", description="folder of the backups")
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Lake]:
         """Yield the open lake."""
-        yield _cached_lake(self.catalog, self.data)
+        yield _cached_lake(Address(self.catalog, self.data, self.backups))
 
 
-def _cached_lake(catalog: str, data: str) -> Lake:
+def _cached_lake(address: Address) -> Lake:
     """Return the lake that this process has open, or open it.
 
     It is opened again at another address, after a lost connection, and where its last commit is an earlier one because
@@ -53,9 +61,9 @@ def _cached_lake(catalog: str, data: str) -> Lake:
     """
     with _lock:
         lake, known = _cached.get("lake", (None, 0))
-        commit = _last_commit(lake) if lake and lake.address == Address(catalog, data) else None
+        commit = _last_commit(lake) if lake and lake.address == address else None
         if lake is None or commit is None or commit < known:
-            lake = Lake.open(catalog, data)
+            lake = Lake.open(address.catalog, address.data, backups=address.backups)
             commit = lake.snapshot()
         _cached["lake"] = lake, commit
         return lake
@@ -114,6 +122,11 @@ class SandboxResource(dg.ConfigurableResource[ProcessSandbox]):
 @lru_cache(maxsize=1)
 def _cached_sandbox(limit_s: float, memory_mb: int) -> ProcessSandbox:
     return ProcessSandbox(limit_s, memory_mb)
+
+
+def warm_sandbox() -> None:
+    """Start the sandbox of this process and import there what reading needs, which takes 0.5 s."""
+    _cached_sandbox(LIMIT_S, MEMORY_MB).run(load_module, [(name,) for name in _READING_MODULES])
 
 
 class EnricherResource(dg.ConfigurableResource[Enricher]):
@@ -181,7 +194,7 @@ class ReportsResource(dg.ConfigurableResource[Path]):
 def build_resources(settings: Settings) -> dict[str, object]:
     """Return the resources of these settings."""
     return {
-        "lake": LakeResource(catalog=settings.catalog, data=settings.data),
+        "lake": LakeResource(catalog=settings.catalog, data=settings.data, backups=str(settings.backups_dir)),
         "fetcher": FetcherResource(
             user_agent=settings.user_agent,
             host_delay_s=settings.host_delay_s,

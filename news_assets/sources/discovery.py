@@ -34,7 +34,7 @@ _COMMENTS = re.compile(
     r"\bcomments?(?: on\b| feed\b|$)|\bcoment[áa]rios?\b|\bcomentarios\b|\bkommentare?\b", re.IGNORECASE
 )
 _COMMENTS_PATH = re.compile(r"/comments?(?:/|$)|[?&]feed=comments", re.IGNORECASE)
-_FEED_WORDS = re.compile(r"(?:\s*[»|:–—-]\s*|\s+)(?:rss(?:\s?2(?:\.0)?)?|atom|feed)(?:\s+feed)?\s*$", re.IGNORECASE)
+_FEED_WORDS = re.compile(r"(?: ?[»|:–—-] ?| )(?:rss(?: ?2(?:\.0)?)?|atom|feed)(?: feed)?$", re.IGNORECASE)
 _MAX_NAME_CHARS: Final = 80
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE)
 _HEAD_BYTES: Final = 65_536
@@ -207,7 +207,7 @@ def site_name(page: Page) -> str | None:
 
 def name_of(title: str | None) -> str | None:
     """Return a title as a name: without "RSS" or "feed" at its end, cut to 80 characters."""
-    name = _FEED_WORDS.sub("", title or "").strip()
+    name = _FEED_WORDS.sub("", " ".join((title or "").split())).strip()
     if len(name) > _MAX_NAME_CHARS:
         name = name[: _MAX_NAME_CHARS + 1].rpartition(" ")[0] or name[:_MAX_NAME_CHARS]
     return name or None

@@ -6,19 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from news_assets.records import ListedEntry, Listing
+from news_assets.text.limits import identifier, line, lines, most
 from news_assets.text.urls import canonical_url, web_url
 
 _MAX_NAMED = 3  # entries without a link that get a problem each; the rest is counted
 
 
 def storable(listing: Listing) -> Listing:
-    """Return the listing as it is stored: newest first, each entry with an address and an id of its own.
+    """Return the listing as it is stored: newest first, each entry within the limits, with an address and an own id.
 
-    An entry without an http(s) address is dropped with a problem. Where several addresses share one id, each entry gets
-    its address as id, so that none replaces another. Where one address has one id several times, the newest is kept.
-    Entries with equal times keep the document's order, and so do all entries if one of them has no time.
+    An entry without an http(s) address, or with one that is too long, is dropped with a problem. Where several
+    addresses share one id, each entry gets its address as id, so that none replaces another. Where one address has one
+    id several times, the newest is kept. Entries with equal times keep the document's order, and so do all entries if
+    one of them has no time.
     """
-    entries = [entry for entry in listing.entries if entry.url]
+    entries = [bounded(entry) for entry in listing.entries if is_usable(entry.url)]
     shared = _shared_ids(entries)
     identified = [
         replace(entry, entry_id=canonical_url(entry.url)) if entry.entry_id in shared else entry for entry in entries
@@ -26,14 +28,34 @@ def storable(listing: Listing) -> Listing:
     first_of_each: dict[str, ListedEntry] = {}
     for entry in _newest_first(identified):
         first_of_each.setdefault(entry.entry_id, entry)
-    kept = tuple(first_of_each.values())
+    every = tuple(first_of_each.values())
+    kept = every[: most("entries")]
     problems = (
         *listing.problems,
         *_link_problems([number for number, entry in enumerate(listing.entries, start=1) if not entry.url]),
         *([f"{len(shared)} ids are shared by several addresses: addresses used as ids"] if shared else ()),
+        *_size_problems(listing.entries, len(every) - len(kept)),
         *_date_problems(kept),
     )
-    return replace(listing, entries=kept, problems=problems)
+    return replace(listing, entries=kept, title=line(listing.title, "title"), problems=problems)
+
+
+def bounded(entry: ListedEntry) -> ListedEntry:
+    """Return an entry with clean values, cut to their limits."""
+    return replace(
+        entry,
+        entry_id=identifier(entry.entry_id),
+        title=line(entry.title, "title"),
+        summary=line(entry.summary, "summary"),
+        authors=lines(entry.authors, "authors"),
+        categories=lines(entry.categories, "categories"),
+        image_url=entry.image_url if is_usable(entry.image_url) else None,
+    )
+
+
+def is_usable(url: str | None) -> bool:
+    """Return whether there is an address, and it is short enough; a cut one would be another address."""
+    return bool(url) and len(url or "") <= most("address")
 
 
 def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:
@@ -50,6 +72,14 @@ def _link_problems(numbers: Sequence[int]) -> Iterable[str]:
         yield f"entry {number} has no link: skipped"
     if len(numbers) > _MAX_NAMED:
         yield f"{len(numbers) - _MAX_NAMED} more entries have no link: skipped"
+
+
+def _size_problems(entries: Sequence[ListedEntry], left: int) -> Iterable[str]:
+    long = sum(len(entry.url) > most("address") for entry in entries)
+    if long:
+        yield f"{long} entries have an address of more than {most('address'):,} characters: skipped"
+    if left:
+        yield f"{left:,} entries beyond the newest {most('entries'):,}: skipped"
 
 
 def _date_problems(entries: Sequence[ListedEntry]) -> Iterable[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
 _HEAD_BYTES = 4096
-_LINE_END = re.compile(r"\s*(?:\n|<br\s*/?>)\s*", re.IGNORECASE)
+_LINE_END = re.compile(r"\n|<br\s*+/?>", re.IGNORECASE)
 _BLOCK = re.compile(r"<(?:p|div|h[2-6]|ul|ol|blockquote|figure)[\s>]", re.IGNORECASE)
 _IMAGE = re.compile(r"^<img\b[^>]*>$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’)\]]*$""")
@@ -102,9 +102,9 @@ def _stated(page: Page) -> dict[str, _Stated]:
 
 
 def _stated_of(description: str, subtitle: str | None, page: Page) -> _Stated:
-    lines = [line for line in _LINE_END.split(description.strip()) if line]
+    lines = [line for part in _LINE_END.split(description) if (line := part.strip())]
     texts = [plain_text(line) for line in lines]
-    lead = next((text for number, text in enumerate(texts) if _is_lead(text, texts[number + 1 :])), None)
+    lead = next((text for number, text in enumerate(texts) if _is_lead(text, texts[number + 1 : number + 2])), None)
     markup = description if _BLOCK.search(description) else "".join(_blocks(lines, texts))
     return _Stated(
         subtitle=plain_text(subtitle or "") or None,

@@ -30,8 +30,8 @@ _PARAMETERS: Final = {
 _JETPACK_IMAGE: Final = "jetpack_featured_media_url"
 _NO_SUCH_PAGE: Final = "rest_post_invalid_page_number"
 _POSTS: Final = "/wp/v2/posts"
-_ROUTE = re.compile(r"/wp-json(?P<route>/.*)?$")
-_CUT_MARKER = re.compile(r"\s*(?:\[(?:…|\.{3})\]|…)$")  # where WordPress cuts an excerpt
+_ROUTE = re.compile(r"/wp-json(?P<route>/.*)?$", re.DOTALL)
+_CUT_MARKER = re.compile(r" ?(?:\[(?:…|\.{3})\]|…)$")  # where WordPress cuts an excerpt
 
 Object = Mapping[str, Any]
 
@@ -146,7 +146,7 @@ def _next_urls(page: Page, count: int) -> tuple[str, ...]:
 
 def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
     guid = plain_text(_rendered(post, "guid"))
-    link = _without_surrogates(string_of(post, "link")) or guid
+    link = string_of(post, "link") or guid
     url = web_url(link, page.final_url) if link else None
     title = plain_text(_rendered(post, "title")) or None
     content = _rendered(post, "content")
@@ -170,7 +170,7 @@ def _entry(post: Object, page: Page, source: Source) -> ListedEntry:
 def _image_url(post: Object, embedded: Object, page: Page) -> str | None:
     """Return the featured image, else the one in Jetpack's field."""
     links = [string_of(media, "source_url") for media in _list(embedded, "wp:featuredmedia")]
-    return first_web_url(map(_without_surrogates, (*links, string_of(post, _JETPACK_IMAGE))), page.final_url)
+    return first_web_url((*links, string_of(post, _JETPACK_IMAGE)), page.final_url)
 
 
 def _time(post: Object, name: str, source: Source) -> datetime | None:
@@ -187,8 +187,3 @@ def _rendered(post: Object, name: str) -> str:
 def _list(owner: Object, name: str) -> list[Any]:
     value = owner.get(name)
     return value if isinstance(value, list) else []
-
-
-def _without_surrogates(text: str) -> str:
-    """Return the text without lone surrogates, which JSON can escape and UTF-8 cannot encode."""
-    return text.encode("utf-8", "ignore").decode()

@@ -1,86 +1,28 @@
-"""Connect to DuckLake: start DuckDB with its extensions, attach the catalog as `lake`, create tables and columns.
+"""Connect to DuckLake: start DuckDB with its extensions, attach the catalog as `lake`, and bring its tables up to date.
 
 DuckDB's errors are translated to LakeError here, without passwords.
 """
 
 import os
-import re
+import shutil
+import sqlite3
 import tempfile
-from dataclasses import dataclass
+import weakref
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
 
 from news_assets.errors import LakeError
-from news_assets.store.tables import TABLES, Table, columns, create_statements
-from news_assets.store.write_lock import FileWriteLock, PostgresWriteLock, WriteLock
+from news_assets.folders import private_folder
+from news_assets.store.address import LAKE, Address, quoted, without_password
+from news_assets.store.data_folder import DataFolder
+from news_assets.store.lake_errors import lake_error, way_back
+from news_assets.store.upgrade import Upgrade, check_version, is_current, read_identity, upgrade
+from news_assets.store.write_lock import FileWriteLock, NoWriteLock, PostgresWriteLock, WriteLock
 
-LAKE = "lake"
-_LOCKS = "locks"  # a second attachment of the Postgres database, for the write lock
-
-# Whole row groups are read. As rows are sorted, one of 2,048 rows (DuckDB's minimum) holds about a month of one agency:
-# one agency-day of 500,000 articles takes 50 ms; with the default of 122,880 rows 290-390 ms.
-_OPTIONS = {"parquet_row_group_size": "2048", "parquet_compression": "zstd"}  # snappy: 2.6 times the size, no faster
-
-# Errors of DuckLake, SQLite and Postgres after another commit in between.
-_CONFLICT = re.compile(
-    r"conflict|database (table )?is locked|ducklake_snapshot|maximum retry|could not serialize|deadlock",
-    re.IGNORECASE,
-)
-_UNREACHABLE = re.compile(r"connection|could not connect|unable to connect|timed? ?out", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a lake is: `catalog` is a path or `postgresql://...`, `data` a folder or `s3://...`."""
-
-    catalog: str
-    data: str
-
-    @property
-    def is_postgres(self) -> bool:
-        """Whether the catalog is a Postgres database."""
-        return self.catalog.startswith(("postgresql://", "postgres://"))
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the data is in a folder."""
-        return "://" not in self.data
-
-    @property
-    def metadata(self) -> str:
-        """The catalog in the notation of DuckLake."""
-        return f"postgres:{self.catalog}" if self.is_postgres else f"sqlite:{self.catalog}"
-
-    @property
-    def extensions(self) -> tuple[str, ...]:
-        """The DuckDB extensions that this lake needs."""
-        scanner = "postgres_scanner" if self.is_postgres else "sqlite_scanner"
-        return ("ducklake", scanner) if self.is_local else ("ducklake", scanner, "httpfs")
-
-    def __str__(self) -> str:
-        """Return the catalog without its password."""
-        return without_password(self.catalog)
-
-
-def without_password(text: str) -> str:
-    """Return the text with `***` in place of every password in an address or setting."""
-    text = re.sub(r"(://[^:/@\s]*:)[^@\s]+(?=@)", r"\1***", text)
-    return re.sub(r"(password\s*=\s*)('[^']*'|[^\s&'\"]+)", r"\1***", text, flags=re.IGNORECASE)
-
-
-def is_conflict(error: BaseException) -> bool:
-    """Return whether the transaction can succeed if it runs again from its reads."""
-    return isinstance(error, duckdb.Error) and bool(_CONFLICT.search(str(error)))
-
-
-def lake_error(address: Address, what: str, error: duckdb.Error) -> LakeError:
-    """Return a DuckDB error as a LakeError of one line."""
-    cause = " ".join(without_password(str(error)).split())
-    translated = LakeError(f"{address}: {what}: {cause[:400]}")
-    translated.is_transient = is_conflict(error) or bool(_UNREACHABLE.search(cause))
-    return translated
+LOCKS = "locks"  # a second attachment of the Postgres database, for the write lock and backups
 
 
 def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyConnection:
@@ -96,7 +38,7 @@ def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyCo
     try:
         connection.execute("SET enable_progress_bar = false")  # DuckDB takes `python -c` for an interactive prompt
         for name in address.extensions:
-            _load(connection, name)
+            load_extension(connection, name)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         connection.execute("SET GLOBAL parquet_metadata_cache = true")  # DuckLake's files never change
@@ -110,54 +52,115 @@ def connect(address: Address, threads: int, memory_mb: int) -> duckdb.DuckDBPyCo
     return connection
 
 
-def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Load an extension from its Python package, or else from DuckDB's repository."""
     package = find_spec(f"duckdb_extension_{name}")
     version = f"v{duckdb.__version__}"
     for folder in (package.submodule_search_locations or []) if package else []:
         file = Path(folder) / "extensions" / version / f"{name}.duckdb_extension"
         if file.is_file():
-            connection.execute(f"LOAD {_quoted(str(file))}")
+            connection.execute(f"LOAD {quoted(str(file))}")
             return
     connection.execute(f"INSTALL {name}")
     connection.execute(f"LOAD {name}")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, address: Address, wait_s: float) -> WriteLock:
-    """Attach the lake and return its write lock; create the lake if it does not exist.
+    """Attach the lake and return its write lock; create the lake if there is neither a catalog nor data.
 
-    Only creating a lake or adding tables and columns waits for the write lock. Several processes may do so at once.
+    Only creating and upgrading a lake waits for the write lock. Several processes may do so at once.
 
     Raises:
-        LakeError: The catalog is not a DuckLake catalog, cannot be reached, or belongs to another data folder.
+        LakeError: The catalog is not a DuckLake catalog, cannot be reached, belongs to another data folder or to a
+            newer program, or is lost while its data is there.
     """
     try:
-        write_lock = _write_lock(connection, address)
-        if not _attach_existing(connection, address):
+        if _is_read_only(address):
+            return _attach_copy(connection, address)
+        write_lock = write_lock_of(connection, address)
+        if not attach_existing(connection, address):
             _create_folders(address)
             with write_lock.held(wait_s):
-                _attach(connection, address, may_create=True)
-        if _missing_statements(connection):
+                _create(connection, address)
+        identity = read_identity(connection)
+        check_version(address, identity)
+        if not is_current(connection, identity):
             with write_lock.held(wait_s):
-                _create_missing(connection)
+                identity = upgraded(connection, address).identity
+        assert identity is not None
+        folder = DataFolder(address, connection)
+        if not folder.check_id(identity.lake_id):
+            folder.write_id(identity.lake_id)
     except duckdb.Error as error:
-        if "does not match existing data path" in str(error):
-            advice = "the catalog belongs to another data folder; set NEWS_DATA to that folder, or use another catalog"
-        elif address.is_postgres:
-            advice = "the catalog cannot be opened; check that Postgres is running, and the user, password and database"
-        else:
-            advice = "the catalog cannot be opened; restore it from a backup, or move it away to start a new lake"
-        # A cause with the password is left out, because a traceback would print it.
-        cause = error if without_password(str(error)) == str(error) else None
-        raise lake_error(address, advice, error) from cause
+        raise attach_error(address, error) from _without_password(error)
     return write_lock
 
 
-def _write_lock(connection: duckdb.DuckDBPyConnection, address: Address) -> WriteLock:
+def attach_error(address: Address, error: duckdb.Error) -> LakeError:
+    """Return the error of an attempt to open the catalog."""
+    if "does not match existing data path" in str(error):
+        advice = "the catalog belongs to another data folder; set NEWS_DATA to that folder, or use another catalog"
+    elif address.is_postgres:
+        advice = "the catalog cannot be opened; check that Postgres is running, and the user, password and database"
+    else:
+        advice = f"the catalog cannot be opened; check permissions, or {way_back(address)}"
+    return lake_error(address, advice, error)
+
+
+def _without_password(error: duckdb.Error) -> duckdb.Error | None:
+    """Return the error as a cause; None if it has the password, which a traceback would print."""
+    return error if without_password(str(error)) == str(error) else None
+
+
+def write_lock_of(connection: duckdb.DuckDBPyConnection, address: Address) -> WriteLock:
+    """Return the write lock of a lake; a Postgres catalog is attached as `locks` for it."""
     if not address.is_postgres:
         return FileWriteLock(Path(address.catalog))
-    connection.execute(f"ATTACH {_quoted(address.catalog)} AS {_LOCKS} (TYPE postgres)")
-    return PostgresWriteLock(connection, _LOCKS)
+    connection.execute(f"ATTACH {quoted(address.catalog)} AS {LOCKS} (TYPE postgres)")
+    return PostgresWriteLock(connection, LOCKS)
+
+
+def _create(connection: duckdb.DuckDBPyConnection, address: Address) -> None:
+    """Create the lake, under the write lock, unless another process has just done so."""
+    if attach_existing(connection, address):
+        return
+    DataFolder(address, connection).check_unused()
+    if not address.is_postgres:
+        Path(address.catalog).touch(mode=0o600)  # SQLite gives its other files the same mode
+    _attach(connection, address, may_create=True)
+
+
+def upgraded(connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run: bool = False) -> Upgrade:
+    """Bring tables and identity up to date, under the write lock; a dry run is rolled back."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"USE {LAKE}")
+        cursor.begin()
+        found = read_identity(cursor)
+        check_version(address, found)
+        result = upgrade(cursor)
+        if found is None and result.is_new:
+            DataFolder(address, cursor).check_unused()
+        cursor.rollback() if dry_run else cursor.commit()
+        return result
+
+
+def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:
+    """Return what opening this lake would change: names of migrations and SQL statements, run and rolled back.
+
+    Raises:
+        LakeError: There is no lake, or it cannot be opened.
+    """
+    with connect(address, threads=1, memory_mb=256) as connection:
+        try:
+            write_lock = write_lock_of(connection, address)
+            if not attach_existing(connection, address):
+                raise LakeError(f"{address}: there is no lake in this catalog yet")
+            if is_current(connection, read_identity(connection)):
+                return ()
+            with write_lock.held(wait_s):
+                return upgraded(connection, address, dry_run=True).changes
+        except duckdb.Error as error:
+            raise attach_error(address, error) from _without_password(error)
 
 
 def _create_folders(address: Address) -> None:
@@ -165,12 +168,13 @@ def _create_folders(address: Address) -> None:
     folders += [] if address.is_postgres else [Path(address.catalog).parent]
     for folder in folders:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
         except OSError as error:
             raise LakeError(f"{folder}: cannot be created: {error.strerror}; use another folder") from error
 
 
-def _attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) -> bool:
+def attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) -> bool:
+    """Attach the lake and return whether it exists."""
     if not address.is_postgres and not Path(address.catalog).exists():
         return False
     try:
@@ -182,45 +186,49 @@ def _attach_existing(connection: duckdb.DuckDBPyConnection, address: Address) ->
     return True
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, address: Address, *, may_create: bool) -> None:
-    data = str(Path(address.data).resolve()) if address.is_local else address.data
-    options = [f"DATA_PATH {_quoted(data.rstrip('/') + '/')}", f"CREATE_IF_NOT_EXISTS {str(may_create).lower()}"]
+def _attach(connection: duckdb.DuckDBPyConnection, address: Address, *, may_create: bool, catalog: str = "") -> None:
+    options = [f"DATA_PATH {quoted(address.data_path)}", f"CREATE_IF_NOT_EXISTS {str(may_create).lower()}"]
     if not address.is_postgres:
         options.append("META_BUSY_TIMEOUT 10000")
         options.append("META_JOURNAL_MODE 'WAL'")  # readers and the writer do not block each other
-    connection.execute(f"ATTACH {_quoted('ducklake:' + address.metadata)} AS {LAKE} ({', '.join(options)})")
+    place = quoted(f"ducklake:{catalog or address.metadata}")
+    connection.execute(f"ATTACH {place} AS {LAKE} ({', '.join(options)})")
 
 
-def _missing_statements(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the DDL of declared tables and columns that the lake lacks; columns are never dropped or changed."""
-    found: dict[str, set[str]] = {}
-    for table, column in connection.execute(
-        "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = ?", [LAKE]
-    ).fetchall():
-        found.setdefault(table, set()).add(column)
-    return [statement for table in TABLES for statement in _statements(table, found.get(table.name))]
+# --- a catalog that cannot be written --------------------------------------------------------------------------------
 
 
-def _statements(table: Table, found: set[str] | None) -> list[str]:
-    if found is None:
-        return list(create_statements(table))
-    return [
-        f'ALTER TABLE "{table.name}" ADD COLUMN IF NOT EXISTS "{column.name}" {column.sql_type}'
-        for column in columns(table)
-        if column.name not in found
-    ]
+def _is_read_only(address: Address) -> bool:
+    catalog = Path(address.catalog)
+    if address.is_postgres or not catalog.exists():
+        return False
+    return not (os.access(catalog, os.W_OK) and os.access(catalog.parent, os.W_OK))
 
 
-def _create_missing(connection: duckdb.DuckDBPyConnection) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"USE {LAKE}")
-        cursor.begin()
-        for statement in _missing_statements(cursor):
-            cursor.execute(statement)
-        for name, value in _OPTIONS.items():
-            cursor.execute(f"CALL {LAKE}.set_option('{name}', '{value}')")
-        cursor.commit()
+def _attach_copy(connection: duckdb.DuckDBPyConnection, address: Address) -> WriteLock:
+    """Attach a temporary copy of the catalog: SQLite opens a file in WAL mode only where it can write beside it."""
+    folder = Path(tempfile.mkdtemp(prefix="news_assets_"))
+    lock = NoWriteLock(Path(address.catalog).parent)
+    weakref.finalize(lock, shutil.rmtree, folder, ignore_errors=True)
+    _copy_catalog(Path(address.catalog), folder / "catalog.sqlite")
+    _attach(connection, address, may_create=False, catalog=f"sqlite:{folder / 'catalog.sqlite'}")
+    identity = upgraded(connection, address).identity
+    DataFolder(address, connection).check_id(identity.lake_id)
+    return lock
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _copy_catalog(source: Path, target: Path) -> None:
+    """Copy the last commit of a catalog: through SQLite while others have it open, or else its files."""
+    try:
+        with (
+            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as read,
+            closing(sqlite3.connect(target)) as written,
+        ):
+            read.backup(written)
+        return
+    except sqlite3.Error:
+        target.unlink(missing_ok=True)
+    for suffix in ("", "-wal"):
+        file = Path(f"{source}{suffix}")
+        if file.exists():
+            shutil.copyfile(file, f"{target}{suffix}")

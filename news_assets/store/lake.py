@@ -22,8 +22,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import duckdb
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
+from news_assets.errors import LakeError
 from news_assets.records import AgencyDays
-from news_assets.store.connection import LAKE, Address, attach, connect, is_conflict, lake_error
+from news_assets.store.address import LAKE, Address
+from news_assets.store.connection import attach, connect
+from news_assets.store.data_folder import first_damaged_file
+from news_assets.store.lake_errors import data_error, is_conflict
 from news_assets.store.transaction import Snapshot, Transaction
 
 if TYPE_CHECKING:
@@ -46,16 +50,24 @@ class Lake:
 
     @classmethod
     def open(
-        cls, catalog: str | Path, data: str | Path, *, threads: int = 2, memory_mb: int = 512, wait_s: float = 120.0
+        cls,
+        catalog: str | Path,
+        data: str | Path,
+        *,
+        backups: str | Path = "",
+        threads: int = 2,
+        memory_mb: int = 512,
+        wait_s: float = 120.0,
     ) -> Self:
         """Open the lake with this catalog (SQLite file or postgresql://) and data (folder or s3://), or create it.
 
         Declared tables and columns that the lake lacks are added. A writer waits at most `wait_s` seconds for the lock.
+        A catalog that cannot be written is read as it is now. Errors name the newest backup in `backups`.
 
         Raises:
             LakeError: The catalog cannot be opened; the message has its address and what to do.
         """
-        address = Address(str(catalog), str(data))
+        address = Address(str(catalog), str(data), str(backups))
         connection = connect(address, threads, memory_mb)
         try:
             return cls(address, connection, wait_s)
@@ -121,7 +133,7 @@ class Lake:
             with self._cursor() as cursor, in_transaction(cursor):
                 yield Snapshot(cursor)
         except duckdb.Error as error:
-            raise lake_error(self.address, "the lake could not be read", error) from error
+            raise self._error("the lake could not be read", error) from error
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -149,7 +161,10 @@ class Lake:
             result: T = retrying(self._transact_once, work)
             return result
         except duckdb.Error as error:
-            raise lake_error(self.address, "the lake could not be written", error) from error
+            raise self._error("the lake could not be written", error) from error
+
+    def _error(self, what: str, error: duckdb.Error) -> LakeError:
+        return data_error(self.address, what, error, lambda: first_damaged_file(self.address, self._connection))
 
     def _transact_once(self, work: Callable[[Transaction], T]) -> T:
         with self._write_lock.held(self._wait_s), self._cursor() as cursor, in_transaction(cursor):

@@ -75,6 +75,19 @@ class FileWriteLock:
             yield
 
 
+class NoWriteLock:
+    """The write lock of a catalog in a folder that cannot be written: it is never free."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def held(self, wait_s: float) -> Iterator[None]:
+        """Raise LakeError."""
+        raise LakeError(f"{self._folder}: this folder is not writable, so the lake in it can only be read")
+        yield
+
+
 class PostgresWriteLock:
     """The write lock of a catalog in Postgres: an advisory lock, which Postgres grants in the order of requests."""
 

@@ -9,7 +9,7 @@ import codecs
 import re
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{2,40})""", re.IGNORECASE)
+_META = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([\w:.-]{2,40})""", re.IGNORECASE)
 _META_BYTES = 4096  # browsers read 1024; some pages put scripts before it
 _GUESS_BYTES = 20_000
 # What browsers use for these labels (WHATWG Encoding, names and labels): a superset of the declared charset.

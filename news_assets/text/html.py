@@ -6,6 +6,8 @@ from functools import partial
 
 import nh3
 
+from news_assets.text.limits import clean_line, clean_text, most
+
 _BLOCK = re.compile(
     r"<(?:/?(?:address|article|aside|blockquote|dd|div|dl|dt|fieldset|figcaption|figure|footer|h[1-6]|header|hr|li|main|nav"
     r"|ol|p|pre|section|table|td|th|tr|ul)|br)\b",
@@ -22,9 +24,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
 _DROPPED_WITH_CONTENT = {"iframe", "noscript", "object", "script", "style", "template", "textarea", "title"}
-MAX_CHARS = 2_000_000  # of markup; longer than any article, the rest is cut
 MAX_TAGS = 10_000  # parsing takes quadratic time in the depth: 0.3 s for so many nested tags, 30 s for ten times more
 
 
@@ -43,7 +43,7 @@ def plain_text(markup: str) -> str:
             text = resolved
             break
         text = resolved
-    return " ".join(_CONTROL.sub("", text).split())
+    return clean_line(text)
 
 
 def sanitize(markup: str, base: str | None = None) -> str:
@@ -59,9 +59,10 @@ def sanitize(markup: str, base: str | None = None) -> str:
         url_schemes={"http", "https", "mailto"},
     )
     try:
-        return clean(url_relative=("rewrite_with_base", base) if base else "pass_through").strip()
+        safe = clean(url_relative=("rewrite_with_base", base) if base else "pass_through")
     except ValueError:  # nh3 rejects a base that is not a strict URL
-        return clean(url_relative="pass_through").strip()
+        safe = clean(url_relative="pass_through")
+    return clean_text(safe).strip()
 
 
 def _without_tags(text: str) -> str:
@@ -72,5 +73,5 @@ def _without_tags(text: str) -> str:
 
 def _cut(markup: str) -> str:
     """Return the markup without control characters and lone surrogates, cut at the limits."""
-    text = _CONTROL.sub("", markup[:MAX_CHARS])
+    text = clean_text(markup[: most("markup")])
     return "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS]) if text.count("<") >= MAX_TAGS else text

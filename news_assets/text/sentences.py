@@ -2,13 +2,13 @@
 
 import re
 
+from news_assets.text.plain import strip_emphasis
+
 _FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\](?:\([^)\n]{0,2000}\)?)?")
 _LINK = re.compile(r"\[([^\[\]\n]{0,1000})\]\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)?")
 _ADDRESS = re.compile(r"<?(?:https?://|www\.)[^\s<>]+>?|\b[\w.+-]{1,64}@[\w.-]{1,255}\b", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__?|~~|`)(?=\S)([^\n*`]{1,600}?)(?<=\S)\1(?![\w*])")
-_MARKUP = re.compile(r"[*_~`]")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
 _UNDERLINED = re.compile(r"^[^\n]{1,300}\n[ \t]*(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$", re.MULTILINE)
@@ -69,8 +69,7 @@ def _unmarked(text: str) -> str:
     bare = _LINK.sub(r"\1", _IMAGE.sub("", text)) if "[" in text else text
     bare = _TAG.sub(" ", bare) if "<" in bare else bare
     bare = _ADDRESS.sub("", bare)
-    if _MARKUP.search(bare):
-        bare = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", bare))
+    bare = strip_emphasis(bare)
     return _ESCAPED.sub(r"\1", bare) if "\\" in bare else bare
 
 

@@ -10,10 +10,11 @@ courlan, a dependency of trafilatura, is not used: its `clean_url` drops every p
 import hashlib
 import re
 from contextlib import suppress
-from urllib.parse import SplitResult, parse_qs, quote, unquote, unquote_plus, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, unquote, unquote_plus, urljoin, urlsplit
 
 import idna
 
+from news_assets.text.limits import address
 from news_assets.text.tracking import (
     CHANNEL_PARAMETERS,
     SESSION_PARAMETERS,
@@ -37,9 +38,8 @@ _SLASHES = re.compile(r"(?<!:)/{2,}")  # except in an address within the path: w
 _PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped twice
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;]*", re.IGNORECASE)
 _DOTNET_SESSION = re.compile(r"/\([SAF]\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
-_INDEX = re.compile(r"/(?:index\.(?:s?html?|php|aspx?|jsp)|default\.(?:aspx?|html?))$", re.IGNORECASE)
-_AMP_SEGMENT = re.compile(r"(?<=[^/])/amp/?$", re.IGNORECASE)
-_AMP_SUFFIX = re.compile(r"(?<=[^/])\.amp(?=(?:\.html?)?/?$)", re.IGNORECASE)
+_INDEX = re.compile(r"index\.(?:s?html?|php|aspx?|jsp)|default\.(?:aspx?|html?)", re.IGNORECASE)
+_AMP_SUFFIX = ".amp"
 _AMP_QUERY = re.compile(r"amp(?:=(?:1|true|html)?)?|output(?:type)?=amp", re.IGNORECASE)
 _AMP_CACHE = re.compile(
     r"https?://(?:[\w-]+\.cdn\.ampproject\.org/[cv]|www\.google\.com/amp)/(s/)?(?=\w)(?=[^/]+\.)", re.IGNORECASE
@@ -48,6 +48,8 @@ _STARRED = re.compile(r"https?://redir\.folha\.com\.br/redir/[^*]*\*(?=https?://
 _GOOGLE = re.compile(r"(?:www\.)?google(?:\.[a-z]{2,3}){1,2}")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _MAX_WRAPPERS = 20
+_MAX_HOST_CHARS = 253  # RFC 1035
+_MAX_SITE_LABELS = max(name.count(".") + 1 for name in SITE_PARAMETERS)
 
 
 def canonical_url(url: str, base: str | None = None) -> str:
@@ -61,13 +63,13 @@ def canonical_url(url: str, base: str | None = None) -> str:
     Kept: http or https (some council sites serve only one, and others redirect), `www.`, a final slash, the case of the
     path, `#!` and `#/` routes.
     """
-    text = _normal(resolve(base, url) if base else _absolute(url))
+    stated = text = _normal(resolve(base, url) if base else _absolute(url))
     for _ in range(_MAX_WRAPPERS):
         target = _target_of(text)
         if target is None:
-            break
+            return text
         text = _normal(target)
-    return text
+    return stated  # wrapped too often: any target short of the last one would not be canonical itself
 
 
 def _normal(text: str) -> str:
@@ -90,7 +92,7 @@ def host_of(url: str) -> str:
         host = unquote(urlsplit(url).hostname or "").lower().rstrip(".")
     except ValueError:
         return ""
-    if not host.isascii() or "xn--" in host:
+    if (not host.isascii() or "xn--" in host) and len(host) <= _MAX_HOST_CHARS:
         with suppress(idna.IDNAError, UnicodeError):  # a name that is not valid in DNS is kept
             host = idna.encode(host, uts46=True).decode("ascii")
     return host.rstrip(".")
@@ -117,14 +119,14 @@ def resolve(base: str, url: str) -> str:
 
 
 def web_url(link: str, base: str) -> str | None:
-    """Return a link as an absolute http(s) address without user and password, else as written; None for others."""
+    """Return a link as an absolute http(s) address that can be stored, without user and password; None for others."""
     url = resolve(base, link)
     parts = _split(url)
     if parts is None:
         return None
     if "@" in parts.netloc:
         url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    return url.replace(" ", "%20")
+    return address(url)
 
 
 def _absolute(url: str) -> str:
@@ -170,16 +172,43 @@ def _route(fragment: str) -> str:
 def _path_of(path: str, query: str) -> str:
     path = _DOTNET_SESSION.sub("", _PATH_SESSION.sub("", _encoded(path)))
     path = _SLASHES.sub("/", path) or "/"
-    while (shorter := _without_variant(path, query)) != path:
-        path = shorter
-    return path
-
-
-def _without_variant(path: str, query: str) -> str:
     path = _SLASHES.sub("/", _without_dots(path) if "/." in path else path)
-    if not query:
-        path = _INDEX.sub("/", path)
-    return _AMP_SUFFIX.sub("", _AMP_SEGMENT.sub("", path))
+    segments = path.split("/")[1:]
+    while _drop_variant(segments, query):
+        pass
+    return "/" + "/".join(segments)
+
+
+def _drop_variant(segments: list[str], query: str) -> bool:
+    """Remove one AMP mark, index page or dot segment from the end; return whether there was one.
+
+    Works on the list's end only, so that a path of a thousand such segments takes linear time.
+    """
+    last = len(segments) - (2 if segments[-1] == "" and len(segments) > 1 else 1)
+    name = segments[last]
+    if name in (".", ".."):  # what `..amp` leaves
+        segments[max(last - (name == ".."), 0) :] = [""]
+        if segments[-2:] == ["", ""] and not (len(segments) > 2 and segments[-3].endswith(":")):
+            segments.pop()
+    elif not query and segments[-1] == name and _INDEX.fullmatch(name):
+        segments[-1] = ""
+    elif name.lower() == "amp" and last > 0 and segments[last - 1]:
+        del segments[last:]
+    elif (shorter := _without_amp_suffix(name)) != name:
+        segments[last] = shorter
+    else:
+        return False
+    return True
+
+
+def _without_amp_suffix(name: str) -> str:
+    """Return `story` for `story.amp`, and `story.html` for `story.amp.html`."""
+    lower = name.lower()
+    extension = next((ending for ending in (".html", ".htm") if lower.endswith(ending)), "")
+    end = length = len(name) - len(extension)
+    while end > len(_AMP_SUFFIX) and lower.endswith(_AMP_SUFFIX, 0, end):
+        end -= len(_AMP_SUFFIX)
+    return name if end == length else name[:end] + name[length:]
 
 
 def _without_dots(path: str) -> str:
@@ -230,7 +259,7 @@ def _is_noise(pair: str, site: frozenset[str]) -> bool:
 
 
 def _site_parameters(host: str) -> frozenset[str]:
-    labels = host.split(".")
+    labels = host.rsplit(".", _MAX_SITE_LABELS)[-_MAX_SITE_LABELS:]
     names = (".".join(labels[start:]) for start in range(len(labels) - 1))
     return next((SITE_PARAMETERS[name] for name in names if name in SITE_PARAMETERS), frozenset())
 
@@ -250,6 +279,7 @@ def _target_of(text: str) -> str | None:
     names = WRAPPERS.get(("google.com" if _GOOGLE.fullmatch(host) else host, parts.path or "/"), ())
     if not names:
         return None
-    query = parse_qs(parts.query, max_num_fields=1000, errors="replace")
-    targets = (_absolute(values[0]) for values in map(query.get, names) if values)
+    pairs = [pair.partition("=") for pair in reversed(parts.query.split("&"))]
+    query = {unquote_plus(name): value for name, _, value in pairs if value}  # the first of several values
+    targets = (_absolute(unquote_plus(value)) for value in map(query.get, names) if value)
     return next((target for target in targets if _split(target) is not None), None)

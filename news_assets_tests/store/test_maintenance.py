@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from news_assets.errors import LakeError
 from news_assets.records import FeedEntry, Poll, RawArticle
 from news_assets.store.lake import Lake
-from news_assets.store.maintenance import lake_size, maintain
+from news_assets.store.maintenance import MAX_ORPHANS, Orphans, delete_orphans, lake_size, maintain
 from news_assets_tests.store.examples import full
 
 LATER = datetime.now(UTC) + timedelta(days=30)
@@ -67,10 +68,48 @@ def test_orphaned_files_of_a_dead_writer_are_deleted_and_foreign_files_stay(lake
     foreign.write_text("not DuckLake's")
 
     maintain(lake, now=LATER)
+    deleted = delete_orphans(lake, now=LATER)
 
+    assert deleted == Orphans((str(orphan),))
     assert not orphan.exists()
     assert foreign.read_text() == "not DuckLake's"
     assert lake.read(RawArticle) == rows
+
+
+def test_orphans_of_the_last_day_are_kept_for_their_writer(lake: Lake) -> None:
+    (Path(lake.address.data) / "new.parquet").touch()
+
+    assert delete_orphans(lake, now=datetime.now(UTC)) == Orphans(())
+
+    assert (Path(lake.address.data) / "new.parquet").exists()
+
+
+def test_more_orphans_than_dead_writers_leave_are_reported_and_kept(lake: Lake) -> None:
+    fill(lake)
+    files = [Path(lake.address.data) / f"{n:02}.parquet" for n in range(MAX_ORPHANS + 1)]
+    for file in files:
+        file.touch()
+
+    kept = delete_orphans(lake, now=LATER)
+
+    assert kept.files == tuple(map(str, files))
+    assert kept.why_kept is not None
+    assert kept.why_kept.startswith(f"{MAX_ORPHANS + 1} unknown files beside ")
+    assert all(file.exists() for file in files)
+
+
+def test_nothing_is_deleted_from_the_folder_of_another_lake(lake: Lake) -> None:
+    orphan = Path(lake.address.data) / "orphan.parquet"
+    orphan.touch()
+    (Path(lake.address.data) / "lake_id").write_text("other")
+
+    with pytest.raises(LakeError, match="belong to the lake other"):
+        delete_orphans(lake, now=LATER)
+    (Path(lake.address.data) / "lake_id").unlink()
+    with pytest.raises(LakeError, match="the data folder has lost its lake id"):
+        delete_orphans(lake, now=LATER)
+
+    assert orphan.exists()
 
 
 @pytest.mark.on_postgres_too

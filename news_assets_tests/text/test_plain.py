@@ -16,3 +16,16 @@ from news_assets.text.plain import strip_markdown
 )
 def test_markdown_syntax_is_removed_and_the_words_stay(markdown: str, text: str) -> None:
     assert strip_markdown(markdown) == text
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("**um *dois* três** e ***quatro***", "um dois três e quatro"),
+        ("_um_ e __dois__ e _a_b_ e a_b_c e _c", "um e dois e a_b e a_b_c e _c"),
+        ("``um`` ` dois ` * três * ~~~", "um ` dois ` * três * ~~~"),
+        ("* * *\n- - -\n___\n| :-- | --- |\n--\n``` py\num", "--\n\num"),
+    ],
+)
+def test_emphasis_is_removed_two_levels_deep_and_rules_whole(markdown: str, text: str) -> None:
+    assert strip_markdown(markdown) == text

@@ -125,3 +125,21 @@ def test_a_link_keeps_its_spelling_but_not_its_password() -> None:
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x", "ftp://a.org/x"])
 def test_other_links_are_none(link: str) -> None:
     assert web_url(link, "https://a.org/") is None
+
+
+@pytest.mark.parametrize("levels", [1, 20, 21, 30])
+def test_a_target_wrapped_often_keeps_one_canonical_url(levels: int) -> None:
+    url = "https://www.google.com/url?q=" * levels + "https://a.org/n"
+
+    assert canonical_url(canonical_url(url)) == canonical_url(url)
+
+
+def test_a_wrapper_with_thousands_of_parameters_gives_its_target() -> None:
+    assert canonical_url(f"https://www.google.com/url?{'x=1&' * 5000}q=https://a.org/n") == "https://a.org/n"
+
+
+@given(st.text(), st.sampled_from(["", "http://", "https://www.google.com/url?q=", "http://a.org/", "http://a.org:"]))
+def test_no_text_makes_it_raise(text: str, start: str) -> None:
+    once = canonical_url(start + text)
+
+    assert canonical_url(once) == once

@@ -22,6 +22,7 @@ from news_assets.clients.embedding.models import (
     write_about,
 )
 from news_assets.errors import EmbedError
+from news_assets.folders import private_folder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -56,7 +57,7 @@ def main(source: str, name: str, target: Path) -> None:
     from filelock import FileLock
 
     locks = target.parent / ".locks"
-    locks.mkdir(parents=True, exist_ok=True)
+    private_folder(locks)
     with FileLock(locks / f"{target.name}.lock"):
         if is_exported(target):
             return

@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from news_assets.clients.report.plots import plot_pages
 from news_assets.errors import NewsAssetsError
+from news_assets.folders import private_folder
 from news_assets.pipeline.freshness.report import Report, Section
 
 _CELL_CHARS = 200
@@ -40,7 +41,7 @@ def write_page(folder: Path, report: Report) -> Path:
     page = render_page(report).encode()
     path = folder / f"{report.day}.html"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{report.day}.", delete=False) as file:
             file.write(page)
         Path(file.name).chmod(0o644)

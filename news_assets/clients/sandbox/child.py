@@ -6,6 +6,7 @@ so it also ends a regular expression or C code. The Python stack is then written
 """
 
 import faulthandler
+import importlib
 import pickle
 import resource
 import signal
@@ -50,6 +51,11 @@ def answer_of(work: Callable[..., Any], call: tuple[Any, ...]) -> bytes:
     except Exception as error:  # noqa: BLE001  whatever outside input makes a library raise fails this call only
         message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE_CHARS]
         return pickle.dumps(ReadingError(f"could not be read: {message}"))
+
+
+def load_module(name: str) -> None:
+    """Import a module, so that a later call does not wait for it."""
+    importlib.import_module(name)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import filelock
 
+from news_assets.folders import private_folder
+
 MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
 MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses
 _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
@@ -67,7 +69,7 @@ class Politeness:
         self._delay_s = delay_s
         self._clock = clock
         self._hosts: dict[str, _Host] = {}
-        state_dir.mkdir(parents=True, exist_ok=True)
+        private_folder(state_dir)
 
     @contextmanager
     def slot(self, host: str, stopping: threading.Event) -> Iterator[HostSlot]:

@@ -14,8 +14,9 @@ from news_assets.clients.web.logins import origin_of
 from news_assets.clients.web.transport import deadline
 from news_assets.errors import FetchError, ForbiddenAddressError
 from news_assets.ports import PageRequest
+from news_assets.text.limits import most
 
-MAX_URL_CHARS = 8_000  # what HTTP recommends servers to accept (RFC 9110, section 4.1)
+MAX_URL_CHARS = most("address")
 
 
 @dataclass(slots=True)

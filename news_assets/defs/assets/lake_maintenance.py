@@ -2,43 +2,101 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.defs.retention import delete_old_runs, retention_rules
+from news_assets.errors import LakeError
 from news_assets.records import Desk
+from news_assets.store.backups.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
-from news_assets.store.maintenance import LakeSize, maintain
+from news_assets.store.maintenance import FILE_GRACE, LakeSize, Orphans, delete_orphans, maintain
 
 MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
+KNOWN_FILES = "data_files_are_known"
+BACKED_UP = "catalog_is_backed_up"
+_SHOWN_FILES = 100
 
 
-def build_lake_maintenance(desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition]) -> dg.AssetsDefinition:
+def build_lake_maintenance(
+    desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition], backup_days: int
+) -> dg.AssetsDefinition:
     """Return the asset; runs with the newest materialisations of `assets`, which are all others, are kept."""
     rules = retention_rules(desks)
     keys = [MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
+    checks = {
+        BACKED_UP: "Today's backup of the catalog was made.",
+        KNOWN_FILES: "The data folder has no orphans that maintenance must not delete.",
+    }
 
-    @dg.asset(key=MAINTENANCE_KEY, group_name="lake", owners=OWNERS, kinds={"ducklake"}, code_version="2")
-    def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult[None]:
-        """Maintenance of the lake and of Dagster's run history.
+    @dg.asset(
+        key=MAINTENANCE_KEY,
+        group_name="lake",
+        owners=OWNERS,
+        kinds={"ducklake"},
+        code_version="3",
+        check_specs=[dg.AssetCheckSpec(name, asset=MAINTENANCE_KEY, description=text) for name, text in checks.items()],
+    )
+    def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # with a check, Dagster takes `[None]` for a wrong annotation
+        """Backup and maintenance of the lake, and maintenance of Dagster's run history.
 
-        Writes inlined rows to files, merges small files, and removes old snapshots and orphaned files. Deletes old
-        finished runs with their events and logs, except those with the newest materialisation of a partition. Once a
-        day is enough; other runs are not disturbed, and it can be repeated at any time.
+        Backs the catalog up, writes inlined rows to files, merges small files, and removes old snapshots, orphaned
+        files and old backups. Deletes old finished runs with their events and logs, except those with the newest
+        materialisation of a partition. Once a day is enough; other runs are not disturbed, and it can be repeated at
+        any time.
         """
-        deleted = delete_old_runs(context.instance, rules, keys, utc_now(), context.log)
-        upkeep = _upkeep(*maintain(lake, now=utc_now()))
+        now = utc_now()
+        deleted = delete_old_runs(context.instance, rules, keys, now, context.log)
+        backed_up = _backup(lake, backup_days, now)
+        grace = max(FILE_GRACE, timedelta(days=backup_days))  # a kept backup needs the files of its commit
+        upkeep = _upkeep(*maintain(lake, now=now, grace=grace))
+        orphans = delete_orphans(lake, now=now, grace=grace)
         return dg.MaterializeResult(
             metadata={
                 **upkeep,
+                "orphans_deleted": 0 if orphans.why_kept else len(orphans.files),
                 "runs_deleted": sum(deleted.values()),
                 "runs": dg.MetadataValue.md(markdown_table(("job", "runs deleted"), sorted(deleted.items()))),
-            }
+            },
+            check_results=[backed_up, _known_files(orphans)],
         )
 
     return lake_maintenance
+
+
+def _backup(lake: Lake, days: int, now: datetime) -> dg.AssetCheckResult:
+    """Back the catalog up and delete the backups that are too old; with 0 days, do nothing.
+
+    A failure is left to the check, because maintenance can free the space that a backup needs.
+    """
+    if days == 0 or not lake.address.backups:
+        return dg.AssetCheckResult(passed=True, check_name=BACKED_UP, description="backups are switched off")
+    folder = Path(lake.address.backups)
+    try:
+        made = back_up(lake.address, folder, now, is_daily=True)
+        deleted = delete_daily_backups(lake.address, folder, now - timedelta(days=days))
+    except LakeError as error:
+        return dg.AssetCheckResult(passed=False, check_name=BACKED_UP, description=str(error))
+    return dg.AssetCheckResult(
+        passed=True,
+        check_name=BACKED_UP,
+        metadata={"backup": made.file, "commit": made.commit, "backups_deleted": deleted},
+    )
+
+
+def _known_files(orphans: Orphans) -> dg.AssetCheckResult:
+    shown = "\n".join(orphans.files[:_SHOWN_FILES]) if orphans.why_kept else ""
+    return dg.AssetCheckResult(
+        passed=orphans.why_kept is None,
+        check_name=KNOWN_FILES,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=orphans.why_kept,
+        metadata={"unknown_files": len(orphans.files) if orphans.why_kept else 0, "files": shown},
+    )
 
 
 def _upkeep(before: LakeSize, after: LakeSize) -> "dict[str, dg.RawMetadataValue]":

@@ -28,14 +28,11 @@ _LIBRARIES = [
     "dagster._core.storage.event_log.sqlite",
     "httpx",
     "jinja2",
-    "lxml.html",
     "nh3",
     "numpy",
-    "py3langid.langid",
     "pydantic_settings",
     "rensa",
     "tokenizers",
-    "trafilatura",
 ]
 
 

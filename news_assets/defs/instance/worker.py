@@ -25,9 +25,10 @@ from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 from news_assets.defs.instance.celery_launcher import DeskRunLauncher
 from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
 from news_assets.defs.instance.watchdog import Watchdog
+from news_assets.defs.resources import warm_sandbox
 from news_assets.errors import NewsAssetsError
 
-_SLOW_IMPORTS = ("news_assets.definitions", "onnxruntime", "polars", "tokenizers", "trafilatura")  # 3 s together
+_SLOW_IMPORTS = ("news_assets.definitions", "onnxruntime", "polars", "tokenizers")  # 3 s together
 _logger = logging.getLogger("celery.worker")
 
 
@@ -79,9 +80,10 @@ def _was_interrupted(run_id: str) -> bool:
 
 @signals.worker_init.connect  # type: ignore[untyped-decorator]
 def import_libraries(**_: object) -> None:
-    """Import what every run needs before the first one."""
+    """Import what every run needs before the first one, also in the sandbox."""
     for module in _SLOW_IMPORTS:
         importlib.import_module(module)
+    warm_sandbox()
 
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]

@@ -1,6 +1,7 @@
 """Reads the article on an HTML page: text, metadata and links, from one parse."""
 
 import logging
+import re
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
@@ -15,9 +16,11 @@ from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.records import ExtractedArticle, Page
 from news_assets.text.charset import decode
 from news_assets.text.language import language_of
+from news_assets.text.limits import clean_text, line, lines, most
 from news_assets.text.urls import canonical_url
 
 SHORT_TEXT_CHARS = 250  # shorter texts are extracted again with trafilatura's slower cascade
+PAYWALLED_CHARS = 1000  # longer texts on a page with a paywall in its markup are whole more often than not
 MAX_HTML_CHARS = 2_000_000  # without scripts and styles; the largest article pages seen have 0.9 million
 MAX_ELEMENTS = 20_000  # four times the largest article page seen; trafilatura takes 0.1 ms and more for each
 _MAX_DEPTH = 400  # of nested elements; lxml recurses in C, which is safe below this
@@ -35,6 +38,7 @@ _READING_ERRORS = (
     ValueError,
 )
 _BULK = (("<script", "</script"), ("<style", "</style"), ("<svg", "</svg"), ("<!--", "-->"))
+_PAYWALL = re.compile(r"(?<![a-z])paywall(?![a-z])", re.IGNORECASE)
 _page_count = count(1)
 
 
@@ -49,7 +53,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
         tree = _tree_of(page)
         if tree is None:
             return replace(failed, reason="not HTML: no element in it")
-        return _article_of(tree, page, timezone, language)
+        return _bounded(_article_of(tree, page, timezone, language))
     except _READING_ERRORS as error:
         return replace(failed, reason=f"could not be read: {type(error).__name__}: {str(error)[:120]}".rstrip(": "))
 
@@ -80,8 +84,38 @@ def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | No
         outcome, reason = refusal
         return replace(article, outcome=outcome, reason=reason, text=None)
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
-    paywall = "behind a paywall: the text may be its beginning" if metadata.is_paywalled else None
+    is_paywalled = metadata.is_paywalled or (len(text) <= PAYWALLED_CHARS and _has_paywall(tree))
+    paywall = "behind a paywall: the text may be its beginning" if is_paywalled else None
     return replace(article, out_links=links, reason=paywall)
+
+
+def _has_paywall(tree: HtmlElement) -> bool:
+    return any(
+        _PAYWALL.search(f"{element.get('class')} {element.get('id')}") for element in tree.iter("div", "section")
+    )
+
+
+def _bounded(article: ExtractedArticle) -> ExtractedArticle:
+    """Return the article with clean values, cut to their limits; an address that is too long is left out."""
+    return replace(
+        article,
+        title=line(article.title, "title"),
+        subtitle=line(article.subtitle, "title"),
+        authors=lines(article.authors, "authors"),
+        section=line(article.section),
+        category=line(article.category),
+        tags=lines(article.tags, "categories"),
+        article_type=line(article.article_type),
+        image_url=_short(article.image_url),
+        video_url=_short(article.video_url),
+        out_links=tuple(filter(_short, article.out_links)),
+        text=clean_text(article.text[: most("text")]) if article.text else None,
+        reason=line(article.reason, "title"),
+    )
+
+
+def _short(url: str | None) -> str | None:
+    return url if url and len(url) <= most("address") else None
 
 
 def _language_of(text: str, stated: str | None, usual: str | None) -> str | None:
@@ -98,7 +132,7 @@ def _tree_of(page: Page) -> HtmlElement | None:
     from trafilatura.utils import load_html
 
     _silence_libraries()
-    html = decode(page.body, page.encoding)
+    html = clean_text(decode(page.body, page.encoding))
     if len(html) > MAX_HTML_CHARS:
         html = _without_bulk(html)[:MAX_HTML_CHARS]
     tree = load_html(html)

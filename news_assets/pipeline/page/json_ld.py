@@ -15,8 +15,9 @@ ARTICLE_TYPES = frozenset(
 )
 _CONTAINERS = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart", "liveBlogUpdate")
 _MAX_NODES = 300
+_MAX_TEXTS = 100  # of one property: keywords, authors
 _MAX_SCRIPT_CHARS = 2_000_000
-_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[)?|(?:-->|(?://\s*)?\]\]>|;)?\s*$")
+_OPENING = re.compile(r"<!--|(?://\s*+)?<!\[CDATA\[")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _KNOWN_PROPERTY = re.compile(
     r'"(@type|headline|datePublished|dateModified|articleSection|articleBody)"\s*:\s*"((?:[^"\\]|\\.)*)"'
@@ -60,7 +61,7 @@ def texts_of(value: Any, *names: str) -> list[str]:
             found += texts_of(named, *names) if not isinstance(named, dict) else []
         elif isinstance(part, str) and part.strip():
             found.append(html.unescape(part.strip()))
-    return found
+    return found[:_MAX_TEXTS]
 
 
 def _match(node: Node, url: str) -> tuple[bool, bool, bool]:
@@ -72,12 +73,20 @@ def _match(node: Node, url: str) -> tuple[bool, bool, bool]:
 
 def _parsed(text: str) -> Any:
     """Parse a script, also with control characters, comment wrappers, trailing commas or HTML escapes."""
-    for candidate in (text, _TRAILING_COMMA.sub("", _WRAPPING.sub("", text)), html.unescape(text)):
+    for candidate in (text, _TRAILING_COMMA.sub("", _unwrapped(text)), html.unescape(text)):
         try:
             return json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
     return _salvaged(text)
+
+
+def _unwrapped(text: str) -> str:
+    """Return a script without the comment or CDATA section around it, and without a semicolon at its end."""
+    bare = _OPENING.sub("", text.strip(), count=1) if text.lstrip()[:1] in ("<", "/") else text.strip()
+    if bare.endswith("]]>"):
+        return bare.removesuffix("]]>").rstrip().removesuffix("//")
+    return bare.removesuffix("-->").removesuffix(";")
 
 
 def _salvaged(text: str) -> Node:

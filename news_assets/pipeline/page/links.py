@@ -2,16 +2,22 @@
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from news_assets.text.urls import canonical_url, is_same_site, resolve
+from news_assets.text.limits import most
+from news_assets.text.urls import canonical_url, is_same_site, resolve, web_url
 
 _BLOCKS = frozenset({"p", "li", "td", "blockquote", "h2", "h3", "h4", "dd", "div", "section", "article", "body"})
 _MAX_CLIMB = 8  # elements between a link and its block
 _COMPARED_CHARS = 60  # of a block that is searched for in the text
+_LINK_CHARS = 500  # of a link's own text
+_READ_CHARS = 5000  # of an element, until it has as many letters
 _MAX_LINKS = 200
+_MAX_TRIED = 2000  # addresses on other sites; each is searched for in the text
+_MAX_STATED = 10
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -22,7 +28,7 @@ def base_url(tree: HtmlElement, url: str) -> str:
 
 def first_url(base: str, texts: Iterable[str]) -> str | None:
     """Return the first http(s) URL, made absolute."""
-    return next((found for text in texts if _is_web(found := resolve(base, text))), None)
+    return next(filter(None, (web_url(text, base) for text in texts)), None)
 
 
 def canonical_url_of(tree: HtmlElement, shared: Iterable[str], base: str, url: str) -> str:
@@ -32,7 +38,8 @@ def canonical_url_of(tree: HtmlElement, shared: Iterable[str], base: str, url: s
     """
     own = canonical_url(url)
     links = [link.get("href") for link in tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()]
-    stated = (canonical_url(text, base) for text in (*filter(None, links), *shared))
+    short = (text for text in (*links[:_MAX_STATED], *shared) if text and len(text) <= most("address"))
+    stated = (canonical_url(text, base) for text in short)
     return next((it for it in stated if _is_web(it) and not is_home(it) and is_same_site(it, own)), own)
 
 
@@ -48,19 +55,21 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
     """Return the URLs on other sites that the text links to, in order."""
     squeezed = _squeezed(text)
     found: dict[str, None] = {}
-    for link in tree.iter("a"):
-        href = link.get("href") or ""
-        if "//" not in href or len(found) == _MAX_LINKS or not _is_in_text(link, squeezed):
+    links = (link for link in tree.iter("a") if "//" in (link.get("href") or ""))
+    for link in islice(links, _MAX_TRIED):
+        target = web_url(link.get("href") or "", base)
+        if target is None or target in found or len(target) > most("address") or is_same_site(target, url):
             continue
-        target = resolve(base, href)
-        if target not in found and _is_web(target) and not is_same_site(target, url):
+        if _is_in_text(link, squeezed):
             found[target] = None
+        if len(found) == _MAX_LINKS:
+            break
     return tuple(found)
 
 
 def _is_in_text(link: HtmlElement, squeezed: str) -> bool:
-    """Whether the block around a link is part of the text, judged by the link and the block's beginning."""
-    words = _squeezed(" ".join(link.itertext()))
+    """Whether the block around a link is part of the text, judged by the beginnings of both."""
+    words = _beginning(link, _LINK_CHARS)
     if not words or words not in squeezed:
         return False
     block = link
@@ -69,7 +78,18 @@ def _is_in_text(link: HtmlElement, squeezed: str) -> bool:
         if parent is None or block.tag in _BLOCKS:
             break
         block = parent
-    return _squeezed(" ".join(block.itertext()))[:_COMPARED_CHARS] in squeezed
+    return _beginning(block, _COMPARED_CHARS) in squeezed
+
+
+def _beginning(element: HtmlElement, chars: int) -> str:
+    """Return the first letters and digits of an element's text."""
+    words, read = "", 0
+    for part in element.itertext():
+        words += _squeezed(part[:_READ_CHARS])
+        read += len(part)
+        if len(words) >= chars or read >= _READ_CHARS:
+            break
+    return words[:chars]
 
 
 def _squeezed(text: str) -> str:

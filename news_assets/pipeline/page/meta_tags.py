@@ -4,6 +4,9 @@ from lxml.html import HtmlElement
 
 MetaTags = dict[str, list[str]]
 
+_MAX_CONTENTS = 100  # of one name: a tag for each keyword
+_MAX_CHARS = 10_000  # longer than any list of keywords
+
 
 def meta_tags(tree: HtmlElement) -> MetaTags:
     """Return the contents of the meta tags by property or name in lower case, in order."""
@@ -12,7 +15,9 @@ def meta_tags(tree: HtmlElement) -> MetaTags:
         content = (tag.get("content") or "").strip()
         name = tag.get("property") or tag.get("name") or tag.get("itemprop") or tag.get("http-equiv")
         if content and name:
-            found.setdefault(name.strip().lower(), []).append(content)
+            stated = found.setdefault(name.strip().lower(), [])
+            if len(stated) < _MAX_CONTENTS:
+                stated.append(content[:_MAX_CHARS])
     return found
 
 

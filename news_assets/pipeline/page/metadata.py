@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from lxml.html import HtmlElement
 
@@ -16,8 +17,10 @@ from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 
 _MAX_TAGS, _MAX_TAG_CHARS, _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 40, 80, 12, 80
-_MAX_TITLE_CHARS = 400
+_MAX_TITLE_CHARS, _MAX_HEADINGS = 400, 50
 _SUBTITLE_CHARS = range(20, 500)
+_GUESSED_META_CHARS = 1000  # of one tag
+_GUESSED_SCRIPT_CHARS = 20_000  # of all JSON-LD; a longer script is left out
 
 _AUTHOR = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator",
            "citation_author", "cxenseparse:author")  # fmt: skip
@@ -36,8 +39,9 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|^\(|^\W*$|^\d+$|^(?:admin|administrator|null|none|undefined|redaktion)$", re.IGNORECASE
 )
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # an account name; the page gives the person's name as well
-_BETWEEN_NAMES = re.compile(r"\s*(?:;|\||\band\b|&|\bund\b|\bog\b|,(?=\s*\S+\s\S))\s*")
-_SITE_NAME = re.compile(r"\s+[|–—•·»-]\s+")
+# In plain text, which has single spaces.
+_BETWEEN_NAMES = re.compile(rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?")
+_SITE_NAME = re.compile(r" [|–—•·»-] ")
 _BREAK = re.compile(r"</p>|<br\s*/?>|</h\d>|</li>", re.IGNORECASE)
 
 
@@ -127,6 +131,7 @@ def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: dateti
 def _guess(tree: HtmlElement, url: str) -> _Guess:
     from trafilatura.metadata import extract_metadata
 
+    _shorten(tree)
     # htmldate's extensive search is off: its first use compiles the patterns of 205 locales in four seconds.
     found = extract_metadata(tree, default_url=url, extensive=False)
     return _Guess(
@@ -138,23 +143,41 @@ def _guess(tree: HtmlElement, url: str) -> _Guess:
     )
 
 
+def _shorten(tree: HtmlElement) -> None:
+    """Cut what trafilatura searches with patterns that take quadratic time: meta tags, and JSON-LD that was read."""
+    for tag in tree.iter("meta"):
+        if len(content := tag.get("content") or "") > _GUESSED_META_CHARS:
+            tag.set("content", content[:_GUESSED_META_CHARS])
+    left = _GUESSED_SCRIPT_CHARS
+    for script in tree.iter("script"):
+        if "ld+json" in (script.get("type") or "").lower():
+            left -= len(script.text or "")
+            script.text = script.text if left >= 0 else None
+
+
 # --- title, subtitle, authors, section, tags -------------------------------------------------------------------------
 
 
 def _title_texts(tree: HtmlElement, article: Node, meta: MetaTags) -> Iterator[str]:
     """Yield the forms of the title: from headings that agree with another form, JSON-LD, meta tags and the head."""
-    headings = [" ".join(heading.itertext()) for heading in tree.iter("h1")]
-    headings = [heading for heading in headings if heading.strip()]
+    headings = [" ".join(heading.itertext()) for heading in islice(tree.iter("h1"), _MAX_HEADINGS)]
     stated = [*texts_of(article.get("headline")), *contents(meta, *_TITLE)]
     head = next((" ".join(tag.itertext()) for tag in tree.iter("title")), "")
-    yield from (heading for heading in headings if any(_agrees(heading, other) for other in (*stated, head)))
+    others = [_words_of(other) for other in (*stated, head)]
+    for heading in headings:
+        own = _words_of(heading)
+        if any(_agree(own, words) for words in others):
+            yield heading
     yield from (_without_site(text, meta) for text in stated)
     yield _without_site(head, meta)
 
 
-def _agrees(heading: str, other: str) -> bool:
-    words, other_words = set(plain_text(heading).lower().split()), set(plain_text(other).lower().split())
-    return len(words) > 1 and len(words & other_words) >= 0.6 * len(words)
+def _words_of(title: str) -> frozenset[str]:
+    return frozenset(plain_text(title)[:_MAX_TITLE_CHARS].lower().split())
+
+
+def _agree(heading: frozenset[str], other: frozenset[str]) -> bool:
+    return len(heading) > 1 and len(heading & other) >= 0.6 * len(heading)
 
 
 def _without_site(title: str, meta: MetaTags) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from news_assets.text.charset import codec_of
 
 _DECLARATION = re.compile(rb"""^[^<]{0,200}<\?xml[^>]{0,200}?encoding\s*=\s*["']\s*([A-Za-z0-9._:-]{1,40})""")
-_HTTP = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
+_HTTP = re.compile(r"""charset\s*+=\s*+["']?\s*+([\w.:-]{1,40})""", re.IGNORECASE)
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose BOM is its beginning

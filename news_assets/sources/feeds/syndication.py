@@ -19,6 +19,7 @@ from news_assets.sources.platforms import found_instead
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.language import language_tag
+from news_assets.text.limits import most
 from news_assets.text.urls import web_url
 
 # feedparser's bugs on broken documents (an xml:base that is not an address, a declaration within a declaration).
@@ -29,6 +30,17 @@ _IMAGE_NAME = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)(?:$|\?)", re.IGNORECASE
 _NOT_LINKS: Final = ("self", "enclosure", "replies", "edit", "license", "next", "prev", "hub", "related", "via")
 
 Parsed = Mapping[str, Any]
+
+_add_tag = feedparser.mixin._FeedParserMixin._add_tag
+
+
+def _add_few_tags(self: Any, term: Any, scheme: Any, label: Any) -> None:
+    """Add a category until the entry has enough: feedparser compares each with all others of the entry."""
+    if len(self._get_context().get("tags", ())) < most("categories"):
+        _add_tag(self, term, scheme, label)
+
+
+feedparser.mixin._FeedParserMixin._add_tag = _add_few_tags
 
 
 def read_xml(page: Page, source: Source) -> Listing:

@@ -11,6 +11,7 @@ from lxml.html import HtmlElement, HTMLParser
 from news_assets.records import Page
 from news_assets.text.charset import decode
 from news_assets.text.html import plain_text
+from news_assets.text.limits import clean_text
 from news_assets.text.urls import resolve
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ _INVISIBLE = ("script", "style", "noscript", "template", "head")
 
 def html_tree(page: Page) -> HtmlElement | None:
     """Return the page's root element without comments, cut at the size limits; None for a page without elements."""
-    text = decode(page.body, page.encoding)[:MAX_CHARS].replace("\0", "")
+    text = decode(page.body, page.encoding)[:MAX_CHARS]
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
-        tree = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        tree = etree.fromstring(clean_text(text).encode(), parser)
     except etree.LxmlError:
         return None
     return _cut(tree) if isinstance(tree, HtmlElement) else None

@@ -23,7 +23,7 @@ from news_assets.text.urls import canonical_url, host_of, web_url
 
 MAX_ITEMS = 1000  # of one page; the longest listing seen shows 60
 
-_CLOCK = r"(?:[\s,|–-]*(?:[aà]s)?\s*\d{1,2}(?:h\d{0,2}|:\d{2}(?::\d{2})?))?"
+_CLOCK = r"(?:[\s,|–-]*+(?:[aà]s)?\s*+\d{1,2}(?:h\d{0,2}|:\d{2}(?::\d{2})?))?"
 _STAMP = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?"
     rf"|(?<!\d)\d{{1,2}}[/.]\d{{1,2}}[/.](?:\d{{4}}|\d{{2}}){_CLOCK}"
@@ -31,7 +31,7 @@ _STAMP = re.compile(
     re.IGNORECASE,
 )
 _OF_CHANGE = re.compile(r"modifi|atualiza|alterad|updated", re.IGNORECASE)
-_LEADING_STAMP = re.compile(rf"^[\s|–—-]*(?:{_STAMP.pattern})[\s|–—-]*", re.IGNORECASE)
+_LEADING_STAMP = re.compile(rf"^[\s|–—-]*+(?:{_STAMP.pattern})[\s|–—-]*+", re.IGNORECASE)
 _NEXT = "a[rel~=next], a.proximo, .next a, a.next, .pager-next a, .pager__item--next a"
 _PAGE_NUMBER = re.compile(r"\d{1,6}")
 

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
-from news_assets.sources.entries import unique
+from news_assets.sources.entries import bounded, is_usable, unique
 from news_assets.sources.feeds import feed
 from news_assets.sources.feeds.charsets import decoded
 from news_assets.sources.platforms import found_instead
@@ -24,13 +24,12 @@ from news_assets.sources.sitemap.xml import MAX_ITEMS, Fields, read_sitemap
 from news_assets.text.dates import day_of, parse_date
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
+from news_assets.text.limits import line, most
 from news_assets.text.urls import canonical_url, web_url
 
 MAX_BYTES = 52_428_800  # decompressed, as the protocol allows
-MAX_ENTRIES = 10_000  # the newest of one document; a poll stores them in one transaction
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_MEMBERS = 100  # of one gzip file
-_MAX_URL_CHARS = 2048  # as the protocol allows
 _HEAD_CHARS = 4096
 _ROBOTS_LINE = re.compile(r"^[ \t]*(user-agent|disallow|allow|sitemap)[ \t]*:[ \t]*([^\r\n#]*)", re.IGNORECASE | re.M)
 _ROBOTS_CHARS = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read
@@ -133,7 +132,7 @@ def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str,
     """Return the addresses of an index, each with the requested day, without the index itself."""
     day = _requested_day(page)
     urls = ((web_url(item["loc"], page.final_url), item) for item in items if "loc" in item)
-    children = [Child(url, _time(item.get("lastmod"), source)) for url, item in urls if url]
+    children = [Child(url, _time(item.get("lastmod"), source)) for url, item in urls if url and is_usable(url)]
     own = {page.url.partition("#")[0], page.final_url}
     fragment = f"#day={day.isoformat()}" if day else ""
     return tuple(f"{url}{fragment}" for url in in_order(children, day) if url not in own)
@@ -165,7 +164,8 @@ class _Dated:
 
 def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     newest = sorted(_possible(items, page, source), key=lambda dated: dated.sort_time, reverse=True)
-    taken = newest[:MAX_ENTRIES] if _requested_day(page) is None else newest[-MAX_ENTRIES:]  # closest to the day
+    limit = most("entries")
+    taken = newest[:limit] if _requested_day(page) is None else newest[-limit:]  # closest to the day
     listed = [_entry(dated, page) for dated in taken]
     entries: dict[str, ListedEntry] = {}
     for entry in filter(None, listed):
@@ -178,7 +178,7 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     )
     return Listing(
         entries=tuple(entries.values()),
-        title=_agreed(plain_text(dated.item.get("news:name", "")) for dated in taken),
+        title=line(_agreed(plain_text(dated.item.get("news:name", "")) for dated in taken), "title"),
         language=language_tag(_agreed(dated.item.get("news:language") for dated in taken)),
         problems=tuple(filter(None, problems)),
     )
@@ -202,13 +202,13 @@ def _may_be_of(dated: _Dated, day: date, timezone: str) -> bool:
 
 
 def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
-    """Return the entry; None if its address is not http(s) or is longer than the protocol allows."""
+    """Return the entry; None if its address is not http(s) or is too long."""
     item = dated.item
     link, image = item.get("loc", ""), item.get("image:loc")
-    url = web_url(link, page.final_url) if 0 < len(link) <= _MAX_URL_CHARS else None
-    if url is None:
+    url = web_url(link, page.final_url) if link else None
+    if url is None or not is_usable(url):
         return None
-    return ListedEntry(
+    entry = ListedEntry(
         entry_id=canonical_url(url),
         url=url,
         title=plain_text(item.get("news:title", "")) or None,
@@ -217,6 +217,7 @@ def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
         published_at=dated.published_at,
         updated_at=dated.updated_at,
     )
+    return bounded(entry)
 
 
 def _time(text: str | None, source: Source) -> datetime | None:

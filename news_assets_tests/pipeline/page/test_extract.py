@@ -107,3 +107,25 @@ def test_a_hostile_page_is_read_in_seconds(body: bytes) -> None:
 def test_any_markup_yields_an_article_or_a_reason(parts: list[str]) -> None:
     article = extract(page("<html><body>" + "".join(parts)), ZONE)
     assert article.outcome == "ok" or article.reason
+
+
+def test_what_a_page_states_is_clean_and_of_bounded_length() -> None:
+    long = "a" * 20_000
+    head = (
+        f'<meta property="article:section" content="{long}"><meta property="og:image" content="/{long}">'
+        f'<meta name="author" content="Ana\u202e Lima\x07"><link rel="canonical" href="/{long}">'
+    )
+    article = extract(page(html(BODY.replace("recebem", "re\u202e\x01cebem"), head)), ZONE)
+
+    assert article.outcome == "ok"
+    assert article.title == "Escolas técnicas recebem R$ 10 milhões"
+    assert article.authors == ("Ana Lima",)
+    assert article.section == "a" * 200
+    assert article.image_url is None
+    assert article.canonical_url == URL
+
+
+def test_a_short_text_beside_a_paywall_is_marked() -> None:
+    found = extract(page(html(f'{BODY}<div class="c-paywall">Assine para continuar lendo.</div>')), ZONE)
+
+    assert found.reason == "behind a paywall: the text may be its beginning"

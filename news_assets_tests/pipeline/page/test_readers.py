@@ -67,3 +67,10 @@ def test_a_page_is_read_by_the_reader_of_its_type() -> None:
     readers = {**READERS, PDF: read_pdf}
     assert read_page(page(b"%PDF-1.7"), "America/Bahia", "pt", readers).title == "America/Bahia pt"
     assert read_page(page(MARKUP), "UTC", None, readers).reason == "too little text: 6 characters"
+
+
+def test_many_comments_take_no_time() -> None:
+    comments = b"<!--a-->" * 60
+
+    assert content_type_of(page(comments)) == HTML
+    assert content_type_of(page(b"<!-- a\n -->" * 3 + b"<rss>")) == "rss"

@@ -16,6 +16,7 @@ SQLite's FTS5 is not used: with 30,000 documents it takes 12 to 14 ms to return 
 they are counted by facet and ranked.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from typing import TypeVar
 import numpy as np
 
 from news_assets.errors import IndexingError
+from news_assets.folders import private_folder
 
 APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 2
@@ -73,13 +75,15 @@ INSERT INTO state VALUES ('writes', 0);
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to a search file, which is created if missing.
+    """Return a connection to a search file, which is created if missing; one that cannot be written is only read.
 
     Raises:
         IndexingError: The file belongs to another program or version, is damaged, or cannot be written.
     """
     with translated(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if _is_read_only(path):
+            return _connect_reading(path)
+        private_folder(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
         try:
             _prepare(connection, path)
@@ -89,13 +93,39 @@ def connect(path: Path) -> sqlite3.Connection:
         return connection
 
 
+def _is_read_only(path: Path) -> bool:
+    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def _connect_reading(path: Path) -> sqlite3.Connection:
+    """Open a file in WAL mode without writing beside it.
+
+    SQLite can do so while a writer has it open, or by being told that nobody writes it (`immutable`), which is true
+    where it has no log.
+    """
+    has_log = Path(f"{path}-wal").exists()
+    address = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        _tune(connection)
+        _check_version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _tune(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA cache_size = -32768")
+    connection.execute("PRAGMA mmap_size = 1073741824")
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _check_version(connection, path)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # has no effect on an existing file
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # a power failure may lose the last commits
-    connection.execute("PRAGMA cache_size = -32768")
-    connection.execute("PRAGMA mmap_size = 1073741824")
+    _tune(connection)
     if is_empty(connection):
         with writing(connection):
             if is_empty(connection):  # two processes may open a new file at once

@@ -1,0 +1,89 @@
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from news_assets.errors import LakeError
+from news_assets.records import Failure, Poll
+from news_assets.store import upgrade as module
+from news_assets.store.address import Address
+from news_assets.store.connection import pending_changes
+from news_assets.store.lake import Lake
+from news_assets.store.tables import TABLES
+from news_assets.store.upgrade import MIGRATIONS, Migration, read_identity, upgrade
+from news_assets_tests.store.examples import full
+from news_assets_tests.support.lakes import Place, copy_lake
+
+RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLUMN "outcome" TO "result"',))
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Address:
+    """A lake without id and version, made by the program before there were any, with rows in files and inlined."""
+    with tarfile.open(Path(__file__).parent / "data" / "lake_without_id.tar.gz") as archive:
+        archive.extractall(tmp_path / "archive", filter="data")
+    copy_lake(tmp_path / "archive", tmp_path)
+    return Address(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data"))
+
+
+def test_a_lake_from_before_ids_gets_one_and_keeps_its_rows(old: Address) -> None:
+    with Lake.open(old.catalog, old.data) as lake:
+        for table in TABLES:
+            found = lake.read(table.record)
+            assert found == [full(table.record)] * (1 if table.key else 3) or table.record is Failure
+        assert lake.read(Failure) == [full(Failure)] * 2
+        identity = read_identity(lake._connection)
+
+    assert identity is not None
+    assert (identity.lake_id, identity.schema_version) == ((Path(old.data) / "lake_id").read_text().strip(), 1)
+
+
+def test_a_dry_run_shows_the_changes_and_makes_none(old: Address) -> None:
+    before = Path(old.catalog).read_bytes()
+
+    assert pending_changes(old) == ("give the lake an id",)
+
+    assert not (Path(old.data) / "lake_id").exists()
+    assert pending_changes(old) == ("give the lake an id",)
+    assert len(Path(old.catalog).read_bytes()) == len(before)
+    Lake.open(old.catalog, old.data).close()
+    assert pending_changes(old) == ()
+
+
+@pytest.mark.on_postgres_too
+def test_migrations_run_once_and_their_version_is_stored(lake: Lake) -> None:
+    lake.transact(lambda transaction: transaction.append([full(Poll)]))
+
+    done = lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME)))
+    again = lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME)))
+
+    # The column is declared as `outcome` here, so it is added again.
+    added = 'ALTER TABLE "polls" ADD COLUMN IF NOT EXISTS "outcome" VARCHAR'
+    assert done.changes == (RENAME.name, *RENAME.statements, added)
+    assert (done.identity.schema_version, again.changes) == (2, ())
+    assert lake.query("SELECT result, outcome FROM polls").rows() == [(full(Poll).outcome, None)]
+
+
+@pytest.mark.on_postgres_too
+def test_a_migration_that_fails_changes_nothing(lake: Lake) -> None:
+    broken = Migration("break", (*RENAME.statements, "ALTER TABLE nowhere ADD COLUMN a INTEGER"))
+    before = read_identity(lake._connection)
+
+    with pytest.raises(LakeError, match="nowhere"):
+        lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, broken)))
+
+    assert read_identity(lake._connection) == before
+    assert "result" not in lake.frame(Poll).columns
+
+
+@pytest.mark.on_postgres_too
+def test_a_lake_of_a_newer_program_is_refused(address: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Lake.open(*address) as lake:
+        lake.transact(lambda transaction: upgrade(transaction.cursor, (*MIGRATIONS, RENAME)))
+
+    with pytest.raises(LakeError, match="schema version 2, and this program knows 1; install the newer news_assets"):
+        Lake.open(*address)
+
+
+def test_a_new_lake_needs_no_migration(lake: Lake) -> None:
+    assert module.is_current(lake._connection, read_identity(lake._connection))

@@ -1,0 +1,205 @@
+"""The functions that read text from outside, each with texts that may take them long; `main` measures them.
+
+A new function is one line in FUNCTIONS.
+"""
+
+import itertools
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import date
+
+from news_assets.clients.search.snippet import Highlighter, snippet
+from news_assets.errors import SourceError
+from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.enrich.keywords import keywords
+from news_assets.pipeline.enrich.summary import summary
+from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.page.fragment import markdown_of_fragment
+from news_assets.pipeline.page.readers import content_type_of, read_page
+from news_assets.records import Page
+from news_assets.sources import bot_protection, discovery, platforms
+from news_assets.sources.entries import bounded, unique
+from news_assets.sources.kinds import KINDS
+from news_assets.text import charset, dates, fingerprint, html, language, limits, plain, sentences, urls, words, zones
+from news_assets_tests.sources.page_builders import page_of, source_of
+
+CHARS = 100_000
+LIMIT_S = 1.0  # CPU for CHARS characters
+PAGE_LIMIT_S = 4.0  # of a page of 30,000 elements, most of it in trafilatura; linear
+GUARD_S = 30  # of one call; the process is killed then
+URL = "https://www.example.org/noticias/1"
+ZONE = "America/Sao_Paulo"
+
+TEXT = tuple(
+    """a|a |é|\n|\t| |- |* |*a |**a |_a |_a_|`|``a |~~a |![|[|](|[a](|[a](b |\\|> |#|# a\n|<|<a |<b>|</|<!--|-->|&|&amp;
+    |&#1;|"|'|(|)|{|}|.|. |a. |a, |a,|a@|@a|http://|https://a.b/|www.|---|- - |===\n|~~~\n|```\n|```\n~~~\n|a\n===\n||a|
+    ||-|1|1/|01/01/2026 |12:00 |de |\u202e|\0|\ud800|\u0301|a\u0301|foto:|(foto |Por A |compartilhe |leia |1. """
+    .replace("\n    ", "").split("|")
+)  # fmt: skip
+ADDRESSES = (
+    "/amp", "/amp/", ".amp", "/..", "/.", "//", "/../a", "/index.html", ";jsessionid=1", "?", "&", "&amp;", "&a=b", "%",
+    "%25", "%2e", "#", ":", "@", "a.", "é.", "\\", "http://", "https://www.google.com/url?q=", "/(S(a))", "*https://",
+    "https://a.cdn.ampproject.org/c/s/", "xn--", "[", "\ud800", "\0", "\t", "/2026/01/01",
+)  # fmt: skip
+MARKUP = (
+    *("<b>", "<p>", "<div>", "<a href=//a.b/c>d</a>", "<a href='//a.b/c'>", "<br>", "<table><tr><td>", "<h1>a b</h1>"),
+    *("<p>a b c d e f g. </p>", "<ul><li>", "<blockquote>", "<time datetime=2026-01-01>", "<span class=dek>", "<q>"),
+    *('<meta property="og:title" content="a b">', '<meta name=author content="a b">', "<link rel=canonical href=/x>"),
+    *("<script>", '<script type="application/ld+json">{"@type":"Article","author":[', "<style>", "<svg>", "<!--", "<![CDATA["),
+    *("publicado em 01/01/2026 ", "<p>publicado em 01/01/2026 10h00</p>", "<p>01/01/2026</p>", "<a ", "<a b=c ", "&#x202e;"),
+    *("<img src=a>", "<iframe src=//youtube.com/embed/a>", "<title>a b</title>", "<base href=//a.b/>", "&lt;b&gt;"),
+)  # fmt: skip
+IN_FEED = (
+    *("<category>a{n}</category>", "<category>a</category>", "<item>", "<item><link>http://a.b/{n}</link></item>", "<b>"),
+    *("<description>", "<link>http://a.b/{n}</link>", "<author>a{n}</author>", "<a{n}:b>", "<a b{n}='c'/>", "&a{n};", "<!--"),
+    *("<itunes:keywords>a{n},</itunes:keywords>", "<media:content url='http://a.b/{n}'/>", "<![CDATA[", "a{n},", "<?a ", " "),
+    *("<title>a", "<guid>", "&#1;", "<content:encoded>&lt;b&gt;", "<dc:subject>a{n}</dc:subject>", "<enclosure/>", "]]>"),
+)  # fmt: skip
+LINES = tuple(f"{piece}{{n}} " for piece in ("a", "http://a.b/", "<a href=/x", "#a", "a,"))
+
+
+def numbered(piece: str, chars: int) -> str:
+    """Return the piece repeated; `{n}` in it is a number that differs each time."""
+    if "{n}" not in piece:
+        return piece * (chars // len(piece))
+    return "".join(piece.replace("{n}", str(n)) for n in range(chars // len(piece)))
+
+
+def page(body: str) -> Page:
+    return page_of(body.encode("utf-8", "replace"), URL)
+
+
+def listing(kind: str, start: str, end: str = "") -> Callable[[str], object]:
+    def parse(text: str) -> None:
+        with suppress(SourceError):
+            KINDS[kind].parse(page(start + text + end), source_of(kind, URL))
+
+    return parse
+
+
+def json_text(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+ITEM = "<rss version='2.0'><channel><title>a</title><item><link>http://a.b/1</link><title>b</title>"
+END = "</item></channel></rss>"
+ARTICLE = "<!DOCTYPE html><html><head><title>a b c</title></head><body><article><h1>a b c</h1>"
+
+FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
+    ("canonical_url", urls.canonical_url, ADDRESSES),
+    ("canonical_url path", lambda text: urls.canonical_url("http://a.b/c" + text), (*ADDRESSES, *TEXT)),
+    ("canonical_url query", lambda text: urls.canonical_url("https://www.google.com/url?" + text), ADDRESSES),
+    ("web_url", lambda text: urls.web_url("/a" + text, URL), ADDRESSES),
+    ("is_same_site", lambda text: urls.is_same_site("http://" + text + ".com.br", URL), ADDRESSES),
+    ("day_in_address", lambda text: dates.day_in_address("http://a.b" + text), (*ADDRESSES, "/2026", "-20260101")),
+    ("parse_date", lambda text: dates.parse_date(text, ZONE), TEXT),
+    ("parse_date short", lambda text: dates.parse_date(text[: dates.MAX_CHARS], ZONE), TEXT),
+    ("charset.decode", lambda text: charset.decode(b"\xff" + text.encode("utf-8", "replace")), (*TEXT, "<meta charset = ")),
+    ("plain_text", html.plain_text, (*TEXT, *MARKUP)),
+    ("sanitize", lambda text: html.sanitize(text, URL), (*TEXT, *MARKUP)),
+    ("language_of", language.language_of, TEXT),
+    ("language_tag", language.language_tag, TEXT),
+    ("strip_markdown", plain.strip_markdown, TEXT),
+    ("prose", sentences.prose, TEXT),
+    ("paragraphs", sentences.paragraphs, TEXT),
+    ("sentences", sentences.sentences, TEXT),
+    ("words", words.words, TEXT),
+    ("words_of_texts", lambda text: words.words_of_texts([text]), TEXT),
+    ("word_spans", words.word_spans, TEXT),
+    ("fold", words.fold, TEXT),
+    ("stem", lambda text: words.stem(text, "pt"), ("a", "é", "coes", "a\u0301")),
+    ("without_accents", zones.without_accents, TEXT),
+    ("normal_words", fingerprint.normal_words, TEXT),
+    ("shingles", lambda text: fingerprint.shingles(text.split()), TEXT),
+    ("article_id", lambda text: fingerprint.article_id("a", date(2026, 1, 1), text, "0" * 64), TEXT),
+    ("near-duplicates", lambda text: [*dedupe_stream([{"id": "1", "text": text}, {"id": "2", "text": text}])], TEXT),
+    ("line", limits.line, TEXT),
+    ("identifier", limits.identifier, TEXT),
+    ("clean_text", limits.clean_text, TEXT),
+    ("summary", lambda text: summary("a", text, "pt"), TEXT),
+    ("keywords", lambda text: keywords("a", text, "pt"), TEXT),
+    ("keywords of a long title", lambda text: keywords(text, "a", "pt"), TEXT),
+    ("snippet", lambda text: snippet(text, Highlighter(("a",), lambda *_: True).spans(text, "pt")), TEXT),
+    ("markdown_of_fragment", markdown_of_fragment, (*TEXT, *MARKUP)),
+    ("content_type_of", lambda text: content_type_of(page(text)), (*MARKUP, " ", "<!--a--> ", "<?xml ")),
+    ("read_page", lambda text: read_page(page(text), ZONE), MARKUP),
+    ("extract body", lambda text: extract(page(ARTICLE + text), ZONE), (*MARKUP, *LINES)),
+    ("extract text", lambda text: extract(page(f"{ARTICLE}<p>{'a b c. ' * 99}{text}</p>"), ZONE), ("a ", "&amp;", "1/", ". ")),
+    ("extract links", lambda text: extract(page(f"{ARTICLE}<p>{'a b c. ' * 99}{text}</p>"), ZONE),
+     ("<a href=//c.d/{n}>a b c</a>", "<a href=//c.d/e>a b c</a>", "<a href=//c.d/e>no</a>")),
+    ("extract titles", lambda text: extract(page(ARTICLE + text), ZONE),
+     ('<h1>a b c{n}</h1><meta property="og:title" content="a b c{n}">', "<h1>a b c{n}</h1>")),
+    ("extract author", lambda text: extract(page(f'<meta name=author content="{text}">{ARTICLE}<p>a'), ZONE), TEXT),
+    ("extract JSON-LD", lambda text: extract(page(f'<script type="application/ld+json">{text}</script>{ARTICLE}'), ZONE),
+     (*TEXT, '{{"@type":"Article"}},', '{{"@graph":[', '"headline":"', ",}}", "//", "//<![CDATA[", "]]>", "// ")),
+    ("extract author of JSON-LD", lambda text: extract(page(
+        f'<script type="application/ld+json">{{"@type":"Article","author":"{json_text(text)}"}}</script>{ARTICLE}'), ZONE), TEXT),
+    ("feed", listing("feed", ITEM, END), (*IN_FEED, *TEXT)),
+    ("feed keywords", listing("feed", f"{ITEM}<keywords>", f"</keywords>{END}"), ("a{n},",)),
+    ("feed description", listing("feed", f"{ITEM}<description><![CDATA[", f"]]></description>{END}"), (*MARKUP, *TEXT)),
+    ("feed prologue", listing("feed", ""), ("<!--", "<!---->", "<?", " ", "<!DOCTYPE ", "<rss", "<")),
+    ("g1 description", listing("g1", f"{ITEM}<description><![CDATA[", f"]]></description>{END}"), (*MARKUP, *TEXT)),
+    ("g1 page", listing("g1", "<html><div class=feed-post><a href=/1>a</a>"), MARKUP),
+    ("json_feed", lambda text: listing("json_feed", '{"version":"1","items":[{"url":"http://a.b","content_html":"',
+                                       '"}]}')(json_text(text)), (*MARKUP, *TEXT)),
+    ("json_feed items", listing("json_feed", '{"version":"1","items":[{"url":"http://a.b"}', "]}"),
+     (',{"url":"http://a.b/{n}"}', ',{"url":"http://a.b/1","id":"{n}"}', ',{"tags":["a{n}"]}', ",1", ",[")),
+    ("json_feed tags", listing("json_feed", '{"version":"1","items":[{"url":"http://a.b","tags":["a"', "]}]}"), (',"a{n}"',)),
+    ("plone_listing", listing("plone_listing", "<html><body><div id=content-core>"),
+     (*MARKUP, "<article class=tileItem><a class=summary href=/{n}>a</a>", "<div class=item><h2><a href=/{n}>a</a></h2></div>")),
+    ("ebc", listing("ebc", "<html><body>"), ("<h3 class=heading><a href=/{n}>a</a></h3>", "<a href=?page={n}>a</a>", *MARKUP)),
+    ("sitemap", listing("sitemap", "<urlset>", "</urlset>"),
+     ("<url><loc>http://a.b/{n}</loc></url>", "<url>", "<loc>", "&", "<a ", "<url><loc>&</loc>", "<![CDATA[", "<!--", "<a{n}>")),
+    ("sitemap of lines", listing("sitemap", "http://a.b/\n"), ("http://a.b/{n}\n", "a\n", " ")),
+    ("robots.txt", listing("sitemap", "User-agent: *\n"), ("Sitemap: http://a.b/{n}\n", "allow:\n", " ", "sitemap ")),
+    ("wordpress", lambda text: listing("wordpress", '[{"link":"http://a.b","title":{"rendered":"', '"}}]')(json_text(text)), TEXT),
+    ("bounded", lambda text: bounded_entry(text), TEXT),
+    ("unique", lambda text: unique(text.split()), ("a{n} ",)),
+    ("platform_of", lambda text: platforms.platform_of(page("<html>" + text)), (*MARKUP, "class='", "content=")),
+    ("protection_of_page", lambda text: bot_protection.protection_of_page(text.encode("utf-8", "replace")), TEXT),
+    ("linked_feeds", lambda text: discovery.linked_feeds(page("<html>" + text)),
+     ("<a href=/feed/{n}>a</a>", "<link rel=alternate type=application/rss+xml href=/{n}>", *MARKUP)),
+    ("name_of", discovery.name_of, (*TEXT, " rss", " - ", " feed")),
+)  # fmt: skip
+
+
+def bounded_entry(text: str) -> object:
+    from news_assets.records import ListedEntry
+
+    return bounded(ListedEntry(entry_id=text, url=URL, title=text, summary=text, authors=(text,), categories=(text,)))
+
+
+def rows(names: Iterable[str]) -> Iterator[tuple[str, Callable[[str], object], str]]:
+    chosen = [row for row in FUNCTIONS if not names or row[0] in names]
+    yield from itertools.chain.from_iterable(((name, work, piece) for piece in pieces) for name, work, pieces in chosen)
+
+
+def cpu_s(work: Callable[[str], object], text: str) -> float:
+    started = time.process_time()
+    work(text)
+    return time.process_time() - started
+
+
+def main() -> int:
+    slow = 0
+    for name, work, piece in rows(sys.argv[1:]):
+        if not piece:
+            continue
+        print(f"RUNS {name} with {piece!r}", flush=True)  # the last such line names what was killed
+        soft = int(time.process_time()) + GUARD_S
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+        work(numbered(piece, CHARS // 50))  # loads what it needs
+        took = cpu_s(work, numbered(piece, CHARS))
+        if took > (PAGE_LIMIT_S if name.startswith(("extract", "read_page")) else LIMIT_S):
+            quarter = cpu_s(work, numbered(piece, CHARS // 4))
+            print(f"SLOW {name} with {piece!r}: {took:.1f} s, {quarter:.2f} s for a quarter", flush=True)
+            slow += 1
+    return int(slow > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Work on text from outside takes linear time: every pattern, and every function that reads such text.
+
+Both tests run in a process of their own with a limit of CPU time, which names what was running when it was killed.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from news_assets_tests.support import pumping
+from news_assets_tests.support.pumped_functions import FUNCTIONS
+
+
+def run(module: str, *arguments: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", module, *arguments],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    lines = ended.stdout.splitlines()
+    found = [line for line in lines if not line.startswith("RUNS ")]
+    killed = [f"killed by {-ended.returncode}: {lines[-1] if lines else ''}"] if ended.returncode < 0 else []
+    crashed = [ended.stderr] if ended.returncode and not (found or killed) else []
+    return "\n".join([*found, *killed, *crashed])
+
+
+@pytest.mark.slow  # 24 s of CPU: some 250,000 inputs
+def test_no_pattern_takes_longer_than_linear_time() -> None:
+    assert run(pumping.__name__) == ""
+
+
+def test_the_bounds_name_patterns_that_exist() -> None:
+    assert pumping.BOUNDS.keys() <= {one.name for one in pumping.patterns()}
+
+
+@pytest.mark.slow  # 50 s of CPU: some 1,500 texts of 100,000 characters
+@pytest.mark.parametrize("start", range(0, len(FUNCTIONS), 12))
+def test_no_function_takes_longer_than_linear_time(start: int) -> None:
+    assert run("news_assets_tests.support.pumped_functions", *(row[0] for row in FUNCTIONS[start : start + 12])) == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"\s*(?:<!--.*?-->\s*)*x", "match"),
+        (r"(a+)+$", "match"),
+        (r"\s+$", "finditer"),
+        (r"^\s*\w*\s*$", "match"),
+        (r"<!--.*?-->", "finditer"),
+        (rb"=\s*[\"']?\s*x", "search"),
+        (r"(?:a|b|ab)*c", "match"),
+    ],
+)
+def test_a_slow_pattern_is_found(pattern: str | bytes, method: str) -> None:
+    assert pumping.slowest(re.compile(pattern), method)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"), [(r"\s*+x", "match"), (r"a|b+", "finditer"), (r"(?:<!--(?>.*?-->)\s*+)*+x", "match")]
+)
+def test_a_linear_pattern_passes(pattern: str, method: str) -> None:
+    assert pumping.slowest(re.compile(pattern), method) is None
