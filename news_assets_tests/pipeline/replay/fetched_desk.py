@@ -1,17 +1,18 @@
 """Articles that were fetched from pages in memory, and that another extractor may have read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.replay.archive import replay_articles
 from news_assets.pipeline.replay.article import Replayed
 from news_assets.pipeline.replay.storing import store_replayed
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import PageRequest
+from news_assets.ports import PageReader, PageRequest
 from news_assets.records import FeedEntry, Page, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash
@@ -82,9 +83,9 @@ class FetchedDesk:
         self.lake.transact(lambda rows: rows.upsert([replace(now, content_hash=content_hash(now))]))
         return before
 
-    def replay(self) -> dict[str, Replayed]:
+    def replay(self, readers: Mapping[str, PageReader] = READERS) -> dict[str, Replayed]:
         articles = self.lake.read(RawArticle)
-        batches = replay_articles(self.lake, DESK, articles, InlineSandbox())
+        batches = replay_articles(self.lake, DESK, articles, InlineSandbox(), readers)
         return {one.article.article_id: one for batch in batches for one in batch}
 
     def changes(self) -> dict[str, str]:
