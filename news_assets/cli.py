@@ -12,12 +12,14 @@ from typing import Annotated, Any
 import typer
 
 from news_assets.commands import agencies as agencies_command
-from news_assets.commands import backups, lake, rebuild, search, search_fields, search_key, sources, texts, url_history
+from news_assets.commands import backups, lake, sources, texts, url_history
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
 from news_assets.commands import replay as replay_command
 from news_assets.commands import try_source as try_source_command
+from news_assets.commands.search import query as search
+from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters

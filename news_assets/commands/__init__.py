@@ -3,7 +3,7 @@
     standard input    texts: parse-feed, extract, canonical-url, dedupe, classify, embed
     sites and lists   try_source, sources (import, export --opml): desk files
     lake              lake (status, export), url_history, agencies, gaps, failures, backups
-    search index      search, search_fields, search_key, rebuild
+    search index      search/ (query, rebuild, search_key, search_fields)
     sample desk       demo
 
 `cli.py` parses the arguments; `jsonlines` reads and writes the lines.

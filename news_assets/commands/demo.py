@@ -12,8 +12,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.commands import search
 from news_assets.commands.lake import open_lake, show_counts
+from news_assets.commands.search import query as search
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError

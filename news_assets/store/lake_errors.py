@@ -15,7 +15,7 @@ _CONFLICT = re.compile(
     re.IGNORECASE,
 )
 _UNREACHABLE = re.compile(r"connection|could not connect|unable to connect|timed? ?out", re.IGNORECASE)
-_DATA_FILE = re.compile(r"([^\"']+\.parquet)[\"']")
+_DATA_FILE = re.compile(r"[\"']([^\"']+\.parquet)[\"']")
 _MISSING = re.compile(r"cannot open file|no such file|\b404\b", re.IGNORECASE)
 _UNWRITABLE = re.compile(r"permission denied|read-only file system|readonly database", re.IGNORECASE)
 # What DuckDB says of a damaged page inside a Parquet file, often without the name of the file.

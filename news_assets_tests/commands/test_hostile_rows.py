@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from news_assets.commands import search
+from news_assets.commands.search import query as search
 from news_assets.ports import SearchAnswer, SearchHit
 from news_assets.records import Failure, FeedEntry, Poll, RawArticle
 from news_assets.store.lake import Lake
