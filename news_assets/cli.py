@@ -16,6 +16,7 @@ from news_assets.commands import backups, lake, sources, texts, url_history
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
+from news_assets.commands import replay as replay_command
 from news_assets.commands import try_source as try_source_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
@@ -261,6 +262,20 @@ def export(
         return
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
     lake.export(table, desk, agency, days, form, output)
+
+
+@app.command()
+def replay(
+    desk: Desk = None,
+    agency: Agency = None,
+    from_day: From = None,
+    to_day: To = None,
+    write: Annotated[bool, typer.Option("--write", help="store the new texts, as changes of method")] = False,
+    as_json: Json = False,
+) -> None:
+    """Extract again from the stored pages, without network, and show what would change."""
+    days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
+    replay_command.replay(desk, agency, days, write=write, as_json=as_json)
 
 
 @app.command()

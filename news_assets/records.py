@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import Annotated, Literal
 
 Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped"]
+Cause = Literal["edit", "method"]
 PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
 Pace = Literal["adaptive", "civic"]
 
@@ -339,18 +340,23 @@ class RawArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleRevision:
-    """A text that a later one at the same address replaced."""
+    """A text that another one of the same article replaced."""
 
     article_id: ArticleId
     desk: Desk_
     agency: Agency_
     day: Day_
-    rev_n: Annotated[int, "number of this revision"]
+    rev_n: Annotated[int, "number of this revision; a text that only the method replaced shares it with its successor"]
     title: Annotated[str | None, "headline of this revision"]
     text: Annotated[str | None, "text of this revision"]
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
     fetched_at: Annotated[datetime, "time when this revision was fetched"]
-    replaced_at: Annotated[datetime, "time when a later revision replaced it"]
+    replaced_at: Annotated[datetime, "time when another text replaced it"]
+    cause: Annotated[
+        str,
+        "edit if the page or the feed changed, also where this is empty (rows from before this column); method if "
+        "another text was extracted from the same stored page: the publisher changed nothing",
+    ] = "edit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ SNAPSHOT = {
     "sample/feed_entries": (set(), {"agencies_are_heard", "ids_are_unique", "sources_answer"}),
     "sample/raw_articles": (
         {"sample/feed_entries"},
-        {"articles_have_text", "every_entry_is_fetched", "ids_are_unique"},
+        {"articles_have_text", "every_entry_is_fetched", "extraction_is_stable", "ids_are_unique"},
     ),
     "sample/search_index": (
         {"sample/article_embeddings", "sample/enriched_articles", "sample/raw_articles"},

@@ -105,8 +105,14 @@ def test_every_kind_of_source_and_every_key_of_a_desk_file_is_documented() -> No
 
 def test_every_check_and_every_option_of_a_run_is_documented() -> None:
     from news_assets.defs.assets.feed_entries import PollConfig
+    from news_assets.defs.checks import EXTRACTION_CHECK
 
-    checks = {"ids_are_unique", *freshness_checks(), *(check.name for stage in STAGES for check in stage.row_checks)}
+    checks = {
+        "ids_are_unique",
+        EXTRACTION_CHECK,
+        *freshness_checks(),
+        *(check.name for stage in STAGES for check in stage.row_checks),
+    }
     assert checks <= first_cells(OPERATIONS)
     options = {*PollConfig.model_fields, *(option.name for stage in STAGES for option in stage.options)}
     assert {option for option in options if f"`{option}`" not in OPERATIONS} == set()

@@ -1,14 +1,11 @@
-"""Convert records to Polars frames and back.
-
-Characters that DuckLake cannot store become U+FFFD, so that one such title does not fail the whole batch: NUL, which
-Postgres refuses even in column statistics, and lone surrogates, which have no UTF-8 form.
-"""
+"""Convert records to Polars frames and back; texts are stored as `text/charset.py` makes them storable."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from news_assets.errors import LakeError
 from news_assets.store.tables import Column, Table, columns, polars_schema
+from news_assets.text.charset import storable
 
 if TYPE_CHECKING:
     import polars
@@ -55,18 +52,6 @@ def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
     if column.sql_type == "FLOAT[]":
         return [None if value is None else list(value) for value in values]
     return values
-
-
-def storable(text: str) -> str:
-    """Return the text as the lake stores it; lookups by a text have to look for this."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # the round trip through UTF-16 joins the two surrogates of a pair and replaces lone ones
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:

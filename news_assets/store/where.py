@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from news_assets.records import AgencyDays
-from news_assets.store.rows import storable
 from news_assets.store.tables import Table, columns, polars_schema
+from news_assets.text.charset import storable
 
 if TYPE_CHECKING:
     import polars

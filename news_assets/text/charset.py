@@ -1,4 +1,4 @@
-"""Decodes HTML pages in their real charset.
+"""Decodes HTML pages in their real charset, and replaces what the lake cannot store.
 
 The order is the browsers': byte order mark, HTTP header, `<meta>`, detection. But bytes that are valid UTF-8 are UTF-8,
 because declared charsets are often wrong and text in other charsets is almost never valid UTF-8. XML declarations are
@@ -88,3 +88,19 @@ def _guess(body: bytes) -> str | None:
     letters = [character for character in str(best or "") if character > "\x7f" and character.isalpha()]
     is_other_script = 2 * sum(character > "\u024f" for character in letters) > len(letters)
     return best.encoding if best and is_other_script else None
+
+
+def storable(text: str) -> str:
+    """Return the text as the lake stores it; lookups by a text have to look for this.
+
+    What it cannot store becomes U+FFFD, so that one such title does not fail a whole batch: NUL, which Postgres refuses
+    even in column statistics, and lone surrogates, which have no UTF-8 form.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # the round trip through UTF-16 joins the two surrogates of a pair and replaces lone ones
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import dagster as dg
 import pytest
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.demo.site import SampleSite
 from news_assets.ports import SearchQuery
 from news_assets.records import (
@@ -85,7 +87,7 @@ def test_every_entry_becomes_a_searchable_article_or_a_failure_with_a_reason(
     assert search(graph, "vacinacao escola")[0].startswith("Vila Serena leva vacinação")
     assert search(graph, "eleição") == ["Eleições para o conselho tutelar terão oito locais de votação"]
     assert [check.check_name for check in evaluations if not check.passed] == []
-    assert len(evaluations) >= 14
+    assert len(evaluations) >= 15
     counts = {
         str(event.partition): event.metadata["dagster/partition_row_count"].value
         for event in result.asset_materializations_for_node("sample__raw_articles")
@@ -114,6 +116,18 @@ def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(own_grap
         (revision,) = lake.read(ArticleRevision)
     assert (revision.article_id, revision.rev_n, revision.text) == (first.article_id, 1, first.text)
     assert search(own_graph, "dezenove horas")[0] == second.title
+
+
+def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(filled: Graph) -> None:
+    with filled.lake() as lake:
+        articles = [replace(row, text="Menu. " * 50) for row in lake.read(RawArticle) if row.text]
+        lake.transact(lambda rows: rows.upsert(articles))
+        before = lake.snapshot()
+        (check,) = [one for one in filled.check().get_asset_check_evaluations() if one.check_name == EXTRACTION_CHECK]
+        assert lake.snapshot() == before
+    assert not check.passed
+    assert (check.metadata["checked"].value, check.metadata["found"].value) == (8, 8)
+    assert articles[0].article_id[:60] in str(check.metadata["rows"].value)
 
 
 def test_deleted_rows_are_restored_by_a_range_run(filled: Graph) -> None:

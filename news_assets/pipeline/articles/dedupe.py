@@ -7,6 +7,8 @@ so the lake ignores near-duplicates (`near_duplicates.py`).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.ports import Reader
 from news_assets.records import RawArticle
 
 MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
@@ -20,6 +22,24 @@ class KnownArticle:
     url_hash: str
     text_hash: str | None
     duplicate_of: str | None = None
+
+
+def marked(lake: Reader, desk: str, articles: Sequence[RawArticle]) -> list[RawArticle]:
+    """Return the articles as they are stored: with `duplicate_of` and `content_hash` as of the lake's present rows."""
+    articles = mark_duplicates(articles, _known_articles(lake, desk, articles))
+    return [replace(article, content_hash=content_hash(article)) for article in articles]
+
+
+def _known_articles(lake: Reader, desk: str, articles: Sequence[RawArticle]) -> list[KnownArticle]:
+    """Return the desk's articles with these URLs or texts, of any agency and day."""
+    columns = ("article_id", "url_hash", "text_hash", "duplicate_of")
+    urls = {article.url_hash for article in articles}
+    texts = {article.text_hash for article in articles if article.text_hash}
+    found: dict[str, KnownArticle] = {}
+    for lookup in ({"url_hash": urls}, {"text_hash": texts}):
+        frame = lake.frame(RawArticle, None, columns, desk=[desk], outcome=["ok"], **lookup)
+        found |= {row[0]: KnownArticle(*row) for row in frame.iter_rows()}
+    return list(found.values())
 
 
 def mark_duplicates(rows: Sequence[RawArticle], known: Sequence[KnownArticle]) -> list[RawArticle]:

@@ -5,18 +5,17 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.pipeline.articles.dedupe import KnownArticle, mark_duplicates
+from news_assets.pipeline.articles.dedupe import marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Rows, Sandbox
 from news_assets.records import (
     Agency,
@@ -178,23 +177,10 @@ def store_articles(
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
     articles = [article_row(one.entry, one.result, one.read, stored.get(one.entry.article_id), now) for one in batch]
-    articles = mark_duplicates(articles, _known_articles(rows, desk, articles))
-    articles = [replace(article, content_hash=content_hash(article)) for article in articles]
+    articles = marked(rows, desk.key, articles)
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
     for written in (articles, [one.page for one in batch if one.page], [r for r in revisions if r]):
         if written:
             rows.upsert(written)
     record_article_outcomes(rows, stage, articles)
     return articles
-
-
-def _known_articles(rows: Rows, desk: Desk, articles: Sequence[RawArticle]) -> list[KnownArticle]:
-    """Return the desk's articles with these URLs or texts, of any agency and day."""
-    columns = ("article_id", "url_hash", "text_hash", "duplicate_of")
-    urls = {article.url_hash for article in articles}
-    texts = {article.text_hash for article in articles if article.text_hash}
-    found: dict[str, KnownArticle] = {}
-    for lookup in ({"url_hash": urls}, {"text_hash": texts}):
-        frame = rows.frame(RawArticle, None, columns, desk=[desk.key], outcome=["ok"], **lookup)
-        found |= {row[0]: KnownArticle(*row) for row in frame.iter_rows()}
-    return list(found.values())

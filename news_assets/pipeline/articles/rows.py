@@ -11,7 +11,16 @@ from datetime import datetime
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.schedule import outcome_of, retry_at
-from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Outcome, Page, PublishedOrigin, RawArticle
+from news_assets.records import (
+    ArticleRevision,
+    Cause,
+    ExtractedArticle,
+    FeedEntry,
+    Outcome,
+    Page,
+    PublishedOrigin,
+    RawArticle,
+)
 from news_assets.text.urls import canonical_url, url_hash
 
 FEED_RATIO = 0.6  # pages with less of the feed's text were cut by the extraction or a wall
@@ -54,9 +63,9 @@ def article_row(
     return _failed_row(entry, result, previous, outcome, reason, now)
 
 
-def revision_of(previous: RawArticle, new: RawArticle, now: datetime) -> ArticleRevision | None:
+def revision_of(previous: RawArticle, new: RawArticle, now: datetime, cause: Cause = "edit") -> ArticleRevision | None:
     """Return the text that `new` replaces; None where the text is unchanged, or there was none."""
-    if not previous.text or previous.text_hash == new.text_hash or new.rev_n == previous.rev_n:
+    if not previous.text or previous.text_hash == new.text_hash:
         return None
     return ArticleRevision(
         article_id=previous.article_id,
@@ -69,6 +78,7 @@ def revision_of(previous: RawArticle, new: RawArticle, now: datetime) -> Article
         text_hash=previous.text_hash,
         fetched_at=previous.fetched_at,
         replaced_at=now,
+        cause=cause,
     )
 
 

@@ -15,12 +15,16 @@ _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """How many rows were checked, and the wrong ones; or in `unknown` why they could not be checked."""
+    """How many rows were checked, and the wrong ones; or in `unknown` why they could not be checked.
+
+    A check passes with at most `accepted` wrong rows.
+    """
 
     checked: int
     header: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     unknown: str = ""
+    accepted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

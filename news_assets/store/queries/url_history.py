@@ -20,6 +20,11 @@ from news_assets.records import (
 )
 from news_assets.text.urls import canonical_url, url_hash
 
+_REPLACED = {
+    "edit": "replaced by a later text",
+    "method": "extracted again from the stored page, with another text; the publisher changed nothing",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -96,7 +101,7 @@ def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Event]:
             article_id=revision.article_id,
             stage="raw_articles",
             outcome="ok",
-            what=f"revision {revision.rev_n} was replaced by a later text",
+            what=f"revision {revision.rev_n} was {_REPLACED.get(revision.cause, _REPLACED['edit'])}",
         )
     for article in lake.read(RawArticle, article_id=ids):
         yield Event(

@@ -1,0 +1,154 @@
+"""The command `replay`: extract again from the stored pages, and show or store what changes."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.commands.jsonlines import write_line
+from news_assets.commands.lake import check_names, open_lake
+from news_assets.desks.loader import load_desks
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.batches import store_apart
+from news_assets.pipeline.replay.archive import archive_groups, replay_articles
+from news_assets.pipeline.replay.article import Change, Replayed
+from news_assets.pipeline.replay.storing import store_replayed
+from news_assets.pipeline.replay.summary import Summary, diff_of
+from news_assets.pipeline.stages import STAGES
+from news_assets.ports import Sandbox
+from news_assets.records import Desk, RawArticle
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+from news_assets.store.lake import Lake
+from news_assets.terminal import Terminal
+
+SHOWN_DIFFS = 3
+
+_MEANINGS: dict[Change, str] = {
+    "unchanged": "unchanged",
+    "text": "another text",
+    "metadata": "the same text, other metadata",
+    "gained": "a text where there was none",
+    "lost": "no text any more: the stored one stays",
+    "kept": "far less text: the stored one stays",
+    "unreadable": "not read within the limits",
+    "no_page": "no stored page",
+    "no_entry": "the listed entry has changed since, or is gone",
+    "newer": "stored again meanwhile: that row stays",
+}
+
+Days = tuple[date | None, date | None]
+
+
+def replay(desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool) -> None:
+    """Replay the articles of these desks, agencies and days, one desk after the other."""
+    check_names(desk, agency)
+    desks = [one for one in load_desks(Settings.read().desks, KINDS) if desk in (None, one.key)]
+    if not desks:
+        raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
+    with open_lake() as lake, ProcessSandbox() as sandbox:
+        for one in desks:
+            summary = _replay_desk(lake, one, agency, days, sandbox, write=write)
+            diffs = [(worst, _diff(worst, sandbox)) for worst in summary.worst]
+            if as_json:
+                write_line(_facts(one.key, summary, diffs, write=write))
+            else:
+                _show(one.key, summary, diffs, write=write)
+
+
+def _replay_desk(lake: Lake, desk: Desk, agency: str | None, days: Days, sandbox: Sandbox, *, write: bool) -> Summary:
+    groups = archive_groups(lake, desk.key, agency, *days)
+    summary, console = Summary(), Terminal(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(desk.key, total=sum(group.articles for group in groups))
+        for group in groups:
+            for batch in replay_articles(lake, desk, lake.read(RawArticle, group.keys), sandbox):
+                summary.add(_stored(lake, desk, batch) if write else batch)
+                progress.advance(task, len(batch))
+    return summary
+
+
+def _stored(lake: Lake, desk: Desk, batch: Sequence[Replayed]) -> list[Replayed]:
+    """Store a batch; return it with what became of it."""
+    if not any(one.row for one in batch):
+        return list(batch)
+
+    def store(some: Sequence[Replayed]) -> list[Replayed]:
+        now = datetime.now(UTC)
+        return lake.transact(lambda rows: store_replayed(rows, STAGES[0], desk, some, now))
+
+    return store_apart(batch, store, lambda one, reason: Replayed(one.article, "unreadable", reason=reason))
+
+
+def _diff(one: Replayed, sandbox: Sandbox) -> list[str]:
+    if one.row is None:
+        return []
+    [lines] = sandbox.run(diff_of, [(one.article.text or "", one.row.text or "")])
+    return [str(lines)] if isinstance(lines, NewsAssetsError) else lines
+
+
+# --- output ----------------------------------------------------------------------------------------------------------
+
+
+def _facts(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str]]], *, write: bool) -> dict[str, Any]:
+    return {
+        "desk": desk,
+        "is_written": write,
+        "articles": summary.counts.total(),
+        "changes": {change: summary.counts[change] for change in _MEANINGS},
+        "columns": dict(summary.columns.most_common()),
+        "worst": [
+            {
+                "article_id": one.article.article_id,
+                "change": one.change,
+                "words_kept": round(one.kept_ratio, 3),
+                "stored_chars": one.article.text_chars,
+                "found_chars": one.found_chars,
+                "reason": one.reason,
+                "diff": diff,
+            }
+            for one, diff in diffs
+        ],
+    }
+
+
+def _show(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str]]], *, write: bool) -> None:
+    terminal = Terminal()
+    for line in _lines(desk, summary, write=write):
+        terminal.print_line(line)
+    if diffs:
+        terminal.print()
+        terminal.print(_table([one for one, _ in diffs]))
+    for one, diff in [each for each in diffs if each[1]][:SHOWN_DIFFS]:
+        terminal.print()
+        terminal.print_line(one.article.article_id, style="bold")
+        for line in diff:
+            terminal.print_line(f"  {line}")
+
+
+def _lines(desk: str, summary: Summary, *, write: bool) -> Iterator[str]:
+    written = f"{summary.new_rows} new rows written" if write else "nothing written"
+    yield f"desk {desk}: {summary.counts.total()} articles, {written}"
+    for change, meaning in _MEANINGS.items():
+        if count := summary.counts[change]:
+            yield f"{count:9,}  {meaning}"
+    if summary.columns:
+        yield "columns: " + ", ".join(f"{name} {count}" for name, count in summary.columns.most_common())
+    if summary.new_rows and not write:
+        yield f"--write stores the {summary.new_rows} new rows"
+
+
+def _table(worst: Sequence[Replayed]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("words kept", "characters"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("worst differences", overflow="fold")
+    for one in worst:
+        about = f"{one.article.article_id}: {_MEANINGS[one.change]}" + (f" ({one.reason})" if one.reason else "")
+        chars = f"{one.article.text_chars:,} → {one.found_chars:,}"
+        table.add_row(f"{one.kept_ratio:.0%}", chars, about)
+    return table
