@@ -5,6 +5,7 @@ lake takes 0.3 s (its extensions are verified each time), a model 0.5 s, a taxon
 (`lake`, `fetcher`, `sandbox`, `enricher`, `embedder`, `search`), not products.
 """
 
+import atexit
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,7 +122,9 @@ class SandboxResource(dg.ConfigurableResource[ProcessSandbox]):
 
 @lru_cache(maxsize=1)
 def _cached_sandbox(limit_s: float, memory_mb: int) -> ProcessSandbox:
-    return ProcessSandbox(limit_s, memory_mb)
+    sandbox = ProcessSandbox(limit_s, memory_mb)
+    atexit.register(sandbox.close)
+    return sandbox
 
 
 def warm_sandbox() -> None:

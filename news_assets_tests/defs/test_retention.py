@@ -193,7 +193,7 @@ def make_older(instance: dg.DagsterInstance, run_id: str, days: int) -> None:
 
 def test_maintenance_reports_deleted_runs_by_job(tmp_path: Path) -> None:
     lake = LakeResource(catalog=str(tmp_path / "catalog.sqlite"), data=str(tmp_path / "data"))
-    maintenance = build_lake_maintenance([DESK], [feed_entries])
+    maintenance = build_lake_maintenance([DESK], [feed_entries], 0)
     with dg.DagsterInstance.ephemeral() as instance:
         old, young = poll(instance, ""), poll(instance, "")
         make_older(instance, old, days=2)

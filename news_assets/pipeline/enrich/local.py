@@ -1,12 +1,12 @@
 """The local enricher, which needs no network."""
 
 from news_assets.pipeline.enrich.keywords import keywords
+from news_assets.pipeline.enrich.readability import readability
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.enrich.themes import ThemeTable
 from news_assets.records import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 from news_assets.text.language import language_of
-from news_assets.text.readability import readability
 from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import words
 

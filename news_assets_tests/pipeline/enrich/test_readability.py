@@ -2,7 +2,7 @@
 
 import pytest
 
-from news_assets.text.readability import readability, syllable_count
+from news_assets.pipeline.enrich.readability import readability, syllable_count
 
 
 @pytest.mark.parametrize(
