@@ -246,4 +246,4 @@ def test_a_lake_that_cannot_be_read_fails_the_tick_with_its_reason(graph: Graph)
     for sensor in graph.sensors:
         with pytest.raises(dg.DagsterError) as raised:
             graph.tick(sensor.name)
-        assert "catalog.sqlite: the catalog cannot be opened; restore it" in str(raised.value.__cause__)
+        assert "catalog.sqlite: the catalog cannot be opened; check permissions, or" in str(raised.value.__cause__)
