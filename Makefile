@@ -14,7 +14,7 @@ run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z
 # Tests in as many processes as there are processors. A file is one unit of work, so that its tests share their servers.
 PYTEST := $(BIN)/pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all ui up scaleout bench quality lint docs licences hashes audit clean
+.PHONY: demo test test-all ui up scaleout bench quality soak fuzz lint docs licences hashes audit clean
 
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -48,6 +48,13 @@ bench: $(VENV)/.installed  ## print speed and memory, as ratios where there is a
 
 quality: $(VENV)/.installed  ## print scores on ../shared/corpus; fails below a floor
 	@$(call run_all,quality)
+
+soak: $(VENV)/.installed  ## kill 200 writers with each catalog, then run a profile over a faulty site: MINUTES=120, SCALEOUT=1
+	@failed=0; export PATH="$(CURDIR)/$(BIN):$$PATH"; $(BIN)/python -m news_assets_tests.soak.kills || failed=1; \
+	$(BIN)/python -m news_assets_tests.soak.run --minutes $(or $(MINUTES),120) $(if $(SCALEOUT),--scaleout) || failed=1; exit $$failed
+
+fuzz: $(VENV)/.installed  ## read mutated inputs with every reader, for MINUTES=10 each
+	@$(BIN)/python -m news_assets_tests.fuzz.run --minutes $(or $(MINUTES),10)
 
 lint: $(VENV)/.installed  ## ruff and mypy
 	$(BIN)/ruff format --check .

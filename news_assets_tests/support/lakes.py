@@ -68,9 +68,11 @@ class SqliteCatalogs(Catalogs):
 class PostgresCatalogs(Catalogs):
     """Catalogs that are databases of one server."""
 
+    _numbers = count(1)  # of this process, as several test modules share a server
+
     def __init__(self, folder: Path, server: Postgres) -> None:
         super().__init__(folder)
-        self._server, self._numbers = server, count(1)
+        self._server = server
 
     def new(self, home: Path) -> Place:
         return self._server.url(f"lake_{next(self._numbers)}"), str(home / "data")

@@ -333,6 +333,14 @@ def _copy(source: Path, target: Path, home: Path) -> None:
     target.write_text(source.read_text().replace(" .news/", f" {home}/.news/"))
 
 
+def importing(home: Path, module: str) -> dict[str, str]:
+    """Return the environment of a profile whose processes import a module of the tests before everything else."""
+    folder = home / "imported"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(f"import {module}\n")
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{REPOSITORY}"}
+
+
 @contextmanager
 def _running(profile: Profile, *command: str) -> Iterator[None]:
     profile.start(*command)

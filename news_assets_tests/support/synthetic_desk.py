@@ -221,7 +221,7 @@ class SyntheticSite:
         return Published(article["url"], article["title"], (article["words"][0], article["words"][1]))
 
 
-class _Shelf:
+class Shelf:
     """The published articles of each agency, newest last."""
 
     def __init__(self, base: str, seeds: Iterator[Article], paragraphs: int) -> None:
@@ -262,7 +262,7 @@ class _Shelf:
 
 
 def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
-    shelf = _Shelf(f"http://127.0.0.1:{port}", seeds, paragraphs)
+    shelf = Shelf(f"http://127.0.0.1:{port}", seeds, paragraphs)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
