@@ -45,6 +45,7 @@ AGENCIES, WORKERS, FAULTY_SHARE = 12, 3, 0.1
 PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S = 2.0, 20.0, 10.0, 60.0, 240.0
 OUTAGE_S = 20.0
 SETTLE_S = 1800.0  # at the end, until everything is stored
+KEPT_LOG = Path(".news") / "soak.log"  # of the last run that broke a promise
 API_KEY = "the-key-of-this-soak"
 
 
@@ -271,7 +272,8 @@ def main() -> None:
         soak.run(options.minutes * 60)
         is_kept = print_table(soak, soak.settle())
         if not is_kept:
-            (Path.cwd() / "soak.log").write_bytes(soak.profile.log.read_bytes())
+            KEPT_LOG.parent.mkdir(exist_ok=True)
+            KEPT_LOG.write_bytes(soak.profile.log.read_bytes())
     sys.exit(not is_kept)
 
 

@@ -13,7 +13,9 @@ from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_QUEUE_TAG, DAGSTER_CELERY_RUN_PRIORITY_TAG, DAGSTER_CELERY_TASK_ID_TAG
 from kombu.entity import Queue
+from kombu.transport import TRANSPORT_ALIASES
 
+from news_assets.defs.instance import folder_queue
 from news_assets.defs.instance.heartbeat import WORKER_TAG, HeartbeatMonitor
 from news_assets.desks.loader import load_desks
 from news_assets.settings import Settings
@@ -21,6 +23,7 @@ from news_assets.sources.kinds import KINDS
 
 DESK_TAG = "news/desk"
 _MAX_PRIORITY = 10
+TRANSPORT_ALIASES["filesystem"] = f"{folder_queue.__name__}:Transport"
 
 
 class DeskRunLauncher(CeleryRunLauncher):
