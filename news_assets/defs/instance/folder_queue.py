@@ -20,12 +20,12 @@ _UNFINISHED = ".part"  # readers take names that end in .msg
 class Channel(filesystem.Channel):
     """kombu's channel, whose messages appear in the folder when they are complete."""
 
-    def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]  # two names in kombu
         folder = Path(self.data_folder_out)
         name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"  # readers sort by it
         unfinished = folder / f"{name}{_UNFINISHED}"
         try:
-            unfinished.write_text(dumps(message))  # type: ignore[no-untyped-call]
+            unfinished.write_text(dumps(payload))  # type: ignore[no-untyped-call]
             unfinished.replace(folder / name)
         except OSError as error:
             raise ChannelError(f"cannot add {name} to {folder}: {error.strerror}") from error
