@@ -26,6 +26,7 @@ FORKING = multiprocessing.get_context("forkserver")
 # A third of a process's time is its imports. These start no threads, so that the fork server can fork.
 FORKING.set_forkserver_preload(["lxml.html", "nh3", "numpy", "py3langid.langid", "rensa", "trafilatura", "yaml"])
 _FEED_ROUNDS = 10  # whose articles a feed lists at once
+_MAX_SPAN_S = 5.0
 _START_S = 120.0  # until the first write, on a busy machine
 
 
@@ -53,7 +54,7 @@ def kill_writers(room: Newsroom, kills: int, rng: random.Random) -> Kills:
         else:
             counts.inside += last == BEGUN
             counts.between += last == ENDED
-            span_s *= 1.05
+            span_s = min(span_s * 1.05, _MAX_SPAN_S)
     write_side_by_side(room, counts.processes, [None])
     return counts
 

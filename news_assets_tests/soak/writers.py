@@ -115,7 +115,8 @@ def write(
         lake.report = index.report = reports.send if reports else lambda _: None
         for number in rounds:
             pages = ShelfPages(room.agencies, number)
-            for agency in chosen:
+            first = number % len(chosen)  # so that no agency's entries leave its feed before they are stored
+            for agency in chosen[first:] + chosen[:first]:
                 list(poll_agencies(lake, desk, {agency}, pages, InlineSandbox(), adapter_of, NOW, f"run {number}"))
             _run_stages(lake, desk, chosen, pages, index)
             if number % _ROUNDS_PER_MAINTENANCE == _ROUNDS_PER_MAINTENANCE - 1 and agencies is None:
