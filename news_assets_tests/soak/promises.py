@@ -14,7 +14,7 @@ from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.records import IndexedDocument, Poll
 from news_assets.store.connection import LAKE
 from news_assets.store.lake import Lake
-from news_assets.store.maintenance import maintain
+from news_assets.store.maintenance import delete_orphans, maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.index_drift import lost_documents
 from news_assets.store.tables import TABLES, Table, columns
@@ -32,8 +32,14 @@ def broken_promises(room: Newsroom, reference: Newsroom) -> list[str]:
     """Return what differs between the two, what is damaged, and what a killed process left behind."""
     with Lake.open(*reference.place) as undisturbed, Lake.open(*room.place, wait_s=_LOCK_WAIT_S) as lake:
         broken = [*_locks_left(room), *_different_tables(lake, undisturbed), *_index_faults(room, lake)]
-        maintain(lake, now=datetime.now(UTC) + timedelta(minutes=1), keep_days=0, grace=timedelta(0))
-        return [*broken, *(f"after maintenance: {one}" for one in _different_tables(lake, undisturbed)), *_files(lake)]
+        soon = datetime.now(UTC) + timedelta(minutes=1)
+        maintain(lake, now=soon, keep_days=0, grace=timedelta(0))
+        orphans = delete_orphans(lake, now=soon, grace=timedelta(0))
+        kept = (
+            {Path(file).resolve() for file in orphans.files} if orphans.why_kept else set()
+        )  # more than a few are reported instead
+        changed = (f"after maintenance: {one}" for one in _different_tables(lake, undisturbed))
+        return [*broken, *changed, *_files(lake, kept)]
 
 
 def _different_tables(lake: Lake, reference: Lake) -> Iterator[str]:
@@ -92,14 +98,14 @@ def _locks_left(room: Newsroom) -> Iterator[str]:
                 yield f"{count} advisory locks in Postgres"
 
 
-def _files(lake: Lake) -> Iterator[str]:
-    """Compare the files in the data folder with those that the catalog names."""
+def _files(lake: Lake, kept: set[Path]) -> Iterator[str]:
+    """Compare the files in the data folder with those that the catalog names, and the orphans that were kept."""
     folder = Path(lake.address.data)
     named: set[Path] = set()
     for table in TABLES:
         frame = lake.query(f"SELECT data_file, delete_file FROM ducklake_list_files('{LAKE}', '{table.name}')")
         named |= {Path(path) for column in frame.columns for path in frame[column].drop_nulls()}
-    present = {path for path in folder.resolve().rglob("*") if path.is_file()}
+    present = set(folder.resolve().rglob("*.parquet")) - kept
     if missing := named - present:
         yield f"{len(missing)} files of the catalog are missing"
     if unused := present - named:
