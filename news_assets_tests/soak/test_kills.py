@@ -13,7 +13,7 @@ from news_assets_tests.soak.writers import Newsroom, write
 from news_assets_tests.support.lakes import Catalogs, PostgresCatalogs, SqliteCatalogs
 from news_assets_tests.support.synthetic_desk import agency_keys
 
-EIGHT, LAST_ROUND = 8, 4
+EIGHT, LAST_ROUND, KILLS = 8, 4, 4
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -23,12 +23,12 @@ def catalogs(request: pytest.FixtureRequest, tmp_path: Path) -> Catalogs:
     return PostgresCatalogs(tmp_path, request.getfixturevalue("postgres"))
 
 
-@pytest.mark.slow  # 20 processes, each of which imports everything
+@pytest.mark.slow  # eight processes, each of which imports everything
 @pytest.mark.timeout(600)
 def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(catalogs: Catalogs, tmp_path: Path) -> None:
     room = Newsroom(catalogs.new(tmp_path / "killed"), tmp_path / "killed")
-    counts = kill_writers(room, 10, random.Random(7))
-    assert counts.inside == 10
+    counts = kill_writers(room, KILLS, random.Random(7))
+    assert counts.inside == KILLS
     assert broken_promises(room, undisturbed(catalogs, tmp_path / "undisturbed", counts.processes)) == []
 
 

@@ -13,6 +13,7 @@ Its readers need NEWS_HOST_DELAY_S=0 and NEWS_ALLOW_PRIVATE_HOSTS=127.0.0.1.
 import argparse
 import hashlib
 import json
+import os
 import random
 import subprocess
 import sys
@@ -134,7 +135,10 @@ def agency_keys(count: int) -> list[str]:
 def desk_file(
     folder: Path, first_day: date, base_url: str, agencies: int = 160, every_minutes: int | None = 15
 ) -> Path:
-    """Write a desk file with `agencies` agencies, each with one feed of the site at `base_url`."""
+    """Write a desk file with `agencies` agencies, each with one feed of the site at `base_url`.
+
+    It is replaced as a whole: several processes may write and read it at once.
+    """
     pause = {"every_minutes": every_minutes} if every_minutes else {}
     written = {
         key: {"name": f"Órgão {key}", "sources": [{"kind": "feed", "url": f"{base_url}/{key}/feed.xml", **pause}]}
@@ -148,8 +152,9 @@ def desk_file(
         "agencies": written,
     }
     path = folder / f"{DESK}.yaml"
-    path.write_text(yaml.safe_dump(desk, allow_unicode=True), encoding="utf-8")
-    return path
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(yaml.safe_dump(desk, allow_unicode=True), encoding="utf-8")
+    return draft.replace(path)
 
 
 def stored_entries(desk: Desk, days: Sequence[date], per_day: int, now: datetime) -> list[FeedEntry]:
