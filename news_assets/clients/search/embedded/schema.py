@@ -100,8 +100,8 @@ def _is_read_only(path: Path) -> bool:
 def _connect_reading(path: Path) -> sqlite3.Connection:
     """Open a file in WAL mode without writing beside it.
 
-    SQLite reads it with `mode=ro` while the log of a writer (`-wal`) is beside it. Without a log nobody writes it, and it
-    is opened as `immutable`.
+    SQLite reads it with `mode=ro` while the log of a writer (`-wal`) is beside it. Without a log nobody writes it, and
+    it is opened as `immutable`.
     """
     has_log = Path(f"{path}-wal").exists()
     address = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
