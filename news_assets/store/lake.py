@@ -13,8 +13,10 @@ with two-second transactions (3 commits):
 The lock orders the writers. The failing commit protects the rows, also from a writer without the lock.
 """
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -42,11 +44,25 @@ _STREAM_ROWS = 5_000  # about 20 MB with texts of 2 kB
 class Lake:
     """An open lake. Threads may share one; each process opens its own."""
 
-    def __init__(self, address: Address, connection: duckdb.DuckDBPyConnection, wait_s: float) -> None:
+    transactions_per_connection = 1_000  # to connect takes 0.3 s
+
+    def __init__(self, address: Address, connect: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> None:
         self.address = address
-        self._connection = connection
+        self._connect = connect
         self._wait_s = wait_s
-        self._write_lock = attach(connection, address, wait_s)
+        self._counting = threading.Lock()
+        self._in_progress = 0  # transactions
+        self._open_connection()
+
+    def _open_connection(self) -> None:
+        connection = self._connect()
+        try:
+            self._write_lock = attach(connection, self.address, self._wait_s)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        self._begun = 0  # transactions of this connection
 
     @classmethod
     def open(
@@ -68,12 +84,7 @@ class Lake:
             LakeError: The catalog cannot be opened; the message has its address and what to do.
         """
         address = Address(str(catalog), str(data), str(backups))
-        connection = connect(address, threads, memory_mb)
-        try:
-            return cls(address, connection, wait_s)
-        except BaseException:
-            connection.close()
-            raise
+        return cls(address, partial(connect, address, threads, memory_mb), wait_s)
 
     def close(self) -> None:
         """Close the lake; may be called again."""
@@ -130,10 +141,30 @@ class Lake:
     @contextmanager
     def _snapshot(self) -> Iterator[Snapshot]:
         try:
-            with self._cursor() as cursor, in_transaction(cursor):
+            with self._counted(), self._cursor() as cursor, in_transaction(cursor):
                 yield Snapshot(cursor)
         except duckdb.Error as error:
             raise self._error("the lake could not be read", error) from error
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count a transaction; now and then, when no other is in progress, connect again before it.
+
+        DuckDB keeps DuckLake's statistics of every commit that it has read: some 160 kB for each, beyond its memory
+        limit. Detaching the lake does not free them.
+        """
+        with self._counting:
+            if self._begun >= self.transactions_per_connection and not self._in_progress:
+                former = self._connection
+                self._open_connection()
+                former.close()
+            self._begun += 1
+            self._in_progress += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._in_progress -= 1
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -167,7 +198,12 @@ class Lake:
         return data_error(self.address, what, error, lambda: first_damaged_file(self.address, self._connection))
 
     def _transact_once(self, work: Callable[[Transaction], T]) -> T:
-        with self._write_lock.held(self._wait_s), self._cursor() as cursor, in_transaction(cursor):
+        with (
+            self._counted(),
+            self._write_lock.held(self._wait_s),
+            self._cursor() as cursor,
+            in_transaction(cursor),
+        ):
             return work(Transaction(cursor))
 
 

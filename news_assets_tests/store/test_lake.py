@@ -141,6 +141,35 @@ def test_threads_share_one_lake(lake: Lake) -> None:
     assert [row.attempts for row in lake.read(RawArticle)] == [15]
 
 
+class OftenConnecting(Lake):
+    transactions_per_connection = 2
+
+
+@pytest.mark.on_postgres_too
+def test_a_lake_connects_again_after_many_transactions_unless_one_is_in_progress(lake: Lake) -> None:
+    upsert(lake, [article(n, day=DAY - timedelta(days=n)) for n in range(3)])
+    with OftenConnecting.open(lake.address.catalog, lake.address.data) as other:
+        assert len({id(connection) for connection in connections_of(other, transactions=6)}) == 3
+
+        frames = other.stream(RawArticle, batch_rows=1)
+        days = [next(frames)["day"][0]]
+        assert len({id(connection) for connection in connections_of(other, transactions=6)}) == 1
+        days += [frame["day"][0] for frame in frames]
+        assert days == [DAY - timedelta(days=n) for n in (2, 1, 0)]
+
+
+def connections_of(lake: Lake, transactions: int) -> list[object]:
+    """Return the connection of each of so many transactions, half of them writing."""
+    connections: list[object] = []
+    for n in range(transactions):
+        if n % 2:
+            upsert(lake, [article(9, attempts=n, day=DAY)])
+        else:
+            assert lake.read(RawArticle)
+        connections.append(lake._connection)
+    return connections
+
+
 def run_side_by_side(works: list[Callable[[], None]]) -> None:
     threads = [threading.Thread(target=work) for work in works]
     for thread in threads:
