@@ -1,4 +1,4 @@
-"""Decide when a source is polled next, and when a failed article is tried again.
+"""Decide when a source is polled next.
 
 A source is polled at an interval that adapts to it, from five minutes to a day; at a stated interval; or, with the pace
 `civic`, twice a day, daily or weekly. Failing sources back off to 30 days and are never dropped: dead feeds come back.
@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
 from news_assets.records import Outcome, Source, SourceState
 
 MIN_INTERVAL_S = 300.0
@@ -18,14 +17,11 @@ FIRST_INTERVAL_S = 1800.0
 CIVIC_STEP_S = 43_200.0  # the intervals of civic sources are one, two or fourteen of it
 CIVIC_WEEKS = 4  # the entries of so many weeks decide on a civic interval
 SLOTS = 4  # offsets within a fixed interval: each is a run of its own, which costs seconds
-MAX_ATTEMPTS = 8
 
 # More than two thirds known: polled too often. Less than one third: entries may be lost (Media Cloud's rss-fetcher).
 _MOSTLY_KNOWN, _MOSTLY_NEW = 0.67, 0.33
 _LENGTHEN, _SHORTEN = 1.25, 0.5  # after T s without new entries the interval is about T/4: two hours after a night
 _MAX_FIRST_PAUSE_S = 3600.0  # without it, a source polled daily that fails once would wait for more than a day
-_RETRIES_S = (300, 1800, 7200, 21_600, 86_400)  # transient failures; the last one repeats
-_SLOW_RETRIES_S = (86_400, 604_800, 604_800, 604_800)  # pages with 404 and 403 come back, but late
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
 
@@ -135,53 +131,6 @@ def next_poll_after_failure(
     first_s = MAX_INTERVAL_S if outcome == "gone" else min(_clamped(interval_s), _MAX_FIRST_PAUSE_S)
     pause_s = first_s * 2.0 ** min(failure_points, 32.0)
     return now + timedelta(seconds=min(max(pause_s, retry_after_s or 0.0), MAX_PAUSE_S))
-
-
-def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -> datetime | None:
-    """Return when a failed article is fetched again, None if it is not.
-
-    `attempts` includes the one that just failed. Transient failures are retried after minutes, then hours and days,
-    or after Retry-After if that is later, up to MAX_ATTEMPTS; other refusals after a day and then weekly, a few times.
-    Articles that are gone, forbidden or too large are not retried.
-    """
-    if isinstance(failure, NewsAssetsError) and failure.is_transient:
-        return _retry_transient(attempts, failure, now)
-    if _is_final(failure) or attempts > len(_SLOW_RETRIES_S):
-        return None
-    return now + timedelta(seconds=_SLOW_RETRIES_S[max(attempts, 1) - 1])
-
-
-def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
-    """Return when a stage retries an article it could not enrich, embed or index; None after MAX_ATTEMPTS."""
-    if attempts >= MAX_ATTEMPTS:
-        return None
-    return now + timedelta(seconds=_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1])
-
-
-def outcome_of(error: NewsAssetsError) -> Outcome:
-    """Return the outcome of an error: gone, blocked (access denied) or failed."""
-    if isinstance(error, RobotsError | ForbiddenAddressError):
-        return "blocked"
-    if isinstance(error, FetchError):
-        if error.status == 410:
-            return "gone"
-        if error.status in (401, 403, 451) or error.reason.startswith("blocked"):
-            return "blocked"
-    return "failed"
-
-
-def _retry_transient(attempts: int, failure: NewsAssetsError, now: datetime) -> datetime | None:
-    due_at = stage_retry_at(attempts, now)
-    retry_after_s = failure.retry_after_s if isinstance(failure, FetchError) else None
-    return due_at and max(due_at, now + timedelta(seconds=min(retry_after_s or 0.0, MAX_PAUSE_S)))
-
-
-def _is_final(failure: NewsAssetsError | Outcome) -> bool:
-    if isinstance(failure, str):
-        return failure not in ("failed", "blocked")
-    if isinstance(failure, RobotsError | ForbiddenAddressError | TooLargeError):
-        return True
-    return isinstance(failure, FetchError) and failure.status in (None, 410)
 
 
 def _clamped(seconds: float) -> float:

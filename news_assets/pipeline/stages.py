@@ -15,8 +15,8 @@ from news_assets.pipeline.freshness.row_checks import (
     vectors_off_unit,
 )
 from news_assets.pipeline.index import index_batch
-from news_assets.pipeline.schedule import stage_retry_at
 from news_assets.pipeline.stage_state.declaration import Option, Stage
+from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
 from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
 

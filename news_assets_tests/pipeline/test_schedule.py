@@ -16,7 +16,6 @@ from news_assets.errors import (
     TooLargeError,
 )
 from news_assets.pipeline.schedule import (
-    MAX_ATTEMPTS,
     MAX_INTERVAL_S,
     MAX_PAUSE_S,
     MIN_INTERVAL_S,
@@ -26,10 +25,9 @@ from news_assets.pipeline.schedule import (
     next_interval,
     next_poll_after_failure,
     next_poll_at,
-    outcome_of,
     recently_polled,
-    retry_at,
 )
+from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, outcome_of, retry_at
 from news_assets.records import Outcome, Source
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 

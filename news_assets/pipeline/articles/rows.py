@@ -10,7 +10,7 @@ from datetime import datetime
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.schedule import outcome_of, retry_at
+from news_assets.pipeline.stage_state.retries import outcome_of, retry_at
 from news_assets.records import (
     ArticleRevision,
     Cause,

@@ -14,7 +14,7 @@ from news_assets.pipeline.poll.paging import (
     Pagination,
     nothing_known,
 )
-from news_assets.pipeline.schedule import outcome_of
+from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports import Fetcher, PageRequest, Sandbox
 from news_assets.records import Listing, Outcome, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter, Parse

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from news_assets.pipeline.schedule import stage_retry_at
 from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
+from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.ports import Rows
 from news_assets.records import Failure, RawArticle
 

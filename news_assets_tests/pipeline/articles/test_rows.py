@@ -6,7 +6,7 @@ import pytest
 from news_assets.errors import FetchError, RobotsError
 from news_assets.pipeline.articles.reading import ArticleText, ReadEntry, read_entry
 from news_assets.pipeline.articles.rows import article_row, revision_of
-from news_assets.pipeline.schedule import retry_at
+from news_assets.pipeline.stage_state.retries import retry_at
 from news_assets.records import ArticleRevision, ExtractedArticle, FeedEntry, Page, PublishedOrigin, RawArticle
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import url_hash

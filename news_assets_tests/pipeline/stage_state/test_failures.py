@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.schedule import MAX_ATTEMPTS, stage_retry_at
 from news_assets.pipeline.stage_state.failures import make_due, record_outcomes
+from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
 from news_assets.pipeline.stages import stage_named
 from news_assets.records import EnrichedArticle, Failure, RawArticle
 from news_assets.store.lake import Lake

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.pipeline.articles.fetch import due_entries
-from news_assets.pipeline.schedule import MAX_ATTEMPTS
+from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS
 from news_assets.records import (
     ArticleEmbedding,
     Desk,

@@ -1,0 +1,59 @@
+"""Decide when a failed article is tried again, and what outcome an error is."""
+
+from datetime import datetime, timedelta
+
+from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
+from news_assets.pipeline.schedule import MAX_PAUSE_S
+from news_assets.records import Outcome
+
+MAX_ATTEMPTS = 8
+
+_RETRIES_S = (300, 1800, 7200, 21_600, 86_400)  # transient failures; the last one repeats
+_SLOW_RETRIES_S = (86_400, 604_800, 604_800, 604_800)  # pages with 404 and 403 come back, but late
+
+
+def retry_at(attempts: int, failure: NewsAssetsError | Outcome, now: datetime) -> datetime | None:
+    """Return when a failed article is fetched again, None if it is not.
+
+    `attempts` includes the one that just failed. Transient failures are retried after minutes, then hours and days,
+    or after Retry-After if that is later, up to MAX_ATTEMPTS; other refusals after a day and then weekly, a few times.
+    Articles that are gone, forbidden or too large are not retried.
+    """
+    if isinstance(failure, NewsAssetsError) and failure.is_transient:
+        return _retry_transient(attempts, failure, now)
+    if _is_final(failure) or attempts > len(_SLOW_RETRIES_S):
+        return None
+    return now + timedelta(seconds=_SLOW_RETRIES_S[max(attempts, 1) - 1])
+
+
+def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
+    """Return when a stage retries an article it could not enrich, embed or index; None after MAX_ATTEMPTS."""
+    if attempts >= MAX_ATTEMPTS:
+        return None
+    return now + timedelta(seconds=_RETRIES_S[min(max(attempts, 1), len(_RETRIES_S)) - 1])
+
+
+def outcome_of(error: NewsAssetsError) -> Outcome:
+    """Return the outcome of an error: gone, blocked (access denied) or failed."""
+    if isinstance(error, RobotsError | ForbiddenAddressError):
+        return "blocked"
+    if isinstance(error, FetchError):
+        if error.status == 410:
+            return "gone"
+        if error.status in (401, 403, 451) or error.reason.startswith("blocked"):
+            return "blocked"
+    return "failed"
+
+
+def _retry_transient(attempts: int, failure: NewsAssetsError, now: datetime) -> datetime | None:
+    due_at = stage_retry_at(attempts, now)
+    retry_after_s = failure.retry_after_s if isinstance(failure, FetchError) else None
+    return due_at and max(due_at, now + timedelta(seconds=min(retry_after_s or 0.0, MAX_PAUSE_S)))
+
+
+def _is_final(failure: NewsAssetsError | Outcome) -> bool:
+    if isinstance(failure, str):
+        return failure not in ("failed", "blocked")
+    if isinstance(failure, RobotsError | ForbiddenAddressError | TooLargeError):
+        return True
+    return isinstance(failure, FetchError) and failure.status in (None, 410)
