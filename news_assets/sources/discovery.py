@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 from news_assets.records import Page
 from news_assets.sources.entries import unique
 from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
-from news_assets.sources.platforms import PLONE, PLONE_6, WORDPRESS, platform_of
+from news_assets.sources.platforms import PLONE, PLONE_6, WORDPRESS, Platform, platform_of
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, is_same_site, web_url
@@ -59,6 +59,47 @@ class CandidateUrl:
     kind: str | None = None
     refusal: str | None = None
     is_guess: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFacts:
+    """What a document tells about itself and its site.
+
+    Attributes:
+        platform: What it looks like, if that is known.
+        is_html: Whether it is HTML.
+        kinds: The kinds that may read it, see `kinds_of`.
+        feeds: The feeds that it links, see `linked_feeds`.
+        apis: The API of the software behind it, see `platform_apis`.
+        name: The name of the site.
+        language: The language that it states, as BCP 47.
+    """
+
+    platform: Platform | None
+    is_html: bool
+    kinds: tuple[str, ...]
+    feeds: tuple[CandidateUrl, ...]
+    apis: tuple[CandidateUrl, ...]
+    name: str | None
+    language: str | None
+
+    @property
+    def may_link_sources(self) -> bool:
+        """Whether it is a page of the site, and not a bot wall."""
+        return self.is_html and not (self.platform and self.platform.is_wall)
+
+
+def facts_of(page: Page) -> PageFacts:
+    """Return all that the functions of this module find in a document."""
+    return PageFacts(
+        platform=platform_of(page),
+        is_html=is_html(page),
+        kinds=kinds_of(page),
+        feeds=linked_feeds(page),
+        apis=platform_apis(page),
+        name=site_name(page),
+        language=stated_language(page),
+    )
 
 
 def kinds_of(page: Page) -> tuple[str, ...]:
@@ -159,9 +200,8 @@ def _wordpress_url(page: Page) -> str:
 # --- usual addresses -------------------------------------------------------------------------------------------------
 
 
-def usual_feeds(url: str, page: Page | None) -> tuple[CandidateUrl, ...]:
-    """Return the addresses where a site like this one usually has its feed; `page` is the one at `url`, if any."""
-    platform = platform_of(page) if page else None
+def usual_feeds(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]:
+    """Return the addresses where a site like this one usually has its feed."""
     if platform == PLONE:
         return _guesses(_below(url, _BELOW_PLONE))
     if platform == PLONE_6:
@@ -169,15 +209,14 @@ def usual_feeds(url: str, page: Page | None) -> tuple[CandidateUrl, ...]:
     return _guesses((*_below(url, _BELOW_ANY), *_below(urljoin(url, "/"), _AT_ROOT)))
 
 
-def robots_url(url: str, page: Page | None) -> str | None:
+def robots_url(url: str, platform: Platform | None) -> str | None:
     """Return the address of the site's robots.txt; None for Plone, where one host holds many sites."""
-    platform = platform_of(page) if page else None
     return None if platform in (PLONE, PLONE_6) else urljoin(url, "/robots.txt")
 
 
-def usual_sitemaps(url: str, page: Page | None) -> tuple[CandidateUrl, ...]:
+def usual_sitemaps(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]:
     """Return the addresses where a site like this one usually has its sitemap."""
-    if robots_url(url, page) is None:
+    if robots_url(url, platform) is None:
         return _guesses(_below(url, ("sitemap.xml.gz",)))
     return _guesses(_below(urljoin(url, "/"), _SITEMAPS))
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from news_assets.sources.discovery import (
     CandidateUrl,
+    facts_of,
     is_html,
     kinds_of,
     linked_feeds,
@@ -16,6 +17,7 @@ from news_assets.sources.discovery import (
     usual_feeds,
     usual_sitemaps,
 )
+from news_assets.sources.platforms import platform_of
 from news_assets_tests.sources.page_builders import html, page_of
 from news_assets_tests.sources.site_builders import alternate
 
@@ -114,27 +116,27 @@ def test_the_api_of_the_platform_is_a_candidate() -> None:
 
 def test_usual_addresses_are_below_the_page_then_at_the_root() -> None:
     page = page_of(html("x"), URL)
-    assert [one.url for one in usual_feeds(URL, page)][:4] == [
+    assert [one.url for one in usual_feeds(URL, platform_of(page))][:4] == [
         f"{URL}/feed",
         f"{URL}/rss",
         f"{SITE}/feed",
         f"{SITE}/rss",
     ]
     assert len({one.url for one in usual_feeds(f"{SITE}/", None)}) == 7
-    assert usual_sitemaps(URL, page)[0].url == f"{SITE}/sitemap.xml"
-    assert robots_url(URL, page) == f"{SITE}/robots.txt"
+    assert usual_sitemaps(URL, platform_of(page))[0].url == f"{SITE}/sitemap.xml"
+    assert robots_url(URL, platform_of(page)) == f"{SITE}/robots.txt"
 
 
 def test_usual_addresses_of_plone_stay_below_the_page() -> None:
     url = "https://www.gov.br/mec/pt-br"
     page = page_of(html("x", attributes='class="portaltype-document"'), url)
-    assert [one.url for one in usual_feeds(url, page)] == [
+    assert [one.url for one in usual_feeds(url, platform_of(page))] == [
         f"{url}/RSS",
         f"{url}/assuntos/noticias",
         f"{url}/noticias",
     ]
-    assert [one.url for one in usual_sitemaps(url, page)] == [f"{url}/sitemap.xml.gz"]
-    assert robots_url(url, page) is None
+    assert [one.url for one in usual_sitemaps(url, platform_of(page))] == [f"{url}/sitemap.xml.gz"]
+    assert robots_url(url, platform_of(page)) is None
 
 
 def test_the_likeliest_kind_of_a_document_comes_first() -> None:
@@ -186,8 +188,8 @@ def test_a_name_ends_without_the_word_feed_and_is_cut() -> None:
 )
 def test_any_bytes_are_accepted(body: bytes, start: str) -> None:
     page = page_of(start.encode() + body, URL)
-    for one in (*linked_feeds(page), *platform_apis(page), *usual_feeds(URL, page), *usual_sitemaps(URL, page)):
+    facts = facts_of(page)
+    usual = (*usual_feeds(URL, facts.platform), *usual_sitemaps(URL, facts.platform))
+    for one in (*facts.feeds, *facts.apis, *usual):
         assert one.url.startswith(("http://", "https://"))
-    assert kinds_of(page)
-    site_name(page)
-    stated_language(page)
+    assert facts.kinds

@@ -21,19 +21,15 @@ from news_assets.ports import Fetcher, Sandbox
 from news_assets.records import Page, Source
 from news_assets.sources.discovery import (
     CandidateUrl,
-    is_html,
-    kinds_of,
-    linked_feeds,
+    PageFacts,
+    facts_of,
     name_of,
-    platform_apis,
     robots_url,
-    site_name,
-    stated_language,
     usual_feeds,
     usual_sitemaps,
 )
 from news_assets.sources.entries import unique
-from news_assets.sources.platforms import found_instead, platform_of
+from news_assets.sources.platforms import found_instead
 
 MAX_LINKED: Final = 10  # a page of feeds by subject may link hundreds
 MAX_SITEMAPS: Final = 3
@@ -79,31 +75,28 @@ def discover_sources(
     url = home.final_url if home else address
     evaluation = _Evaluation(requests, sandbox, adapter_of, criteria)
     evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
-    if home is None or _may_link_sources(home):
-        _search_site(evaluation, url, home, tries_all=tries_all)
+    facts = evaluation.known_facts_of(home) if home else None
+    if home is None or (facts and facts.may_link_sources):
+        _search_site(evaluation, url, facts, tries_all=tries_all)
     candidates = tuple(ranked(evaluation.candidates))
-    return Discovery(address=address, candidates=candidates, name=_name(home, candidates), notes=evaluation.notes())
+    return Discovery(address=address, candidates=candidates, name=_name(facts, candidates), notes=evaluation.notes())
 
 
-def _may_link_sources(page: Page) -> bool:
-    platform = platform_of(page)
-    return is_html(page) and not (platform and platform.is_wall)
-
-
-def _search_site(evaluation: "_Evaluation", url: str, page: Page | None, *, tries_all: bool) -> None:
-    linked = linked_feeds(page) if page else ()
-    evaluation.add([*linked[:MAX_LINKED], *(platform_apis(page) if page else ())])
+def _search_site(evaluation: "_Evaluation", url: str, facts: PageFacts | None, *, tries_all: bool) -> None:
+    linked = facts.feeds if facts else ()
+    evaluation.add([*linked[:MAX_LINKED], *(facts.apis if facts else ())])
     evaluation.untried_count = sum(one.refusal is None for one in linked[MAX_LINKED:])
-    for usual in usual_feeds(url, page):
+    platform = facts.platform if facts else None
+    for usual in usual_feeds(url, platform):
         if tries_all or not evaluation.is_settled:
             evaluation.add([usual])
     if tries_all or not evaluation.is_settled:
-        evaluation.add(evaluation.sitemaps_of(robots_url(url, page)) or usual_sitemaps(url, page))
+        evaluation.add(evaluation.sitemaps_of(robots_url(url, platform)) or usual_sitemaps(url, platform))
 
 
-def _name(page: Page | None, candidates: Iterable[Candidate]) -> str | None:
+def _name(facts: PageFacts | None, candidates: Iterable[Candidate]) -> str | None:
     titles = (one.contents.title for one in candidates if one.contents and one.is_accepted)
-    return (site_name(page) if page else None) or name_of(next(filter(None, titles), None))
+    return (facts.name if facts else None) or name_of(next(filter(None, titles), None))
 
 
 class _Evaluation:
@@ -115,6 +108,7 @@ class _Evaluation:
         self._requests, self._sandbox = requests, sandbox
         self._adapter_of, self._criteria = adapter_of, criteria
         self._missed_count = 0
+        self._facts: dict[str, PageFacts | NewsAssetsError] = {}  # by the page's address
 
     @property
     def is_settled(self) -> bool:
@@ -129,6 +123,16 @@ class _Evaluation:
                 self._missed_count += 1
             elif all((one.url, one.kind) != (candidate.url, candidate.kind) for one in self.candidates):
                 self.candidates.append(evaluated(candidate, self._criteria))
+
+    def known_facts_of(self, page: Page) -> PageFacts | None:
+        """Return what a page tells about its site; None if it could not be read within the limits."""
+        facts = self._facts_of(page)
+        return facts if isinstance(facts, PageFacts) else None
+
+    def _facts_of(self, page: Page) -> PageFacts | NewsAssetsError:
+        if page.url not in self._facts:
+            [self._facts[page.url]] = self._sandbox.run(facts_of, [(page,)])
+        return self._facts[page.url]
 
     def sitemaps_of(self, url: str | None) -> tuple[CandidateUrl, ...]:
         """Return the sitemaps in a robots.txt, news sitemaps first."""
@@ -159,16 +163,25 @@ class _Evaluation:
         if isinstance(page, FetchError):
             is_miss = at.is_guess and (page.status in _NOT_FOUND or page.reason.startswith("not requested"))
             return None if is_miss else replace(refused, refusals=(page.reason,))
-        polled = self._polled(at, page)
+        facts = self._facts_of(page) if page is not None else None
+        if isinstance(facts, NewsAssetsError):
+            return replace(refused, refusals=(str(facts),))
+        polled = self._polled(at, facts)
         if polled.listing is None:
-            is_miss = at.is_guess and page is not None and is_html(page)
-            return None if is_miss else replace(refused, refusals=(_reason(polled, page),))
+            if page is None or facts is None or not facts.is_html:
+                reason = (polled.reason or "nothing to read").removeprefix(f"{polled.source.url}: ")
+                return replace(refused, refusals=(reason,))
+            return None if at.is_guess else replace(refused, refusals=(self._no_listing(page, polled.source.kind),))
         return self._with_contents(at, polled)
 
-    def _polled(self, at: CandidateUrl, page: Page | None) -> Polled:
+    def _no_listing(self, page: Page, kind: str) -> str:
+        [found] = self._sandbox.run(found_instead, [(page, kind)])
+        return f"not a listing: {found}"
+
+    def _polled(self, at: CandidateUrl, facts: PageFacts | None) -> Polled:
         """Return the poll of the first kind that yields entries, else the first without an error, else the first."""
         known = self._criteria.known.get(same_source_key(at.url))
-        kinds = (at.kind,) if page is None else (known.kind if known else None, *kinds_of(page))
+        kinds = (at.kind,) if facts is None else (known.kind if known else None, *facts.kinds)
         polls: list[Polled] = []
         for kind in unique(kinds):
             polls += poll_sources([self._source(kind, at.url)], {}, self._adapter_of, self._requests, self._sandbox)
@@ -183,11 +196,12 @@ class _Evaluation:
         reads_as_known = known is not None and (
             known.kind == polled.source.kind or any(one.known_as == known for one in self.candidates)
         )
+        facts = self.known_facts_of(polled.page)
         return Candidate(
             url=at.url,
             kind=polled.source.kind,
             found_by=at.found_by,
-            contents=contents_of(polled.listing, stated_language(polled.page), self._criteria.now),
+            contents=contents_of(polled.listing, facts.language if facts else None, self._criteria.now),
             known_as=known if reads_as_known else None,
             replaces=None if reads_as_known else known,
         )
@@ -195,10 +209,3 @@ class _Evaluation:
     def _source(self, kind: str, url: str) -> Source:
         language, timezone = self._criteria.language or "und", self._criteria.timezone
         return Source(source_id=url, desk="", agency="", kind=kind, url=url, timezone=timezone, language=language)
-
-
-def _reason(polled: Polled, page: Page | None) -> str:
-    """Return why nothing was read: what an HTML page looks like, else the adapter's error."""
-    if page is not None and is_html(page):
-        return f"not a listing: {found_instead(page, polled.source.kind)}"
-    return (polled.reason or "nothing to read").removeprefix(f"{polled.source.url}: ")

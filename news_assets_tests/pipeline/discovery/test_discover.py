@@ -1,6 +1,6 @@
 """Discovery on loopback sites: what is found, what is refused, and which requests are made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,9 +10,11 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.desks.import_rows import same_source_key
+from news_assets.errors import ReadingError
 from news_assets.pipeline.discovery.budgeted_fetcher import MAX_REQUESTS
 from news_assets.pipeline.discovery.candidates import Criteria
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
+from news_assets.ports import Sandbox
 from news_assets.records import Source
 from news_assets.sources.kinds import adapter_of
 from news_assets_tests.clients.web.conftest import Site, answer
@@ -51,7 +53,11 @@ def find(tmp_path: Path) -> Iterator[Find]:
     with ExitStack() as stack:
 
         def discovered(
-            url: str, hosts: tuple[str, ...] = ("127.0.0.0/8",), tries_all: bool = False, **criteria: Any
+            url: str,
+            hosts: tuple[str, ...] = ("127.0.0.0/8",),
+            tries_all: bool = False,
+            sandbox: Sandbox = InlineSandbox(),  # noqa: B008 - it has no state
+            **criteria: Any,
         ) -> Discovery:
             fetcher = HttpFetcher(
                 user_agent="news_assets/0.1",
@@ -64,10 +70,22 @@ def find(tmp_path: Path) -> Iterator[Find]:
             )
             stack.enter_context(fetcher)
             return discover_sources(
-                url, fetcher, InlineSandbox(), adapter_of, Criteria(**{"now": NOW, **criteria}), tries_all=tries_all
+                url, fetcher, sandbox, adapter_of, Criteria(**{"now": NOW, **criteria}), tries_all=tries_all
             )
 
         yield discovered
+
+
+class Limited(InlineSandbox):
+    """A sandbox in which reading the document at a path exceeds the limits."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def run(self, work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        if any(page.url.endswith(self.path) for page, *_ in calls):
+            return [ReadingError("not read in 20 s") for _ in calls]
+        return super().run(work, calls)
 
 
 def put(site: Site, path: str, body: str, **headers: str) -> str:
@@ -98,6 +116,17 @@ def test_the_feed_linked_by_a_home_page_is_found(site: Site, find: Find) -> None
     assert (contents.dated_ratio, contents.titled_ratio, contents.full_text_ratio) == (1.0, 1.0, 0.0)
     assert found.name == "Serra"
     assert site.every_path == ["/robots.txt", "/", "/feed/"], "no usual address is tried if a feed is linked"
+
+
+def test_a_page_that_cannot_be_read_within_the_limits_is_refused_and_the_others_are_found(
+    site: Site, find: Find
+) -> None:
+    put(site, "/", home(alternate("/slow/", "Slow"), alternate("/feed/", "Serra")))
+    put(site, "/slow/", home())
+    put(site, "/feed/", rss(site.url, TODAY))
+    slow = (None, "/slow/", ("not read in 20 s",))
+    assert outcomes(find(site.url + "/", sandbox=Limited("/slow/"))) == [("feed", "/feed/", ()), HOME, slow]
+    assert outcomes(find(site.url + "/slow/", sandbox=Limited("/slow/"))) == [slow]
 
 
 def test_the_address_of_a_feed_takes_one_request(site: Site, find: Find) -> None:
