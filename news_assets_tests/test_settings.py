@@ -3,6 +3,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+import yaml
 
 from news_assets.errors import SettingsError
 from news_assets.settings import Settings
@@ -126,3 +127,9 @@ def test_errors_of_other_settings_do_not_show_the_key(monkeypatch: pytest.Monkey
         with pytest.raises(SettingsError) as caught:
             Settings.read()
         assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_docker_compose_passes_every_setting_on() -> None:
+    compose = yaml.safe_load((Path(__file__).parents[1] / "deploy" / "compose.yaml").read_text())
+    passed = compose["x-news"]["environment"]
+    assert [name for name in Settings.model_fields if f"NEWS_{name.upper()}" not in passed] == []

@@ -89,13 +89,16 @@ def _backup(lake: Lake, days: int, now: datetime) -> dg.AssetCheckResult:
 
 
 def _known_files(orphans: Orphans) -> dg.AssetCheckResult:
-    shown = "\n".join(orphans.files[:_SHOWN_FILES]) if orphans.why_kept else ""
+    kept = orphans.files if orphans.why_kept else ()
+    metadata: dict[str, dg.RawMetadataValue] = {"unknown_files": len(kept)}
+    if kept:
+        metadata["files"] = "\n".join(kept[:_SHOWN_FILES])
     return dg.AssetCheckResult(
         passed=orphans.why_kept is None,
         check_name=KNOWN_FILES,
         severity=dg.AssetCheckSeverity.WARN,
         description=orphans.why_kept,
-        metadata={"unknown_files": len(orphans.files) if orphans.why_kept else 0, "files": shown},
+        metadata=metadata,
     )
 
 
