@@ -42,13 +42,13 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
         counts = MaterializationCounts(context, lake, stage)
         batches = list(agency_day_batches(context, desk))
         try:
-            for done, keys in enumerate(batches):
+            for keys in batches:
                 written = run_apart(stage, lake, desk, keys, utc_now, ports, options) if is_retry else None
                 if written is None:
                     written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
                 counts.add(keys, written)
         except (EnrichError, EmbedError, TaxonomyError) as error:  # of the enricher or model; an article's are rows
-            _record_unavailable(stage, lake, desk, batches[done:], str(error))
+            _record_unavailable(stage, lake, desk, batches, str(error))
             raise dg.Failure(str(error)) from error
         except NewsAssetsError as error:  # batches that were stored stay; the sensors plan the rest again
             raise dg.Failure(str(error)) from error
