@@ -50,9 +50,9 @@ def dg(environment: Mapping[str, str], *arguments: str) -> str:
 def test_definitions_are_checked_and_listed(environment: dict[str, str]) -> None:
     assert "All definitions loaded successfully." in dg(environment, "check", "defs")
     listed = json.loads(dg(environment, "list", "defs", "--json"))
-    assert {asset["key"] for asset in listed["assets"]} == set(SNAPSHOT)
-    assert [sensor["name"] for sensor in listed["sensors"]] == sorted(SENSORS)
-    assert [schedule["name"] for schedule in listed["schedules"]] == sorted(SCHEDULES)
+    assert {asset["asset_key"] for asset in listed["assets"]} == set(SNAPSHOT)
+    assert {sensor["name"] for sensor in listed["sensors"]} == set(SENSORS)
+    assert {schedule["name"] for schedule in listed["schedules"]} == set(SCHEDULES)
 
 
 def test_assets_are_materialised_over_a_partition_and_a_range(environment: dict[str, str]) -> None:
