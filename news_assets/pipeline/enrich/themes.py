@@ -238,9 +238,11 @@ def _doubt(first: float, second: float, score: float) -> str | None:
     """Return why the first theme is not given; None if it is."""
     if first <= 0:
         return "the text has no words of a theme"
+    if first < second * MIN_LEAD:
+        return "two themes fit equally"
     if score < MIN_SCORE:
         return f"the evidence is weak: the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
-    return "two themes fit equally" if first < second * MIN_LEAD else None
+    return None
 
 
 def _confidence(first: float, second: float) -> float:

@@ -60,9 +60,8 @@ def test_a_text_without_evidence_has_no_theme(table: ThemeTable, text: str) -> N
 
 
 def test_a_tie_has_no_theme(table: ThemeTable) -> None:
-    assert path_of(table, "A vaccine for the navy.") == ()
-    tie = table.find("", "Hospital, vaccine, hospital. Navy, recommendations, navy.")
-    assert (tie.path, tie.reason) == ((), "two themes fit equally")
+    found = table.find("", "A vaccine for the navy.")
+    assert (found.path, found.reason) == ((), "two themes fit equally")
 
 
 def test_a_theme_that_is_as_likely_wrong_as_right_is_not_given() -> None:
