@@ -158,7 +158,8 @@ def _first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         description="Requests all checks of a desk once, when it is current for the first time.",
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        checked, requests = set((context.cursor or "").split()), []
+        checked = set((context.cursor or "").split())
+        requests: list[dg.RunRequest] = []
         for desk in desks:
             if desk.key in checked:
                 continue
