@@ -170,11 +170,15 @@ class ExtractedArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrichment:
-    """The result of an enricher for one text. `theme_path` has up to three codes, none if no theme fits well enough."""
+    """The result of an enricher for one text. `theme_path` has up to three codes, none if no theme fits well enough.
+
+    `theme_reason` says why there is no theme.
+    """
 
     theme_path: tuple[str, ...] = ()
     theme_labels: tuple[str, ...] = ()
     theme_score: float = 0.0
+    theme_reason: str | None = None
     summary: str | None = None
     keywords: tuple[str, ...] = ()
     language: str | None = None
@@ -372,7 +376,12 @@ class EnrichedArticle:
     theme_code: Annotated[str | None, "code of the most specific theme; none if no theme fits well enough"]
     theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
     theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]
-    theme_score: Annotated[float, "confidence of the theme, 0 to 1"]
+    theme_score: Annotated[
+        float, "probability of being right of the theme, or of the best one where none is given, 0 to 1"
+    ]
+    theme_reason: Annotated[
+        str | None, "why there is no theme: weak or divided evidence, or a language without words"
+    ] = None
     summary: Annotated[str | None, "summary of one or two sentences"]
     keywords: Annotated[tuple[str, ...], "key terms, most significant first"]
     language: Annotated[str | None, "BCP 47 code, detected from the text"]

@@ -22,7 +22,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
-from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery
+from news_assets.ports import Embedder, Lazy, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
@@ -53,7 +53,7 @@ class Index:
         self._index = index
         self._open_embedder = open_embedder
         self._close = close
-        self._embedder: Embedder | None = None
+        self._embedder = Lazy(self._open_matching_embedder)
 
     def search(
         self,
@@ -84,9 +84,7 @@ class Index:
         )
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        if self._embedder is None:
-            self._embedder = self._open_matching_embedder()
-        return self._embedder.embed_query(text).vector
+        return self._embedder.open().embed_query(text).vector
 
     def _open_matching_embedder(self) -> Embedder:
         """Return the model for queries. Raises IndexingError if the vectors of the index are of another model."""

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from news_assets.ports import Enricher, Sandbox
+from news_assets.ports import Enricher, Lazy, Sandbox
 from news_assets.settings import Settings
 
 
@@ -20,7 +20,7 @@ def build_enricher(enricher: str, taxonomy: Path | None, sandbox: Sandbox) -> En
 
 @contextmanager
 def open_ports(settings: Settings, names: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the named ports, open: fetcher, enricher, embedder, search, sandbox."""
+    """Yield the named ports: fetcher and sandbox open, enricher, embedder and search opened on first use."""
     with ExitStack() as stack:
         yield {name: _OPEN[name](settings, stack) for name in names}
 
@@ -39,19 +39,20 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
 
 
 def _enricher(settings: Settings, stack: ExitStack) -> Any:
-    return build_enricher(settings.enricher, settings.taxonomy, _sandbox(settings, stack))
+    sandbox = _sandbox(settings, stack)
+    return Lazy(lambda: build_enricher(settings.enricher, settings.taxonomy, sandbox))
 
 
 def _embedder(settings: Settings, stack: ExitStack) -> Any:
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
-    return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+    return Lazy(lambda: OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads))
 
 
 def _search(settings: Settings, stack: ExitStack) -> Any:
-    from news_assets.clients.search.backends import open_index
+    from news_assets.clients.search.backends import lazy_index
 
-    return stack.enter_context(open_index(*settings.search_place))
+    return stack.enter_context(lazy_index(*settings.search_place))
 
 
 def _sandbox(settings: Settings, stack: ExitStack) -> Any:

@@ -93,7 +93,7 @@ def dedupe() -> None:
 
 
 def classify() -> None:
-    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, enricher}."""
+    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, theme_reason, ...}."""
     from news_assets.clients.factory import build_enricher
 
     settings = Settings.read()
@@ -108,6 +108,7 @@ def classify() -> None:
                 "theme_path": list(found.theme_path),
                 "theme_labels": list(found.theme_labels),
                 "score": round(found.theme_score, 4),
+                "theme_reason": found.theme_reason,
                 "enricher": enricher.name,
             }
 

@@ -23,7 +23,7 @@ from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, Proc
 from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.ports import Enricher
+from news_assets.ports import Enricher, Lazy
 from news_assets.settings import Settings
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
@@ -132,15 +132,18 @@ def warm_sandbox() -> None:
     _cached_sandbox(LIMIT_S, MEMORY_MB).run(load_module, [(name,) for name in _READING_MODULES])
 
 
-class EnricherResource(dg.ConfigurableResource[Enricher]):
+class EnricherResource(dg.ConfigurableResource[Lazy[Enricher]]):
     """The enricher that NEWS_ENRICHER names."""
 
     enricher: str = Field("local", description="name of the enricher")
 
     taxonomy: str = Field("", description="path of a taxonomy file; empty for the built-in one")
 
-    def create_resource(self, context: dg.InitResourceContext) -> Enricher:
-        """Return the enricher with its taxonomy loaded."""
+    def create_resource(self, context: dg.InitResourceContext) -> Lazy[Enricher]:
+        """Return the enricher, whose taxonomy is loaded on first use."""
+        return Lazy(self._open)
+
+    def _open(self) -> Enricher:
         file = Path(self.taxonomy)
         return _cached_enricher(self.enricher, self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
 
@@ -150,16 +153,16 @@ def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int) -> Enricher:
     return build_enricher(enricher, Path(taxonomy) if taxonomy else None, _cached_sandbox(LIMIT_S, MEMORY_MB))
 
 
-class EmbedderResource(dg.ConfigurableResource[OnnxEmbedder]):
-    """The embedding model, exported to ONNX at its first use."""
+class EmbedderResource(dg.ConfigurableResource[Lazy[OnnxEmbedder]]):
+    """The embedding model."""
 
     model: str = Field(description="name or folder of a sentence-transformers model")
     models_dir: str = Field(description="folder of exported models")
     threads: int = Field(ge=1, description="threads the model may use")
 
-    def create_resource(self, context: dg.InitResourceContext) -> OnnxEmbedder:
-        """Return the loaded model."""
-        return _cached_embedder(self.model, self.models_dir, self.threads)
+    def create_resource(self, context: dg.InitResourceContext) -> Lazy[OnnxEmbedder]:
+        """Return the model, which is loaded on first use, and before its very first exported to ONNX."""
+        return Lazy(lambda: _cached_embedder(self.model, self.models_dir, self.threads))
 
 
 @lru_cache(maxsize=1)

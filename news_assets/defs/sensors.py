@@ -4,6 +4,7 @@
     pending_entries  entries without a current article          -> their agency-days, all stages in one run
     stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
     lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
+    first_checks     a desk that is current for the first time  -> all its checks, once
 
 `store/queries/backlog.py` finds the work by comparing rows; `pipeline/freshness/run_planner.py` plans the runs.
 """
@@ -42,6 +43,7 @@ Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a des
 
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
 COMPARE_EVERY_S = 60
+FIRST_CHECKS_EVERY_S = 20  # until the desk is current; later ticks read only the cursor
 WINDOW = timedelta(days=35)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
 _POLL_PRIORITY = "5"  # above every agency-day: a poll is short, and all work starts with it
 
@@ -53,6 +55,7 @@ def build_sensors(desks: Sequence[Desk], jobs: "Jobs", tick_s: float = TICK_S) -
         _pending_entries(desks, jobs, tick_s),
         _stale_stages(desks, jobs, tick_s),
         _lost_documents(desks, jobs),
+        _first_checks(desks, jobs),
     ]
 
 
@@ -144,6 +147,42 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.to_json())
 
     return sensor
+
+
+def _first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
+    @dg.sensor(
+        name="first_checks",
+        jobs=jobs,
+        minimum_interval_seconds=FIRST_CHECKS_EVERY_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests all checks of a desk once, when it is current for the first time.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        checked = set((context.cursor or "").split())
+        requests: list[dg.RunRequest] = []
+        for desk in desks:
+            if desk.key in checked:
+                continue
+            job = f"{desk.key}_checks"
+            has_run = bool(context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1))
+            if has_run or _is_current(lake, desk, utc_now()):
+                checked.add(desk.key)
+                requests += [] if has_run else [dg.RunRequest(run_key=f"{job} first", job_name=job)]
+        waiting = [desk.key for desk in desks if desk.key not in checked]
+        reason = f"not current yet: {', '.join(waiting)}" if waiting else "every desk has been checked"
+        return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=" ".join(sorted(checked)))
+
+    return sensor
+
+
+def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
+    """Return whether every source has been polled and no stage has work in the last weeks."""
+    polled = {(state.source_id, state.url) for state in lake.read(SourceState, desk=[desk.key])}
+    if any((source.source_id, source.url) not in polled for source in desk.sources):
+        return False
+    today = last_day(desk, now)
+    window = desk, now, max(desk.first_day, today - WINDOW)
+    return all(_until(find(lake, *window), today).is_empty() for find in (pending_entries, stale_rows))
 
 
 def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":

@@ -163,6 +163,11 @@ def stem(word: str, language: str | None) -> str:
     return fold(_stemmer(name).stemWord(_with_ending(folded, name))) or folded
 
 
+def has_stemmer(language: str | None) -> bool:
+    """Return whether `stem` knows the inflection of this language."""
+    return (language or "").partition("-")[0].lower() in _STEMMER_OF
+
+
 @lru_cache(maxsize=300_000)
 def shared_stem(word: str, languages: tuple[str, ...]) -> str:
     """Return the stem of a lower-cased word by the stemmers of all these languages, one after the other.

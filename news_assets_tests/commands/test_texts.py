@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,14 @@ def test_classify_writes_a_theme_or_abstains() -> None:
     assert vaccine["theme_path"][0] == "health"
     assert vaccine["enricher"] == "local"
     assert (nothing["theme_code"], nothing["theme_path"]) == (None, [])
+    assert (vaccine["theme_reason"], nothing["theme_reason"]) == (None, "the text has no words of a theme")
+
+
+def test_the_example_of_the_readme_gets_the_theme_that_it_is_about() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    line = next(line for line in readme.splitlines() if line.endswith(".venv/bin/news-assets classify"))
+    (found,) = results("classify", json.loads(shlex.split(line)[1]))
+    assert found["theme_labels"][-1] == "Juros e banco central"
 
 
 @pytest.mark.parametrize(

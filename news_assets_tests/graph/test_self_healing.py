@@ -12,8 +12,10 @@ import pytest
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.defs.active_runs import RANGE_END, RANGE_START
+from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
+from news_assets.pipeline.stages import STAGES
 from news_assets.records import (
     ArticleEmbedding,
     EnrichedArticle,
@@ -53,6 +55,31 @@ def test_the_sensors_fill_the_desk_and_then_request_nothing(graph: Graph) -> Non
     assert set(gaps(graph)) == set(freshness_checks())
     assert not any(gaps(graph).values())
     assert graph.settle() == []
+
+
+def test_all_checks_run_once_when_the_desk_is_current_for_the_first_time(graph: Graph) -> None:
+    assert graph.tick("first_checks").skip_reason == dg.SkipReason("not current yet: sample")
+    graph.execute(graph.tick("due_sources"))
+    assert not graph.tick("first_checks").run_requests, "entries wait for their articles"
+    graph.settle()
+    (result,) = graph.execute(graph.tick("first_checks"))
+    evaluated = {check.check_name: check.passed for check in result.get_asset_check_evaluations()}
+    assert set(evaluated) == {"ids_are_unique", EXTRACTION_CHECK, *freshness_checks(), *row_checks()}
+    assert set(evaluated.values()) == {True}
+    with graph.lake() as lake:
+        lake.transact(lambda rows: rows.delete(EnrichedArticle, desk=["sample"]))
+    assert not graph.tick("first_checks").run_requests
+    graph.settle()
+    assert not graph.tick("first_checks").run_requests
+
+
+def row_checks() -> set[str]:
+    return {check.name for stage in STAGES for check in stage.row_checks}
+
+
+def test_a_desk_whose_checks_have_run_before_is_not_checked_again(filled: Graph) -> None:
+    filled.check()
+    assert filled.tick("first_checks").skip_reason == dg.SkipReason("every desk has been checked")
 
 
 def test_deleted_rows_are_restored_by_runs_of_their_agency_days(filled: Graph) -> None:

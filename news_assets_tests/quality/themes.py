@@ -1,7 +1,8 @@
 """Accuracy of the local enricher's themes on labelled news, beside the most frequent label; exits 1 below a floor.
 
 A set's labels are not the taxonomy's: each label is mapped to taxonomy codes, and the longest matching code decides. An
-item without a theme is wrong in `accuracy` and excluded from `decided`. Run: python -m news_assets_tests.quality.themes
+item without a theme is wrong in `accuracy` and excluded from `of those`, the share of given themes that are right.
+Run: python -m news_assets_tests.quality.themes
 """
 
 import json
@@ -90,13 +91,14 @@ GOVBR = {
 
 @dataclass(frozen=True)
 class Case:
-    """One labelled set and its floor."""
+    """One labelled set and its floors: of the accuracy, and of the share of given themes that are right."""
 
     name: str
     items: Callable[[], list[Item]]
     codes_of: dict[str, str] | None
     tree: Path | None
     floor: float
+    given_floor: float
 
 
 def main() -> int:
@@ -106,7 +108,7 @@ def main() -> int:
         return 0
     print(
         f"{'set':26}{'items':>6}{'majority':>10}{'accuracy':>10}{'lenient':>9}{'decided':>9}{'of those':>10}"
-        f"{'ms':>7}  floor"
+        f"{'ms':>7}  floors"
     )
     return 1 if not all([_measure(case) for case in CASES]) else 0
 
@@ -125,13 +127,14 @@ def _measure(case: Case) -> bool:
     )
     decided = sum(label is not None for label in found)
     majority = Counter(item["label"] for item in items).most_common(1)[0][1] / len(items)
-    accuracy = correct / len(items)
+    accuracy, of_given = correct / len(items), correct / max(decided, 1)
+    is_kept = accuracy >= case.floor and of_given >= case.given_floor
     print(
         f"{case.name:26}{len(items):6}{majority:10.3f}{accuracy:10.3f}{lenient / len(items):9.3f}"
-        f"{decided / len(items):9.3f}{correct / max(decided, 1):10.3f}{ms:7.2f}  {case.floor:.3f}"
-        + ("" if accuracy >= case.floor else "  BELOW")
+        f"{decided / len(items):9.3f}{of_given:10.3f}{ms:7.2f}  {case.floor:.3f} {case.given_floor:.3f}"
+        + ("" if is_kept else "  BELOW")
     )
-    return accuracy >= case.floor
+    return is_kept
 
 
 def _label(path: tuple[str, ...], codes_of: dict[str, str] | None) -> str | None:
@@ -163,14 +166,14 @@ def _govbr() -> list[Item]:
 
 
 CASES = (
-    Case("themes_bbc_en", _plain("themes_bbc_en", "en"), FIVE_TOPICS, None, 0.92),
-    Case("themes_agnews_en", _plain("themes_agnews_en", "en"), FOUR_TOPICS, None, 0.785),
-    Case("themes_masakhanews_en", _plain("themes_masakhanews_en", "en"), SIX_TOPICS, None, 0.8),
-    Case("themes_ptnews_sections", _plain("themes_ptnews_sections", "pt"), SECTIONS, None, 0.65),
-    Case("themes_sib200 pt", _sentences("pt", "por_Latn"), SENTENCE_TOPICS, None, 0.555),
-    Case("themes_sib200 en", _sentences("en", "eng_Latn"), SENTENCE_TOPICS, None, 0.6),
-    Case("themes_govbr, its own tree", _govbr, None, GOVBR_TREE, 0.51),
-    Case("themes_govbr, built-in", _govbr, GOVBR, None, 0.515),
+    Case("themes_bbc_en", _plain("themes_bbc_en", "en"), FIVE_TOPICS, None, 0.92, 0.92),
+    Case("themes_agnews_en", _plain("themes_agnews_en", "en"), FOUR_TOPICS, None, 0.765, 0.81),
+    Case("themes_masakhanews_en", _plain("themes_masakhanews_en", "en"), SIX_TOPICS, None, 0.8, 0.81),
+    Case("themes_ptnews_sections", _plain("themes_ptnews_sections", "pt"), SECTIONS, None, 0.65, 0.67),
+    Case("themes_sib200 pt", _sentences("pt", "por_Latn"), SENTENCE_TOPICS, None, 0.465, 0.655),
+    Case("themes_sib200 en", _sentences("en", "eng_Latn"), SENTENCE_TOPICS, None, 0.525, 0.72),
+    Case("themes_govbr, its own tree", _govbr, None, GOVBR_TREE, 0.485, 0.575),
+    Case("themes_govbr, built-in", _govbr, GOVBR, None, 0.515, 0.57),
 )
 
 if __name__ == "__main__":

@@ -90,10 +90,10 @@ class Graph:
         return [self._execute(request) for request in result.run_requests or ()]
 
     def settle(self, most_rounds: int = 10) -> list[dg.RunRequest]:
-        """Evaluate the sensors and execute their requests until there are none; return all requests."""
+        """Evaluate the sensors of the backlog and execute their requests until there are none; return all requests."""
         requested: list[dg.RunRequest] = []
         for _ in range(most_rounds):
-            results = [self.tick(sensor.name) for sensor in self.sensors]
+            results = [self.tick(sensor.name) for sensor in self.sensors if sensor.name != "first_checks"]
             requests = [request for result in results for request in result.run_requests or ()]
             for result in results:
                 self.execute(result)

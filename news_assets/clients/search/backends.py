@@ -3,7 +3,6 @@
 A backend and its libraries are imported when it is opened.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import date, datetime
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.ports import Lazy, SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 
 if TYPE_CHECKING:
@@ -115,24 +114,17 @@ class LazyIndex:
 
     def __init__(self, backend: str, open_index: Callable[[], OpenIndex]) -> None:
         self.backend = backend
-        self._open_index = open_index
-        self._opened: OpenIndex | None = None
-        self._lock = threading.Lock()
+        self._index = Lazy(open_index)
 
     @property
     def opened(self) -> OpenIndex:
         """The opened index. Raises IndexingError."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open_index()
-            return self._opened
+        return self._index.open()
 
     def close(self) -> None:
         """Close the index if it was opened."""
-        with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+        if (index := self._index.take()) is not None:
+            index.close()
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """The assets by agency and day, built from the declared stages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 
 import dagster as dg
 
@@ -9,9 +10,12 @@ from news_assets.defs.assets.retried_work import run_apart
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import MaterializationCounts, asset_attributes
 from news_assets.defs.partitions import agency_day_batches, agency_day_partitions
-from news_assets.errors import NewsAssetsError
+from news_assets.errors import EmbedError, EnrichError, NewsAssetsError, TaxonomyError
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.records import Desk
+from news_assets.pipeline.stage_state.failures import record_unavailable
+from news_assets.records import AgencyDays, Desk
+from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import work_of
 
 
 def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition]) -> dg.AssetsDefinition:
@@ -36,17 +40,28 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
         options = context.op_execution_context.op_config
         is_retry = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
         counts = MaterializationCounts(context, lake, stage)
+        batches = list(agency_day_batches(context, desk))
         try:
-            for keys in agency_day_batches(context, desk):
+            for keys in batches:
                 written = run_apart(stage, lake, desk, keys, utc_now, ports, options) if is_retry else None
                 if written is None:
                     written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
                 counts.add(keys, written)
+        except (EnrichError, EmbedError, TaxonomyError) as error:  # of the enricher or model; an article's are rows
+            _record_unavailable(stage, lake, desk, batches, str(error))
+            raise dg.Failure(str(error)) from error
         except NewsAssetsError as error:  # batches that were stored stay; the sensors plan the rest again
             raise dg.Failure(str(error)) from error
         return counts.result()
 
     return stage_asset
+
+
+def _record_unavailable(stage: Stage, lake: Lake, desk: Desk, batches: Sequence[AgencyDays], reason: str) -> None:
+    now = utc_now()
+    keys = AgencyDays(desk.key, frozenset[tuple[str, date]]().union(*(batch.pairs for batch in batches)))
+    backlog = work_of(lake, desk, stage, keys, now)
+    lake.transact(lambda rows: record_unavailable(rows, stage, backlog.iter_rows(named=True), desk.key, reason, now))
 
 
 def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:

@@ -180,6 +180,7 @@ class _Batch:
             theme_path=found.theme_path,
             theme_labels=found.theme_labels,
             theme_score=found.theme_score,
+            theme_reason=found.theme_reason,
             **{name: getattr(found, name) for name in _RESULT_FIELDS},
             enricher=self._enricher.name,
             model=self._enricher.model,

@@ -11,7 +11,7 @@ from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import words
 
 READING_WPM = 220  # adults read 200 to 230 words a minute
-MODEL = "lexical-1"  # changed with every change to themes, summaries or keywords
+MODEL = "lexical-2"  # changed with every change to themes, summaries or keywords
 PROMPT_VERSION = "1"
 
 
@@ -37,6 +37,7 @@ class LocalEnricher:
             theme_path=theme.path,
             theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in theme.path),
             theme_score=round(theme.score, 4),
+            theme_reason=theme.reason,
             summary=summary(title, text, primary),
             keywords=keywords(title, plain, primary),
             language=detected,

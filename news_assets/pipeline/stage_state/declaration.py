@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports import Lake
+from news_assets.ports import Lake, Lazy
 from news_assets.records import AgencyDays, Desk
 
 RetryAt = Callable[[int, datetime], datetime | None]
@@ -96,9 +96,17 @@ class Stage:
         options: Mapping[str, bool] | None = None,
         only: Collection[str] | None = None,
     ) -> int:
-        """Bring the rows of these agency-days up to date, or of the articles `only`; return how many were written."""
-        needed = {name: ports[name] for name in self.ports}
+        """Bring the rows of these agency-days up to date, or of the articles `only`; return how many were written.
+
+        Raises:
+            NewsAssetsError: One of the ports could not be opened or used, or the lake.
+        """
+        needed = {name: _opened(ports[name]) for name in self.ports}
         return self.run(self, lake, desk, keys, clock, **needed, only=only, **(options or {}))
+
+
+def _opened(port: Any) -> Any:
+    return port.open() if isinstance(port, Lazy) else port
 
 
 def of_articles(only: Collection[str] | None) -> dict[str, Collection[str]]:

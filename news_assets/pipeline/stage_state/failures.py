@@ -3,13 +3,13 @@
 A row is deleted once the stage succeeds. `store/queries/backlog.py` holds work back until its failure is due.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
-from news_assets.pipeline.stage_state.retries import stage_retry_at
+from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
 from news_assets.ports import Rows
 from news_assets.records import Failure, RawArticle
 
@@ -51,6 +51,25 @@ def record_attempt(rows: Rows, stage: Stage, work: Mapping[str, Any], desk: str,
     failure = failure_of_work(work, stage.name, desk, "the process ended while it worked on this", now)
     earlier = rows.read(Failure, stage=[stage.name], article_id=[failure.article_id])
     rows.upsert([_next_attempt(failure, earlier[0] if earlier else None, stage.retry_at or stage_retry_at)])
+
+
+def record_unavailable(
+    rows: Rows, stage: Stage, backlog: Iterable[Mapping[str, Any]], desk: str, reason: str, now: datetime
+) -> None:
+    """Store a failure for each article of a stage's backlog, because its enricher or model is unavailable.
+
+    The later stages go on without its rows. It is retried at increasing pauses up to a day, and not given up: the cause
+    is not in the articles. `backlog` has rows of `store/queries/backlog.py`.
+    """
+    failed = [failure_of_work(work, stage.name, desk, reason, now) for work in backlog]
+    if failed:
+        ids = {failure.article_id for failure in failed}
+        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage.name], article_id=ids)}
+        rows.upsert(list(_counted(failed, stored, _retry_without_end)))
+
+
+def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
+    return stage_retry_at(min(attempts, MAX_ATTEMPTS - 1), now)
 
 
 def failure_of_work(work: Mapping[str, Any], stage: str, desk: str, reason: str, now: datetime) -> Failure:

@@ -56,11 +56,40 @@ def test_the_path_ends_at_the_last_clear_level(table: ThemeTable) -> None:
 
 @pytest.mark.parametrize("text", ["", "Nothing here is about anything.", "12 34 !!", "\ud800 \x00"])
 def test_a_text_without_evidence_has_no_theme(table: ThemeTable, text: str) -> None:
-    assert table.find("", text) == FoundTheme()
+    assert table.find("", text) == FoundTheme(reason="the text has no words of a theme")
 
 
 def test_a_tie_has_no_theme(table: ThemeTable) -> None:
-    assert path_of(table, "A vaccine for the navy.") == ()
+    found = table.find("", "A vaccine for the navy.")
+    assert (found.path, found.reason) == ((), "two themes fit equally")
+
+
+def test_a_theme_that_is_as_likely_wrong_as_right_is_not_given() -> None:
+    found = ThemeTable(load_taxonomy(), "pt").find("Ministério abre vagas", "Universidades federais abrem vagas.")
+    assert (found.path, round(found.score, 2)) == ((), 0.4)
+    assert found.reason == "the evidence is weak: the best theme has a score of 0.40, less than 0.50"
+
+
+@pytest.mark.parametrize(
+    ("language", "reason"),
+    [
+        ("sw", "no stop words and no stems are known for language sw; the text has no words of a theme"),
+        ("nl", "no stop words are known for language nl; the text has no words of a theme"),
+        (None, "the language is unknown; the text has no words of a theme"),
+        ("de", "the text has no words of a theme"),
+    ],
+)
+def test_what_a_language_lacks_is_part_of_the_reason(taxonomy: Taxonomy, language: str | None, reason: str) -> None:
+    assert ThemeTable(taxonomy, language).find("Habari", "Timu ya soka imeshinda.").reason == reason
+    assert ThemeTable(taxonomy, language).find("Wimbledon", "Wimbledon racket.").reason is None
+
+
+def test_a_taxonomy_without_words_in_the_language_is_the_reason() -> None:
+    built_in = load_taxonomy()
+    assert ThemeTable(built_in, "de").find("", "Bundesliga").reason == "the taxonomy has no words in language de"
+    assert ThemeTable(built_in, "sw").find("", "Habari").reason == (
+        "no stop words and no stems are known for language sw; the taxonomy has no words in language sw"
+    )
 
 
 def test_only_whole_words_count(table: ThemeTable) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.stage_state.failures import make_due, record_outcomes
+from news_assets.pipeline.stage_state.failures import make_due, record_outcomes, record_unavailable
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
 from news_assets.pipeline.stages import stage_named
 from news_assets.records import EnrichedArticle, Failure, RawArticle
@@ -133,6 +133,29 @@ def test_a_failed_fetch_is_a_failure_with_the_times_of_its_article(room: Newsroo
     room.pages.missing.clear()
     room.run("raw_articles")
     assert room.lake.read(Failure) == []
+
+
+def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_a_day_and_not_given_up(
+    lake: Lake,
+) -> None:
+    stage, now, pauses = stage_named("enriched_articles"), NOW, []
+    work = {"article_id": "a-1", "agency": "a", "day": TODAY, "version": "c1", "trace_id": "t"}
+    for _ in range(2 * MAX_ATTEMPTS):
+        at = now
+        lake.transact(lambda rows: record_unavailable(rows, stage, [work], "d", "no taxonomy", at))  # noqa: B023
+        (failure,) = lake.read(Failure)
+        assert failure.next_try_at is not None
+        pauses.append(failure.next_try_at - now)
+        now = failure.next_try_at
+    assert failure == replace(
+        FAILURE,
+        reason="no taxonomy",
+        attempts=2 * MAX_ATTEMPTS,
+        last_failed_at=failure.last_failed_at,
+        next_try_at=failure.next_try_at,
+    )
+    assert pauses[:3] == [timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2)]
+    assert pauses[5:] == [timedelta(days=1)] * (2 * MAX_ATTEMPTS - 5)
 
 
 def test_failures_of_a_deleted_article_are_deleted_with_its_rows(room: Newsroom) -> None:
