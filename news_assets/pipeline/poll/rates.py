@@ -62,7 +62,7 @@ class PublishingRates:
 def rates_of(reader: Reader, sources: Iterable[Source], now: datetime) -> dict[str, PublishingRates]:
     """Return the rates of each source by source_id, learnt from its entries of the last LEARNT_WEEKS."""
     zones = {source.source_id: source.timezone for source in sources}
-    days = {(now - timedelta(days=ago)).date() for ago in range(-1, 7 * LEARNT_WEEKS)}
+    days = {(now - timedelta(days=ago)).date() for ago in range(-1, 7 * LEARNT_WEEKS + 1)}
     frame = reader.frame(FeedEntry, None, ("source_id", "published_at", "first_seen_at"), source_id=zones, day=days)
     found = {str(key): entries for (key,), entries in frame.group_by("source_id")}
     empty = frame.clear()
