@@ -190,15 +190,20 @@ def result_of(replays: Iterable[Replay], is_warm: bool | None = None) -> Result:
 
 
 def calibrated(
-    histories: Sequence[History], family: Callable[[float], NewPolicy], value: float, requests: float, power: float
+    histories: Sequence[History],
+    family: Callable[[float], NewPolicy],
+    value: float,
+    requests: float,
+    power: float,
+    phase: bool | None = True,
 ) -> float:
-    """Return the value for which a policy needs at most so many requests a day after the first weeks.
+    """Return the value for which a policy needs at most so many requests a day in this phase.
 
     Requests go with `value` to the power of `-1 / power`, roughly.
     """
     best = float("inf")
     for step in range(_CALIBRATIONS):
-        needed = result_of([replay(one, family(value)) for one in histories], is_warm=True).requests
+        needed = result_of([replay(one, family(value)) for one in histories], phase).requests
         if needed <= requests:
             best = min(best, value)
         value *= (needed / (requests * (1 - 0.003 * step))) ** power
@@ -217,6 +222,12 @@ def show(
         replays = [replay(one, policy) for one in histories]
         for phase in phases:
             print(f"{name:44} {names[phase]:14}{result_of(replays, phase)}", flush=True)
+
+
+def at_own_price(histories: Sequence[History], prices: dict[int, float], phase: bool | None) -> dict[str, NewPolicy]:
+    """Return the rule at the prices for which these sources alone need as many requests as the fixed intervals."""
+    own = (calibrated(histories, learnt, price, requests, 2.0, phase) for requests, price in prices.items())
+    return {f"learnt, {price:.2f} minutes a request (own price)": learnt(price) for price in own}
 
 
 def main() -> None:
@@ -241,14 +252,13 @@ def main() -> None:
     show(f"{len(histories)} made sources, {entries} entries", histories, policies, (False, True))
     for kind in KINDS:
         of_kind = [one for one in histories if one.kind == kind]
-        own = {requests: calibrated(of_kind, learnt, price, requests, 2.0) for requests, price in prices.items()}
-        at_own = {f"learnt, {price:.2f} minutes a request (own price)": learnt(price) for price in own.values()}
-        show(f"of these: {kind}", of_kind, policies | at_own, (True,))
+        show(f"of these: {kind}", of_kind, policies | at_own_price(of_kind, prices, True), (True,))
     if CORPUS.is_dir():
         real = list(real_histories(CORPUS))
         for folder in sorted({one.kind for one in real}):
             of_folder = [one for one in real if one.kind == folder]
-            show(f"{len(of_folder)} real feeds of {folder}", of_folder, policies, (None,))
+            at_own = at_own_price(of_folder, prices, None)
+            show(f"{len(of_folder)} real feeds of {folder}", of_folder, policies | at_own, (None,))
     is_reached = True
     for requests, (median, p90) in TARGETS.items():
         found = result_of([replay(one, learnt(prices[requests])) for one in histories], is_warm=True)

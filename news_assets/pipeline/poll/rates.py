@@ -64,18 +64,19 @@ def rates_of(reader: Reader, sources: Iterable[Source], now: datetime) -> dict[s
     zones = {source.source_id: source.timezone for source in sources}
     days = {(now - timedelta(days=ago)).date() for ago in range(-1, 7 * LEARNT_WEEKS + 1)}
     frame = reader.frame(FeedEntry, None, ("source_id", "published_at", "first_seen_at"), source_id=zones, day=days)
-    found = {str(key): entries for (key,), entries in frame.group_by("source_id")}
-    empty = frame.clear()
+    published, first_seen = _seconds(frame["published_at"]), _seconds(frame["first_seen_at"])
+    of_source, start = dict.fromkeys(zones, slice(0)), 0
+    for count, key in frame["source_id"].rle().struct.unnest().iter_rows():  # rows are read by key
+        of_source[key], start = slice(start, start + count), start + count
     return {
-        key: learn_rates(
-            *(_seconds(found.get(key, empty), name) for name in ("published_at", "first_seen_at")), zone, now
-        )
+        key: learn_rates(published[of_source[key]], first_seen[of_source[key]], zone, now)
         for key, zone in zones.items()
     }
 
 
-def _seconds(entries: "polars.DataFrame", column: str) -> Floats:
-    return entries[column].dt.epoch("s").cast(float).fill_null(float("nan")).to_numpy()
+def _seconds(times: "polars.Series") -> Floats:
+    seconds: Floats = times.dt.epoch("s").cast(float).fill_null(float("nan")).to_numpy()
+    return seconds
 
 
 def learn_rates(published_s: Floats, first_seen_s: Floats, timezone: str, now: datetime) -> PublishingRates:
@@ -121,13 +122,16 @@ def _rates(observed: Floats, times: Floats) -> Floats:
     due *= by_hour
     by_day = _correction(seen.sum(axis=1), due.sum(axis=1), _PRIOR_ENTRIES)
     rates = rates * np.outer(by_day, by_hour).ravel()
-    return rates * _correction(_smooth(observed), _smooth(times * rates), _PRIOR_HOUR_ENTRIES)
+    rates *= _correction(_smooth(observed), _smooth(times * rates), _PRIOR_HOUR_ENTRIES)
+    return rates
 
 
 def _correction(observed: Floats, expected: Floats, prior_entries: float) -> Floats:
-    return (observed + prior_entries) / (expected + prior_entries)
+    factors: Floats = (observed + prior_entries) / (expected + prior_entries)
+    return factors
 
 
 def _smooth(hours: Floats) -> Floats:
     """Return the mean of each hour with half of its neighbours: habits do not begin on the hour."""
-    return (np.roll(hours, 1) + 2 * hours + np.roll(hours, -1)) / 4
+    smoothed: Floats = (np.roll(hours, 1) + 2 * hours + np.roll(hours, -1)) / 4
+    return smoothed

@@ -67,11 +67,11 @@ def forecasts(lake: Lake, desk: Desk, now: datetime) -> dict[str, Forecast]:
     """Return what is expected of each source of the active agencies, by source_id, also of those never polled."""
     states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
     rates = rates_of(lake, desk.sources, now)
-    return {
-        source.source_id: forecast(source, rates[source.source_id], state and state.interval_s, state and state.ttl_s)
-        for source in desk.sources
-        for state in [states.get(source.source_id)]
-    }
+    expected = {}
+    for source in desk.sources:
+        key, state = source.source_id, states.get(source.source_id)
+        expected[key] = forecast(source, rates[key], *((state.interval_s, state.ttl_s) if state else ()))
+    return expected
 
 
 def _rows_of(agency: Agency, desk: Desk, found: Mapping[str, Row], silence: Row) -> Iterator[Row]:
