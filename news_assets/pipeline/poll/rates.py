@@ -115,7 +115,7 @@ def _visible_at(published_s: Floats, first_seen_s: Floats, offset_s: float) -> F
 def _rates(observed: Floats, times: Floats) -> Floats:
     """Return the rates by hour of the week, from the entries in each and how often each was observed."""
     prior = _PRIOR_DAYS * 24
-    rates = _PROFILE * (observed.sum() + _PRIOR_DAYS) / ((times * _PROFILE).sum() + prior)
+    rates: Floats = _PROFILE * (observed.sum() + _PRIOR_DAYS) / ((times * _PROFILE).sum() + prior)
     seen = observed.reshape(7, 24)
     due = (times * rates).reshape(7, 24)
     by_hour = _correction(_smooth(seen.sum(axis=0)), _smooth(due.sum(axis=0)), _PRIOR_ENTRIES)
