@@ -21,7 +21,10 @@ Pace = Literal["adaptive", "civic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`)."""
+    """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`).
+
+    `max_minutes` bounds the learnt interval in working hours.
+    """
 
     source_id: str
     desk: str
@@ -31,6 +34,7 @@ class Source:
     timezone: str
     language: str
     every_minutes: int | None = None
+    max_minutes: int | None = None
     pace: Pace = "adaptive"
 
 
@@ -221,7 +225,9 @@ class SourceState:
     last_polled_at: Annotated[datetime, "time of the last poll"]
     last_new_at: Annotated[datetime | None, "time of the last poll that found a new entry"]
     next_poll_at: Annotated[datetime, "time when the next poll is due"]
-    interval_s: Annotated[float, "interval between polls, adapted to how often the source publishes, in seconds"]
+    interval_s: Annotated[
+        float, "interval to the next poll, stated or learnt from the hours in which the source publishes, in seconds"
+    ]
     failure_points: Annotated[float, "weighted failures since the last success: hard 1, soft .5, DNS .25"]
     last_outcome: RowOutcome
     last_reason: Reason

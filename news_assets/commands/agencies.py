@@ -12,24 +12,36 @@ from news_assets.pipeline.freshness.source_status import LEGEND, source_facts
 from news_assets.records import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.store.lake import Lake
 from news_assets.store.queries.health import silent_agencies
-from news_assets.store.queries.source_status import Row, source_rows
+from news_assets.store.queries.source_status import Row, forecasts, source_rows
 from news_assets.terminal import Terminal
 
 
 def agencies(desk_key: str | None, *, as_json: bool) -> None:
-    """Print every source of the desks with its last polls, its polling interval, and whether its agency is silent."""
+    """Print every source of the desks with its last polls, its interval, what is expected of it, and silences."""
     check_names(desk_key, None)
     desks = [desk for desk in load_desks(Settings.read().desks, KINDS) if desk_key in (None, desk.key)]
     now = datetime.now(UTC)
     with open_lake() as lake:
-        rows = {desk.key: list(source_rows(lake, desk, silent_agencies(lake, desk, now), now)) for desk in desks}
+        rows = {desk.key: list(_rows(lake, desk, now)) for desk in desks}
     for desk in desks:
         if as_json:
             for row in rows[desk.key]:
                 write_line(row)
         else:
             _show(desk, rows[desk.key], now)
+
+
+def _rows(lake: Lake, desk: Desk, now: datetime) -> Iterator[Row]:
+    """Yield the rows of a desk's sources with what is expected of them; None for inactive agencies."""
+    expected = forecasts(lake, desk, now)
+    for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now):
+        found = expected.get(row["source_id"])
+        yield row | {
+            name: round(getattr(found, name), 2) if found else None
+            for name in ("entries_a_day", "requests_a_day", "delay_minutes")
+        }
 
 
 # --- terminal output -------------------------------------------------------------------------------------------------
@@ -64,6 +76,9 @@ def _facts(row: Row, now: datetime) -> Iterator[str]:
         yield f"every {facts.every}"
     if facts.next:
         yield facts.next if facts.next == "due" else f"next {facts.next}"
+    if row["entries_a_day"] is not None:
+        yield f"expects {row['entries_a_day']:.1f} entries and {row['requests_a_day']:.0f} requests a day"
+        yield f"delay {row['delay_minutes']:.0f} min"
     if facts.new:
         yield f"{facts.new} new"
     if facts.last_new:

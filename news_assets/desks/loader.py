@@ -145,7 +145,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
             url=source.url,
             timezone=source.timezone or timezone,
             language=source.language or language,
-            every_minutes=source.every_minutes,
+            **_interval(source, spec, desk),
             pace=source.pace or spec.pace or desk.pace,
         )
         for source in spec.sources
@@ -162,3 +162,9 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
         reason=spec.reason,
         since=spec.since,
     )
+
+
+def _interval(*levels: SourceSpec | AgencySpec | DeskSpec) -> dict[str, int | None]:
+    """Return what the nearest level says about the interval: a source that states a ceiling has no fixed interval."""
+    nearest = next((one for one in levels if one.every_minutes or one.max_minutes), levels[-1])
+    return {"every_minutes": nearest.every_minutes, "max_minutes": nearest.max_minutes}

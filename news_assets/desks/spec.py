@@ -66,6 +66,12 @@ def _key(pattern: re.Pattern[str], takes: str) -> Callable[[str], str]:
     return check
 
 
+def _without_fixed_interval(value: int, info: ValidationInfo) -> int:
+    if info.data.get("every_minutes") is not None:
+        raise ValueError("`every_minutes` beside it fixes the interval; keep one of the two")
+    return value
+
+
 def _not_empty(value: Many) -> Many:
     if not value:
         raise ValueError("empty; add at least one")
@@ -74,6 +80,8 @@ def _not_empty(value: Many) -> Many:
 
 TimeZone = Annotated[str, AfterValidator(_timezone)]
 Language = Annotated[str, AfterValidator(_language)]
+Minutes = Annotated[int, Field(ge=5, le=1440)]
+MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
 Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
 AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
@@ -88,7 +96,8 @@ class SourceSpec(_Spec):
 
     kind: str
     url: str
-    every_minutes: int | None = Field(None, ge=5, le=1440)
+    every_minutes: Minutes | None = None
+    max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
@@ -127,6 +136,8 @@ class AgencySpec(_Spec):
     active: bool = True
     reason: str | None = Field(None, validate_default=True)
     since: date | None = None
+    every_minutes: Minutes | None = None
+    max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
@@ -149,6 +160,8 @@ class DeskSpec(_Spec):
     timezone: TimeZone
     language: Language
     first_day: date
+    every_minutes: Minutes | None = None
+    max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]

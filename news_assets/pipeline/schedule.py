@@ -1,14 +1,19 @@
 """Decide when a source is polled next.
 
-A source is polled at an interval that adapts to it, from five minutes to a day; at a stated interval; or, with the pace
-`civic`, twice a day, daily or weekly. Failing sources back off to 30 days and are never dropped: dead feeds come back.
+A source is polled when the news that may wait there is worth a request, from five minutes to a day after the last poll;
+at a stated interval; or, with the pace `civic`, twice a day, daily or weekly. Failing sources back off to 30 days and
+are never dropped: dead feeds come back.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import sqrt
 
+from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.records import Outcome, Source, SourceState
+from news_assets.text.zones import zone_info
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
@@ -18,9 +23,9 @@ CIVIC_STEP_S = 43_200.0  # the intervals of civic sources are one, two or fourte
 CIVIC_WEEKS = 4  # the entries of so many weeks decide on a civic interval
 SLOTS = 4  # offsets within a fixed interval: each is a run of its own, which costs seconds
 
-# More than two thirds known: polled too often. Less than one third: entries may be lost (Media Cloud's rss-fetcher).
-_MOSTLY_KNOWN, _MOSTLY_NEW = 0.67, 0.33
-_LENGTHEN, _SHORTEN = 1.25, 0.5  # after T s without new entries the interval is about T/4: two hours after a night
+REQUEST_PRICE_MINUTES = 0.4  # of one entry waiting, or of several together, that a request is worth
+WORKING_DAYS, WORKING_HOURS = range(5), range(7, 20)  # in the zone of the source: when `max_minutes` holds
+
 _MAX_FIRST_PAUSE_S = 3600.0  # without it, a source polled daily that fails once would wait for more than a day
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
@@ -43,29 +48,100 @@ def recently_polled(
 # --- sources that answer ---------------------------------------------------------------------------------------------
 
 
+def is_adaptive(source: Source) -> bool:
+    """Return whether the interval of a source is learnt from its entries."""
+    return source.every_minutes is None and source.pace == "adaptive"
+
+
 def first_interval(source: Source) -> float:
-    """Return the interval, in seconds, of a source that states one or of which no entries are known yet."""
+    """Return the interval, in seconds, of a source that states one or that was never polled."""
     if source.every_minutes is not None:
         return _clamped(source.every_minutes * 60.0)
-    return CIVIC_STEP_S if source.pace == "civic" else FIRST_INTERVAL_S
+    if source.pace == "civic":
+        return CIVIC_STEP_S
+    return min(FIRST_INTERVAL_S, (source.max_minutes or FIRST_INTERVAL_S) * 60.0)
 
 
-def next_interval(interval_s: float, known_count: int, new_count: int, quiet_s: float | None) -> float:
-    """Return the interval, in seconds, adapted to how many entries of the last document were known.
+def learnt_interval(
+    source: Source, rates: PublishingRates, now: datetime, price_minutes: float = REQUEST_PRICE_MINUTES
+) -> float:
+    """Return the interval, in seconds, after which a poll is expected to be worth its price.
 
-    An unchanged document counts as all known. `quiet_s` is the time since the source last listed a new entry. If there
-    are new entries, the interval does not grow beyond `quiet_s` per new entry: a feed of 50 items with ten new ones a
-    day would otherwise be polled once a day.
+    It is worth it when the entries published since `now` have waited `price_minutes`, all together. At an even rate
+    this is the interval with the least mean delay for the number of requests: proportional to the inverse square root
+    of the rate. `max_minutes` bounds it in WORKING_HOURS.
     """
-    known_ratio = known_count / (known_count + new_count) if known_count + new_count else 1.0
-    if known_ratio < _MOSTLY_NEW:
-        return _clamped(interval_s * _SHORTEN)
-    if known_ratio <= _MOSTLY_KNOWN:
-        return _clamped(interval_s)
-    longer_s = interval_s * _LENGTHEN
-    if new_count and quiet_s is not None:
-        longer_s = min(longer_s, quiet_s / new_count)
-    return _clamped(longer_s)
+    return min(_clamped(_waited_after(rates, now, price_minutes / 60) * 3600), _ceiling(source, now))
+
+
+def _waited_after(rates: PublishingRates, now: datetime, price_hours: float) -> float:
+    """Return the hours after which the expected entries have waited so long, at most a day."""
+    passed = entries = waited = 0.0
+    for hours, rate in rates.from_time(now):
+        missing = price_hours - waited
+        due_after = 2 * missing / (entries + sqrt(entries**2 + 2 * rate * missing))
+        if due_after <= hours or passed >= 24:
+            return passed + due_after
+        passed, waited = passed + hours, waited + (entries + rate * hours / 2) * hours
+        entries += rate * hours
+    raise AssertionError("rates have no end")
+
+
+def _ceiling(source: Source, now: datetime) -> float:
+    """Return the seconds until `max_minutes` require a poll: from now, or from the next start of WORKING_HOURS.
+
+    After a start, the sources of a desk spread over `max_minutes`.
+    """
+    if source.max_minutes is None:
+        return MAX_INTERVAL_S
+    local = now.astimezone(zone_info(source.timezone))
+    if _is_working_hour(local.weekday(), local.hour):
+        return source.max_minutes * 60.0
+    start = local.replace(hour=WORKING_HOURS.start, minute=0, second=0, microsecond=0)
+    while start <= local or start.weekday() not in WORKING_DAYS:
+        start += timedelta(days=1)
+    return (start.astimezone(UTC) - now).total_seconds() + _jitter(source) * source.max_minutes * 60
+
+
+def _is_working_hour(weekday: int, hour: int) -> bool:
+    return weekday in WORKING_DAYS and hour in WORKING_HOURS
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is expected of a source and its polls, on average over a week.
+
+    `delay_minutes` is the time from the publication of an entry to the poll that lists it.
+    """
+
+    entries_a_day: float
+    requests_a_day: float
+    delay_minutes: float
+
+
+def forecast(
+    source: Source, rates: PublishingRates, interval_s: float | None = None, ttl_s: float | None = None
+) -> Forecast:
+    """Return the forecast for a source whose polls succeed, computed as if each rate held for more than an interval.
+
+    `interval_s` is the current interval of a civic source, `ttl_s` the minimum that the source states.
+    """
+    stated_s = first_interval(source) if source.every_minutes or interval_s is None else interval_s
+    least_s = _clamped(ttl_s or 0.0)
+    hours = [
+        (rate, max(_even_interval(source, hour, rate), least_s) if is_adaptive(source) else stated_s)
+        for hour, rate in enumerate(rates.per_hour.tolist())
+    ]
+    requests = sum(86_400 / pause_s for _, pause_s in hours) / len(hours)
+    waited_s = sum(rate * pause_s / 2 for rate, pause_s in hours)
+    return Forecast(rates.per_day, requests, waited_s / sum(rate for rate, _ in hours) / 60)
+
+
+def _even_interval(source: Source, hour: int, rate: float) -> float:
+    """Return the interval, in seconds, at the even rate of an hour of the week."""
+    interval_s = _clamped(3600 * sqrt(2 * REQUEST_PRICE_MINUTES / 60 / rate))
+    is_bounded = source.max_minutes is not None and _is_working_hour(hour // 24, hour % 24)
+    return min(interval_s, (source.max_minutes or 0) * 60.0) if is_bounded else interval_s
 
 
 def civic_interval(recent_count: int) -> float:

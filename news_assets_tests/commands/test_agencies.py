@@ -1,6 +1,7 @@
 """`agencies` over a small lake, called as the command line calls it."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -92,7 +93,7 @@ def fill(home: Path, source_id: str) -> None:
 def test_sources_are_listed_before_the_first_poll(run: Call) -> None:
     code, out, err = run("--json")
     assert (code, err) == (0, "")
-    bee, _, owl = rows_of(out)
+    bee, more, owl = rows_of(out)
     assert bee == {
         "desk": "mine",
         "agency": "bee",
@@ -112,7 +113,14 @@ def test_sources_are_listed_before_the_first_poll(run: Call) -> None:
         "last_reason": None,
         "silent_for": None,
         "habit": None,
+        "entries_a_day": 1.0,
+        "requests_a_day": bee["requests_a_day"],
+        "delay_minutes": bee["delay_minutes"],
     }
+    assert 24 < bee["requests_a_day"] < 60
+    assert 5 < bee["delay_minutes"] < 30
+    assert (more["requests_a_day"], more["delay_minutes"]) == (96.0, 7.5), "every 15 minutes"
+    assert [owl[name] for name in ("entries_a_day", "requests_a_day", "delay_minutes")] == [None] * 3
     assert (owl["is_active"], owl["reason"]) == (False, "the site was closed")
 
 
@@ -141,7 +149,8 @@ def test_the_terminal_output_has_a_line_for_each_source(run: Call, tmp_path: Pat
     assert lines[3] == "  feed https://bee.example.org/rss"
     assert lines[4].startswith("    +=F, every 30 min, next in 2 h ")
     assert lines[4].endswith(f"10% new, last new {NOW - timedelta(hours=3):%Y-%m-%d %H:%M} UTC, timed out")
-    assert lines[6] == "    no recent polls, every 15 min"
+    assert re.search(r", expects 0\.\d entries and \d\d requests a day, delay \d+ min, 10% new, ", lines[4])
+    assert lines[6] == "    no recent polls, every 15 min, expects 1.0 entries and 96 requests a day, delay 8 min"
     assert lines[7:] == [
         "owl  The Owl: not active: the site was closed",
         "  feed https://owl.example.org/rss",

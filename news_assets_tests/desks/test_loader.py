@@ -7,6 +7,7 @@ import pytest
 from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records import Agency, Desk, Source
+from news_assets.sources.kinds import KINDS as SOURCE_KINDS
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 
 KINDS = ("feed", "sitemap")
@@ -196,6 +197,33 @@ def test_a_pace_is_inherited_and_adaptive_by_default(tmp_path: Path) -> None:
         ["civic", "civic"],
     ]
     assert paces(civic_desk.replace("every_minutes: 15", "pace: adaptive")) == ["civic", "adaptive"]
+
+
+def test_the_nearest_interval_or_ceiling_counts(tmp_path: Path) -> None:
+    def intervals(text: str) -> list[tuple[int | None, int | None]]:
+        (desk,) = load_desks([written(tmp_path, text)], KINDS)
+        return [(one.every_minutes, one.max_minutes) for agency in desk.agencies for one in agency.sources]
+
+    bounded = GOOD.replace("language: pt\nfirst", "language: pt\nmax_minutes: 15\nfirst")
+    fixed_agency = bounded.replace("    language: pt-BR", "    every_minutes: 60")
+    assert intervals(GOOD) == [(None, None), (15, None)]
+    assert intervals(bounded) == [(None, 15), (15, None)]
+    assert intervals(fixed_agency) == [(60, None), (15, None)]
+    assert intervals(fixed_agency.replace("every_minutes: 15", "max_minutes: 30")) == [(60, None), (None, 30)]
+
+
+def test_a_ceiling_beside_a_fixed_interval_is_a_mistake(tmp_path: Path) -> None:
+    both = GOOD.replace("        every_minutes: 15", "        every_minutes: 15\n        max_minutes: 30")
+    (mistake,) = mistakes(tmp_path, both)
+    assert mistake == (
+        "desk.yaml:13: agencies.on.sources.0.max_minutes: `every_minutes` beside it fixes the interval; "
+        "keep one of the two"
+    )
+
+
+def test_the_built_in_gov_br_desk_is_polled_every_15_minutes_in_working_hours() -> None:
+    (desk,) = load_desks(["govbr"], SOURCE_KINDS)
+    assert {(source.every_minutes, source.max_minutes) for source in desk.sources} == {(None, 15)}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,14 +17,17 @@ from news_assets.errors import (
     RobotsError,
     TooLargeError,
 )
+from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
     MAX_PAUSE_S,
     MIN_INTERVAL_S,
     SLOTS,
+    Forecast,
     civic_interval,
     first_interval,
-    next_interval,
+    forecast,
+    learnt_interval,
     next_poll_after_failure,
     next_poll_at,
     recently_polled,
@@ -37,25 +42,88 @@ URL = "https://example.org/"
 HOUR, DAY = 3600, 86_400
 
 _seconds = st.floats(0, 1e12)
-_counts = st.integers(0, 10_000)
+
+
+def even(per_hour: float) -> PublishingRates:
+    return PublishingRates(SOURCE.timezone, np.full(168, per_hour))
+
+
+# Half an entry an hour from 9 to 18 on working days, one in a hundred days otherwise
+OFFICE = PublishingRates(
+    SOURCE.timezone,
+    np.array([0.5 if day < 5 and 9 <= hour < 18 else 0.0004 for day in range(7) for hour in range(24)]),
+)
 
 
 # --- intervals -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("known_count", "new_count", "expected_s"),
-    [(0, 0, 4500), (30, 0, 4500), (8, 2, 4500), (6, 4, 3600), (4, 6, 3600), (3, 7, 1800), (0, 10, 1800)],
-)
-def test_known_entries_lengthen_the_interval_and_new_ones_shorten_it(
-    known_count: int, new_count: int, expected_s: float
-) -> None:
-    assert next_interval(3600, known_count, new_count, None) == expected_s
+def test_at_an_even_rate_the_interval_is_the_one_after_which_the_expected_entries_have_waited_the_price() -> None:
+    for per_hour in (0.1, 0.4, 1.5):
+        hours = learnt_interval(SOURCE, even(per_hour), NOW, price_minutes=1.0) / HOUR
+        assert per_hour * hours * hours / 2 == pytest.approx(1 / 60)
 
 
-def test_the_interval_does_not_exceed_the_time_per_new_entry() -> None:
-    assert next_interval(6 * HOUR, 48, 2, quiet_s=2 * HOUR) == HOUR
-    assert next_interval(6 * HOUR, 50, 0, quiet_s=2 * HOUR) == 7.5 * HOUR
+def test_a_dearer_request_means_fewer_of_them() -> None:
+    cheap, dear = (learnt_interval(SOURCE, even(0.5), NOW, price) for price in (0.3, 2.7))
+    assert dear == pytest.approx(3 * cheap)
+
+
+@pytest.mark.parametrize("quiet_for", [timedelta(hours=11), timedelta(days=2, hours=11)], ids=["night", "weekend"])
+def test_the_first_poll_of_a_working_morning_is_not_late(quiet_for: timedelta) -> None:
+    """Working hours are 9 to 18; the rest is quiet. Monday, 7 September: polls from the evening before on."""
+    start = datetime(2026, 9, 7, 9, tzinfo=ZoneInfo(SOURCE.timezone)).astimezone(UTC)
+    at, polls = start - quiet_for, []
+    while at < start + timedelta(hours=1):
+        at = next_poll_at(SOURCE, learnt_interval(SOURCE, OFFICE, at), at)
+        polls.append(at)
+    in_the_morning = [one - start for one in polls if one >= start]
+    assert in_the_morning[0] <= timedelta(minutes=12)
+    assert len(polls) - len(in_the_morning) <= quiet_for / timedelta(hours=4), "and the quiet hours have few polls"
+
+
+def test_max_minutes_bounds_the_interval_in_working_hours_only() -> None:
+    rare = even(0.001)
+    source = replace(SOURCE, max_minutes=15)
+    monday = datetime(2026, 9, 7, tzinfo=ZoneInfo(SOURCE.timezone))
+
+    def minutes(at: timedelta) -> float:
+        return learnt_interval(source, rare, (monday + at).astimezone(UTC)) / 60
+
+    assert [minutes(timedelta(hours=hour)) for hour in (7, 12, 19.9)] == [15, 15, 15]
+    assert minutes(timedelta(hours=22)) > 60, "the night"
+    assert minutes(timedelta(days=5, hours=12)) > 60, "Saturday"
+    before_the_start = minutes(timedelta(hours=6, minutes=50))
+    assert 10 <= before_the_start <= 25, "in the first 15 minutes from 7:00, each source at its own time"
+
+
+def test_max_minutes_does_not_lengthen_the_interval() -> None:
+    busy = even(3.0)
+    assert learnt_interval(replace(SOURCE, max_minutes=60), busy, NOW) == learnt_interval(SOURCE, busy, NOW)
+    assert first_interval(replace(SOURCE, max_minutes=15)) == 900
+    assert first_interval(replace(SOURCE, max_minutes=60)) == 1800
+
+
+def test_a_forecast_has_requests_and_delay_of_each_kind_of_interval() -> None:
+    rates = even(0.3)
+    minutes = learnt_interval(SOURCE, rates, NOW) / 60
+    learnt = forecast(SOURCE, rates)
+    assert (learnt.entries_a_day, learnt.requests_a_day, learnt.delay_minutes) == pytest.approx(
+        (7.2, 1440 / minutes, minutes / 2)
+    )
+    assert forecast(SOURCE, rates, ttl_s=HOUR) == Forecast(learnt.entries_a_day, 24, pytest.approx(30))
+    assert forecast(replace(SOURCE, every_minutes=15), rates, 999.0).requests_a_day == 96
+    assert forecast(CIVIC, rates, 7 * DAY).delay_minutes == pytest.approx(3.5 * 1440)
+    bounded = forecast(replace(SOURCE, max_minutes=5), even(0.01))
+    assert bounded.requests_a_day > 12 * 13 * 5 / 7
+
+
+def test_the_forecast_is_what_the_polls_of_a_week_come_to() -> None:
+    source = replace(SOURCE, max_minutes=15)
+    at, polls = NOW, 0
+    while at < NOW + timedelta(days=7):
+        at, polls = next_poll_at(source, learnt_interval(source, OFFICE, at), at), polls + 1
+    assert forecast(source, OFFICE).requests_a_day == pytest.approx(polls / 7, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +147,24 @@ def test_max_age_and_ttl_lengthen_the_pause_up_to_a_day() -> None:
     assert next_poll_at(CIVIC, 7 * DAY, NOW, ttl_s=31_536_000) > NOW + timedelta(days=6)
 
 
-@given(_seconds, _counts, _counts, st.none() | _seconds, st.none() | st.integers(1, 10**6), st.none() | _seconds)
+@given(
+    st.lists(st.floats(1e-9, 1e6), min_size=168, max_size=168),
+    st.integers(0, 7 * DAY),
+    st.none() | st.integers(1, 10**6),
+    st.none() | st.integers(5, 1440),
+    st.none() | _seconds,
+)
 def test_a_source_that_answers_is_due_within_five_minutes_and_a_day(
-    interval_s: float,
-    known_count: int,
-    new_count: int,
-    quiet_s: float | None,
-    every_minutes: int | None,
-    hint_s: float | None,
+    per_hour: list[float], late_s: int, every_minutes: int | None, max_minutes: int | None, hint_s: float | None
 ) -> None:
-    source = replace(SOURCE, every_minutes=every_minutes)
-    next_s = first_interval(source) if every_minutes else next_interval(interval_s, known_count, new_count, quiet_s)
-    assert MIN_INTERVAL_S <= next_s <= MAX_INTERVAL_S
-    due_s = (next_poll_at(source, next_s, NOW, max_age_s=hint_s, ttl_s=hint_s) - NOW).total_seconds()
-    assert (MIN_INTERVAL_S if every_minutes else next_s) - 1e-6 <= due_s <= MAX_INTERVAL_S  # times have microseconds
-
-
-@given(_seconds, _counts, st.none() | _seconds)
-def test_without_new_entries_the_interval_does_not_shrink(interval_s: float, known_count: int, quiet_s: float) -> None:
-    assert next_interval(interval_s, known_count, 0, quiet_s) >= min(interval_s, MAX_INTERVAL_S)
+    source = replace(SOURCE, every_minutes=every_minutes, max_minutes=max_minutes)
+    now = NOW + timedelta(seconds=late_s)
+    rates = PublishingRates(SOURCE.timezone, np.array(per_hour))
+    next_s = first_interval(source) if every_minutes else learnt_interval(source, rates, now)
+    assert next_s <= MAX_INTERVAL_S
+    due_s = (next_poll_at(source, next_s, now, max_age_s=hint_s, ttl_s=hint_s) - now).total_seconds()
+    assert due_s + 1e-6 >= MIN_INTERVAL_S  # times have microseconds
+    assert due_s <= MAX_INTERVAL_S
 
 
 # --- slots -----------------------------------------------------------------------------------------------------------

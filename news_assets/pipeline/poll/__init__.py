@@ -8,5 +8,6 @@
     | microbatch    Polled -> [Polled]                         the first listing at once, then about one batch a second
     | storing       [Polled] -> FeedEntry, SourceState, Poll   one transaction per batch
 
-`entries` decides which entries of a listing are new or changed, `pipeline/schedule.py` when a source is due again.
+`entries` decides which entries of a listing are new or changed, `rates` learns from them in which hours a source
+publishes, and `pipeline/schedule.py` decides with these rates when it is due again.
 """

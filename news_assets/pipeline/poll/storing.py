@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, keyed_entries
 from news_assets.pipeline.poll.listings import Polled, document_hash
+from news_assets.pipeline.poll.rates import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
     CIVIC_WEEKS,
     MIN_INTERVAL_S,
     civic_interval,
     first_interval,
-    next_interval,
+    is_adaptive,
+    learnt_interval,
     next_poll_after_failure,
     next_poll_at,
 )
@@ -30,12 +32,15 @@ def store_polls(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id: st
     states = {state.source_id: state for state in rows.read(SourceState, source_id=sources)}
     changed = _store_entries(rows, batch, now, trace_id)
     recent = _recent_counts(rows, [polled.source for polled in batch if not polled.is_of_past], now)
+    learning = {one.source for one in batch if not one.is_of_past and one.error is None and is_adaptive(one.source)}
+    rates = rates_of(rows, learning, now) if learning else {}
     next_states, polls = [], []
     for polled, changes in zip(batch, changed, strict=True):
         source_id = polled.source.source_id
         if not polled.is_of_past:
             state = states.get(source_id)
-            next_states.append(next_state(polled.source, state, polled, changes, now, recent[source_id]))
+            habit = recent[source_id], rates.get(source_id)
+            next_states.append(next_state(polled.source, state, polled, changes, now, *habit))
         polls.append(poll_row(polled, changes, now))
     rows.upsert(next_states)
     rows.append(polls)
@@ -52,17 +57,20 @@ def next_state(
     changes: EntryChanges,
     now: datetime,
     recent_count: int = 0,
+    rates: PublishingRates | None = None,
 ) -> SourceState:
     """Return the source's state after a poll, to be stored in the transaction that stores the poll's entries.
 
     After an error it keeps the validators and the hash of the last document whose entries were stored. `recent_count`,
-    the entries of the last CIVIC_WEEKS, is used for civic sources only.
+    the entries of the last CIVIC_WEEKS, is used for civic sources only, and `rates` for those whose interval is learnt;
+    without them the interval stays.
     """
     if state is not None and state.url != source.url:
         state = None
     if polled.error is not None or polled.page is None:
         return _failed_state(source, state, polled, now)
-    return _answered_state(source, state, polled.page, polled, changes, now, recent_count)
+    interval_s = first_interval(source) if state is None else _interval(source, state, now, recent_count, rates)
+    return _answered_state(source, state, polled.page, polled, changes, now, interval_s)
 
 
 def _failed_state(source: Source, state: SourceState | None, polled: Polled, now: datetime) -> SourceState:
@@ -88,10 +96,9 @@ def _answered_state(
     polled: Polled,
     changes: EntryChanges,
     now: datetime,
-    recent_count: int,
+    interval_s: float,
 ) -> SourceState:
     before = state or _new_state(source, now)
-    interval_s = first_interval(source) if state is None else _interval(source, state, changes, now, recent_count)
     ttl_s = polled.listing.ttl_s if polled.listing is not None else before.ttl_s
     due_at = next_poll_at(source, interval_s, now, is_first=state is None, max_age_s=page.max_age_s, ttl_s=ttl_s)
     if changes.deferred_count:
@@ -114,13 +121,14 @@ def _answered_state(
     )
 
 
-def _interval(source: Source, state: SourceState, changes: EntryChanges, now: datetime, recent_count: int) -> float:
+def _interval(
+    source: Source, state: SourceState, now: datetime, recent_count: int, rates: PublishingRates | None
+) -> float:
     if source.every_minutes is not None:
         return first_interval(source)
     if source.pace == "civic":
         return civic_interval(recent_count)
-    quiet_s = (now - state.last_new_at).total_seconds() if state.last_new_at else None
-    return next_interval(state.interval_s, len(changes.rows) - changes.new_count, changes.new_count, quiet_s)
+    return learnt_interval(source, rates, now) if rates is not None else state.interval_s
 
 
 def _new_state(source: Source, now: datetime) -> SourceState:

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.pipeline.schedule import first_interval
-from news_assets.records import Agency, Desk
+from news_assets.pipeline.poll.rates import rates_of
+from news_assets.pipeline.schedule import Forecast, first_interval, forecast
+from news_assets.records import Agency, Desk, SourceState
 from news_assets.store.lake import Lake
 
 if TYPE_CHECKING:
@@ -60,6 +61,17 @@ def source_rows(lake: Lake, desk: Desk, silences: Findings | None, now: datetime
     silent = {str(row[0]): dict(zip(header, row, strict=True)) for row in rows}
     for agency in desk.agencies:
         yield from _rows_of(agency, desk, found, silent.get(agency.key, {}))
+
+
+def forecasts(lake: Lake, desk: Desk, now: datetime) -> dict[str, Forecast]:
+    """Return what is expected of each source of the active agencies, by source_id, also of those never polled."""
+    states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
+    rates = rates_of(lake, desk.sources, now)
+    expected = {}
+    for source in desk.sources:
+        key, state = source.source_id, states.get(source.source_id)
+        expected[key] = forecast(source, rates[key], *((state.interval_s, state.ttl_s) if state else ()))
+    return expected
 
 
 def _rows_of(agency: Agency, desk: Desk, found: Mapping[str, Row], silence: Row) -> Iterator[Row]:

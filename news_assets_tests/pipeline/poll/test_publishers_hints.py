@@ -44,7 +44,7 @@ def next_after(site: Site, folder: Path, state: SourceState, wire: bytes) -> Sou
     return next_state(source, state, polled, EntryChanges(), NOW)
 
 
-QUIET = replace(STATE, interval_s=HALF_HOUR.total_seconds() / 1.25, failure_points=0.0)
+QUIET = replace(STATE, interval_s=HALF_HOUR.total_seconds(), failure_points=0.0)
 ONE_HOUR_LATER = "Tue, 08 Sep 2026 13:00:00 GMT"
 
 

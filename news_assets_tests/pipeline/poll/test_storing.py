@@ -3,11 +3,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.pipeline.poll.listings import poll_sources
+from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.poll.storing import next_state, poll_row, store_polls
 from news_assets.records import FeedEntry, Page, Poll, SourceState, Validators
 from news_assets.store.lake import Lake
@@ -37,21 +39,23 @@ def test_after_an_answer_the_state_has_the_validators_and_hash_of_the_document()
         last_polled_at=NOW,
         last_new_at=NOW,
         next_poll_at=NOW + timedelta(hours=2),
-        interval_s=1800.0,
         failure_points=0.0,
         last_outcome="ok",
         last_reason=None,
     )
 
 
-def test_an_unchanged_source_gets_a_longer_interval_and_keeps_its_hash() -> None:
+def test_an_unchanged_source_gets_the_interval_of_its_habit_and_keeps_its_hash() -> None:
+    rates = PublishingRates("UTC", np.full(168, 0.3))  # 0.4 minutes of waiting at 0.3 an hour: 12 min 39 s
     polled, _ = poll(page(b"", 304, validators=Validators('"old"', "newer")), STATE)
-    assert next_state(SOURCE, STATE, polled, NO_CHANGES, NOW) == replace(
+    state = next_state(SOURCE, STATE, polled, NO_CHANGES, NOW, rates=rates)
+    assert state.interval_s == pytest.approx(3600 * (2 * 0.4 / 60 / 0.3) ** 0.5)
+    assert state == replace(
         STATE,
         last_modified="newer",
         last_polled_at=NOW,
-        next_poll_at=NOW + timedelta(minutes=75),
-        interval_s=4500.0,
+        next_poll_at=NOW + timedelta(seconds=state.interval_s),
+        interval_s=state.interval_s,
         failure_points=0.0,
         last_outcome="unchanged",
         last_reason=None,
