@@ -77,8 +77,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         With `from_day`, sources that can list past days (listing pages, JSON searches, sitemaps; not feeds) are polled
         for those days, and the agency-day assets then process the entries. The run fails if no source can.
         """
-        agencies, now = set(context.partition_keys), utc_now()
-        past = config.past(now)
+        agencies, past = set(context.partition_keys), config.past(utc_now())
         if past is not None:
             _check_past(desk, agencies)
         polls = poll_agencies(
@@ -88,7 +87,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             fetcher,
             sandbox,
             adapter_of,
-            now,
+            utc_now,
             uuid.uuid4().hex,
             only_due=config.only_due,
             past=past,

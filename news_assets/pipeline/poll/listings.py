@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
 from news_assets.pipeline.poll.paging import (
@@ -21,6 +21,7 @@ from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.dates import day_in_address
 
 AdapterOf = Callable[[Source], Adapter]
+Clock = Callable[[], datetime]
 
 MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a larger document without entries is not a listing
 _TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are sent: some servers never change an ETag
@@ -28,10 +29,14 @@ _TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """The result of polling one source: a listing, an unchanged document, or an error."""
+    """The result of polling one source: a listing, an unchanged document, or an error.
+
+    `polled_at` is the time of the answer, or of the failure; of a listing with several pages, that of the last page.
+    """
 
     source: Source
     outcome: Outcome
+    polled_at: datetime
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
@@ -49,6 +54,7 @@ def poll_sources(
     adapter_of: AdapterOf,
     fetcher: Fetcher,
     sandbox: Sandbox,
+    clock: Clock,
     known: KnownHashes = nothing_known,
     first_day: date | None = None,
 ) -> Generator[Polled, None, None]:
@@ -66,11 +72,17 @@ def poll_sources(
         ): Pagination(source, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
         for source in sources
     }
-    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher)
+    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher, clock)
 
 
 def poll_past_days(
-    sources: Sequence[Source], first: date, last: date, adapter_of: AdapterOf, fetcher: Fetcher, sandbox: Sandbox
+    sources: Sequence[Source],
+    first: date,
+    last: date,
+    adapter_of: AdapterOf,
+    fetcher: Fetcher,
+    sandbox: Sandbox,
+    clock: Clock,
 ) -> Generator[Polled, None, None]:
     """Yield what the sources that can list past days have of these days.
 
@@ -82,7 +94,7 @@ def poll_past_days(
         for source in sources
         for url in _day_urls(source, first, last, adapter_of)
     }
-    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher)
+    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher, clock)
     return (replace(polled, is_of_past=True) for polled in polls)
 
 
@@ -117,13 +129,17 @@ def _validators_of(source: Source, state: SourceState | None) -> Validators:
 
 
 def _fetch_listings(
-    listings: Mapping[PageRequest, Pagination], states: Mapping[str, SourceState], parse: Parse, fetcher: Fetcher
+    listings: Mapping[PageRequest, Pagination],
+    states: Mapping[str, SourceState],
+    parse: Parse,
+    fetcher: Fetcher,
+    clock: Clock,
 ) -> Generator[Polled, None, None]:
     """Fetch the first pages, then the next pages in rounds of one page per listing; yield each poll once complete."""
     incomplete: dict[Pagination, Polled] = {}
     for request, answer in fetcher.fetch_all(listings):
         pagination = listings[request]
-        polled = _polled(pagination.source, states.get(request.key), answer, parse)
+        polled = _polled(pagination.source, states.get(request.key), answer, _answered_at(answer, clock), parse)
         if polled.page is not None and polled.listing is not None and polled.listing.next_urls:
             pagination.add(polled.page, polled.listing)
             incomplete[pagination] = polled
@@ -138,8 +154,14 @@ def _fetch_listings(
             else:
                 following[PageRequest(url, str(len(following)))] = pagination
         for request, answer in fetcher.fetch_all(following):
-            _add_page(following[request], request.url, answer, parse)
+            pagination = following[request]
+            incomplete[pagination] = replace(incomplete[pagination], polled_at=_answered_at(answer, clock))
+            _add_page(pagination, request.url, answer, parse)
         incomplete = {pagination: incomplete[pagination] for pagination in following.values()}
+
+
+def _answered_at(answer: Page | FetchError, clock: Clock) -> datetime:
+    return answer.fetched_at if isinstance(answer, Page) else clock()
 
 
 def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse) -> None:
@@ -154,19 +176,19 @@ def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse
 # --- parse -----------------------------------------------------------------------------------------------------------
 
 
-def _polled(source: Source, state: SourceState | None, answer: Page | FetchError, parse: Parse) -> Polled:
+def _polled(source: Source, state: SourceState | None, answer: Page | FetchError, at: datetime, parse: Parse) -> Polled:
     """Return the poll after its first page."""
     if isinstance(answer, FetchError):
-        return Polled(source=source, error=answer, outcome=outcome_of(answer))
+        return Polled(source=source, polled_at=at, error=answer, outcome=outcome_of(answer))
     known_hash = state.document_hash if state is not None and state.url == source.url else None
     if answer.is_unchanged or document_hash(answer) == known_hash:
-        return Polled(source=source, page=answer, outcome="unchanged")
+        return Polled(source=source, polled_at=at, page=answer, outcome="unchanged")
     try:
         listing = parse(answer, source)
         _check_listing(answer, listing)
     except SourceError as error:
-        return Polled(source=source, page=answer, error=error, outcome="failed")
-    return Polled(source=source, page=answer, listing=listing, outcome="ok")
+        return Polled(source=source, polled_at=at, page=answer, error=error, outcome="failed")
+    return Polled(source=source, polled_at=at, page=answer, listing=listing, outcome="ok")
 
 
 def _check_listing(page: Page, listing: Listing) -> None:

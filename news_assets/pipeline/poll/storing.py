@@ -1,7 +1,7 @@
 """Store polls: next states of the sources, entries, and one row per poll."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -24,15 +24,18 @@ from news_assets.text.urls import url_hash
 _PARSE_WEIGHT = 1.0
 
 
-def store_polls(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
-    """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows."""
+def store_polls(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[Poll]:
+    """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows.
+
+    Everything gets the time of the poll's answer: the batch may be stored a minute later, on another day.
+    """
     sources = {polled.source.source_id for polled in batch}
     states = {state.source_id: state for state in rows.read(SourceState, source_id=sources)}
-    changed = _store_entries(rows, batch, now, trace_id)
-    recent = _recent_counts(rows, [polled.source for polled in batch if not polled.is_of_past], now)
+    changed = _store_entries(rows, batch, trace_id)
+    recent = _recent_counts(rows, [polled for polled in batch if not polled.is_of_past])
     next_states, polls = [], []
     for polled, changes in zip(batch, changed, strict=True):
-        source_id = polled.source.source_id
+        source_id, now = polled.source.source_id, polled.polled_at
         if not polled.is_of_past:
             state = states.get(source_id)
             next_states.append(next_state(polled.source, state, polled, changes, now, recent[source_id]))
@@ -169,13 +172,15 @@ def skipped_poll(source: Source, polled_at: datetime, cooldown: timedelta, now: 
     """Return the row of a source that is skipped because it was polled less than a cooldown ago. It is not stored."""
     ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
     reason = f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
-    return replace(poll_row(Polled(source=source, outcome="skipped"), EntryChanges(), now), reason=reason)
+    return replace(
+        poll_row(Polled(source=source, polled_at=now, outcome="skipped"), EntryChanges(), now), reason=reason
+    )
 
 
 # --- entries ---------------------------------------------------------------------------------------------------------
 
 
-def _store_entries(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id: str) -> list[EntryChanges]:
+def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[EntryChanges]:
     """Store and return what the listings change; each listing sees the changes of those before it in the batch."""
     known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
     for row in _known_entries(rows, [polled for polled in batch if polled.listing is not None]):
@@ -184,7 +189,7 @@ def _store_entries(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id:
     written: dict[tuple[str, str], FeedEntry] = {}
     for polled in batch:
         of_agency = known[polled.source.agency]
-        changes = entry_changes(polled.source, polled.listing, of_agency.values(), now, trace_id)
+        changes = entry_changes(polled.source, polled.listing, of_agency.values(), polled.polled_at, trace_id)
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key
         written |= by_key
@@ -206,13 +211,14 @@ def _known_entries(rows: Rows, listed: Sequence[Polled]) -> list[FeedEntry]:
     return [*own, *shared]
 
 
-def _recent_counts(rows: Rows, sources: Iterable[Source], now: datetime) -> Counter[str]:
+def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
     """Count the entries of the last CIVIC_WEEKS of the civic sources among these, by source_id.
 
     They are counted by their day: a first poll, or a poll of past days, stores entries of many days at once.
     """
-    civic = {source.source_id for source in sources if source.pace == "civic" and source.every_minutes is None}
+    civic = [one for one in batch if one.source.pace == "civic" and one.source.every_minutes is None]
     if not civic:
         return Counter()
+    sources, now = {one.source.source_id for one in civic}, max(one.polled_at for one in civic)
     days = {(now - timedelta(days=ago)).date() for ago in range(7 * CIVIC_WEEKS)}
-    return Counter(rows.frame(FeedEntry, None, ("source_id",), source_id=civic, day=days)["source_id"])
+    return Counter(rows.frame(FeedEntry, None, ("source_id",), source_id=sources, day=days)["source_id"])

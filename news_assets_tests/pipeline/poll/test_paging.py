@@ -25,7 +25,7 @@ def knows(*pages: int) -> KnownHashes:
 
 
 def polled(site: Site, known: KnownHashes = nothing_known, first_day: date | None = None) -> Polled:
-    (result,) = poll_sources([source()], {"s": STATE}, adapter_of, site, InlineSandbox(), known, first_day)
+    (result,) = poll_sources([source()], {"s": STATE}, adapter_of, site, InlineSandbox(), lambda: NOW, known, first_day)
     return result
 
 
@@ -73,13 +73,13 @@ def test_paging_stops_at_the_cap_and_reports_it() -> None:
 
 def test_a_new_source_has_its_first_page_fetched_only() -> None:
     site = Site()
-    (result,) = poll_sources([source()], {}, adapter_of, site, InlineSandbox())
+    (result,) = poll_sources([source()], {}, adapter_of, site, InlineSandbox(), lambda: NOW)
     assert (site.pages(), result.outcome) == ([0], "ok")
 
 
 def test_an_index_has_no_entries_and_its_pages_are_fetched() -> None:
     site = Site(first=b"index")
-    (result,) = poll_sources([source()], {}, adapter_of, site, InlineSandbox())
+    (result,) = poll_sources([source()], {}, adapter_of, site, InlineSandbox(), lambda: NOW)
     assert result.listing is not None
     assert (site.pages(), len(result.listing.entries)) == ([0, 1], PER_PAGE)
 
@@ -107,7 +107,7 @@ def test_the_pages_of_several_sources_are_fetched_in_rounds() -> None:
     site = Site()
     sources = [source("a"), source("b")]
     states = {one.source_id: replace(STATE, source_id=one.source_id) for one in sources}
-    list(poll_sources(sources, states, adapter_of, site, InlineSandbox(), first_day=NOW.date()))
+    list(poll_sources(sources, states, adapter_of, site, InlineSandbox(), lambda: NOW, first_day=NOW.date()))
     assert [url[8] for url in site.requested] == ["a", "b", "a", "b"]
 
 
@@ -122,6 +122,7 @@ def test_an_entry_that_moves_to_the_next_page_is_listed_once() -> None:
         lambda source: Adapter(parse=parse_shifted),
         Site(),
         InlineSandbox(),
+        lambda: NOW,
         first_day=NOW.date(),
     )
     assert result.listing is not None
@@ -136,7 +137,7 @@ def test_the_sources_own_url_can_be_a_next_page_and_the_first_page_is_fetched_on
 
     site, index = Site(), "https://s.example.org/index"
     adapter = Adapter(parse=parse_index, first_url=lambda source: index)
-    (result,) = poll_sources([source()], {"s": STATE}, lambda source: adapter, site, InlineSandbox())
+    (result,) = poll_sources([source()], {"s": STATE}, lambda source: adapter, site, InlineSandbox(), lambda: NOW)
     assert site.requested == [index, source().url]
     assert result.listing is not None
     assert len(result.listing.entries) == PER_PAGE
