@@ -1,15 +1,18 @@
 """Fetch and parse what sources list; no lake. Where paging stops is decided in `paging.py`."""
 
 import hashlib
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from math import inf
 
 from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
 from news_assets.pipeline.poll.paging import (
     MAX_FIRST_PAGES,
     MAX_PAGES,
     MAX_PAST_PAGES,
+    SOURCE_S,
     KnownHashes,
     Pagination,
     nothing_known,
@@ -37,6 +40,7 @@ class Polled:
     source: Source
     outcome: Outcome
     polled_at: datetime
+    elapsed_ms: int = 0  # of all requests
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
@@ -57,11 +61,14 @@ def poll_sources(
     clock: Clock,
     known: KnownHashes = nothing_known,
     first_day: date | None = None,
+    begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
     """Yield what each source lists now, as the answers arrive; an error of one source does not affect the others.
 
     A source is unchanged if it answers 304 or its first page has the same bytes as last time. Next pages are fetched
-    until entries are known (`known`) or older than `first_day`; of a source without a state, MAX_FIRST_PAGES only.
+    until entries are known (`known`) or older than `first_day`, or until the requests have taken SOURCE_S; of a source
+    without a state, MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of which nothing
+    was requested are left out, and next pages are left for the next poll.
     """
     listings = {
         PageRequest(
@@ -69,10 +76,17 @@ def poll_sources(
             source.source_id,
             _validators_of(source, states.get(source.source_id)),
             obeys_robots=False,
-        ): Pagination(source, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
+            max_s=SOURCE_S,
+        ): _pagination(source, states.get(source.source_id), known, first_day)
         for source in sources
     }
-    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher, clock)
+    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s)
+
+
+def _pagination(source: Source, state: SourceState | None, known: KnownHashes, first_day: date | None) -> Pagination:
+    left = state.left_urls if state is not None and state.url == source.url else ()
+    most = MAX_FIRST_PAGES if state is None else MAX_PAGES
+    return Pagination(source, known, first_day, most, max_s=SOURCE_S, left=left)
 
 
 def poll_past_days(
@@ -134,34 +148,41 @@ def _fetch_listings(
     parse: Parse,
     fetcher: Fetcher,
     clock: Clock,
+    begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
     """Fetch the first pages, then the next pages in rounds of one page per listing; yield each poll once complete."""
-    incomplete: dict[Pagination, Polled] = {}
-    for request, answer in fetcher.fetch_all(listings):
-        pagination = listings[request]
-        polled = _polled(pagination.source, states.get(request.key), answer, _answered_at(answer, clock), parse)
-        if polled.page is not None and polled.listing is not None and polled.listing.next_urls:
-            pagination.add(polled.page, polled.listing)
-            incomplete[pagination] = polled
-        else:
-            yield polled
-    while incomplete:
+    begun: dict[Pagination, Polled] = {}
+    ends_at = time.monotonic() + begin_within_s
+    requests = dict(listings)
+    while requests:
         following: dict[PageRequest, Pagination] = {}
-        for pagination, polled in incomplete.items():
-            url = pagination.next_url()
-            if url is None:
-                yield replace(polled, listing=pagination.listing())
+        left_s = None if begin_within_s == inf else max(0.0, ends_at - time.monotonic())
+        for request, answer in fetcher.fetch_all(tuple(requests), left_s):
+            pagination = requests.pop(request)
+            at = answer.fetched_at if isinstance(answer, Page) else clock()
+            if pagination in begun:
+                polled = replace(begun[pagination], polled_at=at)
+                _add_page(pagination, request.url, answer, parse)
             else:
-                following[PageRequest(url, str(len(following)))] = pagination
-        for request, answer in fetcher.fetch_all(following):
-            pagination = following[request]
-            incomplete[pagination] = replace(incomplete[pagination], polled_at=_answered_at(answer, clock))
-            _add_page(pagination, request.url, answer, parse)
-        incomplete = {pagination: incomplete[pagination] for pagination in following.values()}
+                polled = _polled(pagination, states.get(request.key), answer, at, parse)
+            url = None if polled.listing is None else pagination.next_url()
+            if url is None:
+                yield _complete(polled, pagination)
+            else:
+                begun[pagination] = polled
+                following[PageRequest(url, str(len(following)), max_s=pagination.left_s)] = pagination
+        for request, pagination in requests.items():
+            if pagination in begun:
+                pagination.leave(request.url)
+                yield _complete(begun[pagination], pagination)
+        requests = following
 
 
-def _answered_at(answer: Page | FetchError, clock: Clock) -> datetime:
-    return answer.fetched_at if isinstance(answer, Page) else clock()
+def _complete(polled: Polled, pagination: Pagination) -> Polled:
+    """Return a poll with the entries of all its pages."""
+    if polled.listing is None:
+        return polled
+    return replace(polled, listing=pagination.listing(), elapsed_ms=pagination.elapsed_ms)
 
 
 def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse) -> None:
@@ -176,19 +197,24 @@ def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse
 # --- parse -----------------------------------------------------------------------------------------------------------
 
 
-def _polled(source: Source, state: SourceState | None, answer: Page | FetchError, at: datetime, parse: Parse) -> Polled:
-    """Return the poll after its first page."""
+def _polled(
+    pagination: Pagination, state: SourceState | None, answer: Page | FetchError, at: datetime, parse: Parse
+) -> Polled:
+    """Return the poll after its first page, which is added to the pagination if it is a listing."""
+    source = pagination.source
+    polled = Polled(source=source, polled_at=at, elapsed_ms=answer.elapsed_ms, outcome="failed")
     if isinstance(answer, FetchError):
-        return Polled(source=source, polled_at=at, error=answer, outcome=outcome_of(answer))
+        return replace(polled, error=answer, outcome=outcome_of(answer))
     known_hash = state.document_hash if state is not None and state.url == source.url else None
     if answer.is_unchanged or document_hash(answer) == known_hash:
-        return Polled(source=source, polled_at=at, page=answer, outcome="unchanged")
+        return replace(polled, page=answer, outcome="unchanged")
     try:
         listing = parse(answer, source)
         _check_listing(answer, listing)
     except SourceError as error:
-        return Polled(source=source, polled_at=at, page=answer, error=error, outcome="failed")
-    return Polled(source=source, polled_at=at, page=answer, listing=listing, outcome="ok")
+        return replace(polled, page=answer, error=error)
+    pagination.add(answer, listing)
+    return replace(polled, page=answer, listing=listing, outcome="ok")
 
 
 def _check_listing(page: Page, listing: Listing) -> None:

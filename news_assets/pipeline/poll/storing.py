@@ -81,6 +81,7 @@ def _failed_state(source: Source, state: SourceState | None, polled: Polled, now
         failure_points=points,
         last_outcome=polled.outcome,
         last_reason=polled.reason,
+        elapsed_ms=polled.elapsed_ms,
     )
 
 
@@ -97,7 +98,8 @@ def _answered_state(
     interval_s = first_interval(source) if state is None else _interval(source, state, changes, now, recent_count)
     ttl_s = polled.listing.ttl_s if polled.listing is not None else before.ttl_s
     due_at = next_poll_at(source, interval_s, now, is_first=state is None, max_age_s=page.max_age_s, ttl_s=ttl_s)
-    if changes.deferred_count:
+    left_urls = before.left_urls if polled.listing is None else polled.listing.next_urls
+    if changes.deferred_count or left_urls:
         due_at = now + timedelta(seconds=MIN_INTERVAL_S)
     is_whole = not changes.deferred_count and (polled.listing is None or polled.listing.is_whole)
     stored_hash = before.document_hash if page.is_unchanged else document_hash(page)
@@ -114,6 +116,8 @@ def _answered_state(
         last_outcome=polled.outcome,
         last_reason=None,
         ttl_s=ttl_s,
+        elapsed_ms=polled.elapsed_ms,
+        left_urls=left_urls,
     )
 
 
@@ -164,14 +168,12 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
         new_count=changes.new_count,
         updated_count=changes.updated_count,
         body_bytes=len(page.body) if page else 0,
-        elapsed_ms=page.elapsed_ms if page else 0,
+        elapsed_ms=polled.elapsed_ms,
     )
 
 
-def skipped_poll(source: Source, polled_at: datetime, cooldown: timedelta, now: datetime) -> Poll:
-    """Return the row of a source that is skipped because it was polled less than a cooldown ago. It is not stored."""
-    ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
-    reason = f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
+def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
+    """Return the row of a source that was not polled. It is not stored."""
     return replace(
         poll_row(Polled(source=source, polled_at=now, outcome="skipped"), EntryChanges(), now), reason=reason
     )

@@ -6,6 +6,7 @@ import pytest
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.poll.listings import Polled, poll_past_days, poll_sources
+from news_assets.pipeline.poll.paging import SOURCE_S
 from news_assets.ports import PageRequest
 from news_assets.records import Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter
@@ -16,8 +17,10 @@ from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 def test_a_poll_sends_the_validators_of_the_last_one_and_does_not_read_robots_txt() -> None:
     polled, request = poll(page(), STATE)
-    assert request == PageRequest(SOURCE.url, "mec-1", Validators('"old"', None), obeys_robots=False)
-    assert polled == Polled(source=SOURCE, polled_at=NOW, outcome="ok", page=page(), listing=parse(page(), SOURCE))
+    assert request == PageRequest(SOURCE.url, "mec-1", Validators('"old"', None), obeys_robots=False, max_s=SOURCE_S)
+    assert polled == Polled(
+        source=SOURCE, polled_at=NOW, elapsed_ms=12, outcome="ok", page=page(), listing=parse(page(), SOURCE)
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,9 +37,13 @@ def test_no_validators_are_sent_to_a_new_a_moved_and_a_long_silent_source(state:
 
 def test_a_304_and_the_same_bytes_are_both_unchanged() -> None:
     not_modified = page(b"", 304)
-    assert poll(not_modified, STATE)[0] == Polled(source=SOURCE, polled_at=NOW, outcome="unchanged", page=not_modified)
+    assert poll(not_modified, STATE)[0] == Polled(
+        source=SOURCE, polled_at=NOW, elapsed_ms=12, outcome="unchanged", page=not_modified
+    )
     state = replace(STATE, document_hash=hashlib.sha256(BODY).hexdigest())
-    assert poll(page(), state)[0] == Polled(source=SOURCE, polled_at=NOW, outcome="unchanged", page=page())
+    assert poll(page(), state)[0] == Polled(
+        source=SOURCE, polled_at=NOW, elapsed_ms=12, outcome="unchanged", page=page()
+    )
 
 
 def test_an_error_of_one_source_does_not_affect_the_others() -> None:

@@ -41,6 +41,7 @@ def test_after_an_answer_the_state_has_the_validators_and_hash_of_the_document()
         failure_points=0.0,
         last_outcome="ok",
         last_reason=None,
+        elapsed_ms=12,
     )
 
 
@@ -55,6 +56,7 @@ def test_an_unchanged_source_gets_a_longer_interval_and_keeps_its_hash() -> None
         failure_points=0.0,
         last_outcome="unchanged",
         last_reason=None,
+        elapsed_ms=12,
     )
 
 
@@ -76,7 +78,12 @@ def test_an_error_keeps_the_validators_and_lengthens_the_pause(
 ) -> None:
     polled, _ = poll(answer, STATE)
     assert next_state(SOURCE, STATE, polled, NO_CHANGES, NOW) == replace(
-        STATE, last_polled_at=NOW, next_poll_at=NOW + pause, failure_points=points, last_reason=reason
+        STATE,
+        last_polled_at=NOW,
+        next_poll_at=NOW + pause,
+        failure_points=points,
+        last_reason=reason,
+        elapsed_ms=answer.elapsed_ms,
     )
 
 
