@@ -52,7 +52,8 @@ class Pagination:
         self.source = source
         self.elapsed_ms = 0
         self._max_s, self._left_before, self._left = max_s, tuple(left), tuple[str, ...]()
-        self._count_before_left: int | None = None
+        self._has_resumed = False
+        self._new_count, self._stop_after = 0, STOP_AFTER_KNOWN
         self._known, self._first_day, self._max_pages = known, first_day, max_pages
         self._listings: list[Listing] = []
         self._queue: deque[str] = deque()
@@ -66,7 +67,8 @@ class Pagination:
         self._listings.append(listing)
         self.elapsed_ms += page.elapsed_ms
         self._seen |= {page.url, page.final_url}  # a next page may have the source's own URL
-        if listing.next_urls and (self._reaches_known(listing.entries) or self._is_before_first_day(listing.entries)):
+        may_follow = listing.next_urls or self._left_before
+        if may_follow and (self._reaches_known(listing.entries) or self._is_before_first_day(listing.entries)):
             self._queue.clear()
             return
         new_urls = [url for url in dict.fromkeys(listing.next_urls) if url not in self._seen]
@@ -97,15 +99,17 @@ class Pagination:
         """Stop before this page and leave it, with those behind it, for the next poll."""
         self._left = (url, *self._queue)[:_MAX_LEFT]
         self._queue.clear()
-        self._count_before_left = len(self._listings)
+        self._has_resumed = True
         self._problems.append(f"left for the next poll: {url} and {len(self._left) - 1} more")
         self._is_whole = False
 
     def next_url(self) -> str | None:
         """Return the URL to fetch now, None at the end."""
-        if not self._queue and self._count_before_left is None:
-            self._count_before_left = len(self._listings)
+        if not self._queue and not self._has_resumed:
+            self._has_resumed = True
             self._queue.extend(url for url in self._left_before if url not in self._seen)
+            # The pages that were left now begin with entries that were read: new ones have moved them down.
+            self._known_in_a_row, self._stop_after = 0, STOP_AFTER_KNOWN + self._new_count
         filled = sum(bool(listing.entries) for listing in self._listings)
         if self._queue and (filled >= self._max_pages or len(self._listings) - filled > _MAX_EMPTY_PAGES):
             self._problems.append(f"stopped after {len(self._listings)} pages")
@@ -134,12 +138,10 @@ class Pagination:
     def _reaches_known(self, entries: Sequence[ListedEntry]) -> bool:
         hashes = [url_hash(entry.url) for entry in entries]
         known = self._known(self.source, hashes) if hashes else ()
-        if self._count_before_left is not None:
-            # New entries may have moved the pages that were left, by as many pages as were read before them.
-            return len(self._listings) > 2 * self._count_before_left and set(hashes) <= set(known)
+        self._new_count += sum(hashed not in known for hashed in hashes)
         for hashed in hashes:
             self._known_in_a_row = self._known_in_a_row + 1 if hashed in known else 0
-            if self._known_in_a_row >= STOP_AFTER_KNOWN:
+            if self._known_in_a_row >= self._stop_after:
                 return True
         return False
 
