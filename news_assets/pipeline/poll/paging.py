@@ -97,7 +97,8 @@ class Pagination:
 
     def leave(self, url: str) -> None:
         """Stop before this page and leave it, with those behind it, for the next poll."""
-        self._left = (url, *self._queue)[:_MAX_LEFT]
+        unread = () if self._has_resumed else (one for one in self._left_before if one not in self._seen)
+        self._left = (url, *self._queue, *unread)[:_MAX_LEFT]
         self._queue.clear()
         self._has_resumed = True
         self._problems.append(f"left for the next poll: {url} and {len(self._left) - 1} more")
