@@ -53,9 +53,7 @@ def test_a_run_polls_the_sources_in_its_configuration_else_those_of_its_agencies
     assert polled_sources(DESK, [polls]) == sources
 
 
-@pytest.mark.parametrize(
-    ("status", "awaits"), [("QUEUED", True), ("NOT_STARTED", True), ("STARTING", True), ("STARTED", False)]
-)
+@pytest.mark.parametrize(("status", "awaits"), [("NOT_STARTED", True), ("STARTING", True), ("STARTED", False)])
 def test_a_poll_awaits_its_start_until_it_has_started(status: str, awaits: bool) -> None:
     requested = run(status, **{"news/desk": "d", POLL_TAG: "slow"})
     assert awaits_start(DESK, "slow", [requested]) == awaits
