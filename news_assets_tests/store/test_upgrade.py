@@ -19,9 +19,9 @@ RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLU
 
 # What that lake lacks: columns that were declared later, and their values in its rows.
 ADDED = (
-    'ALTER TABLE "article_revisions" ADD COLUMN IF NOT EXISTS "cause" VARCHAR',
     'ALTER TABLE "sources" ADD COLUMN IF NOT EXISTS "elapsed_ms" BIGINT',
     'ALTER TABLE "sources" ADD COLUMN IF NOT EXISTS "left_urls" VARCHAR[]',
+    'ALTER TABLE "article_revisions" ADD COLUMN IF NOT EXISTS "cause" VARCHAR',
 )
 OLD = {
     ArticleRevision: replace(full(ArticleRevision), cause=""),
