@@ -73,6 +73,7 @@ class FetchError(NewsAssetsError):
     `url` and `reason` contain no user and password; the reason is one line of at most MAX_REASON_CHARS characters.
     `status` is None if there was no response. `retry_after_s` is the server's Retry-After in seconds.
     `weight` is added to the source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS .25.
+    `elapsed_ms` is the duration of the requests in milliseconds, without waits for host slots.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class FetchError(NewsAssetsError):
         retry_after_s: float | None = None,
         weight: float = 0.5,
         is_transient: bool | None = None,
+        elapsed_ms: int = 0,
     ) -> None:
         self.url = without_credentials(url)
         self.reason = _one_line(without_credentials(reason))[:MAX_REASON_CHARS]
         self.status = status
         self.retry_after_s = retry_after_s
         self.weight = weight
+        self.elapsed_ms = elapsed_ms
         self.is_transient = is_transient if is_transient is not None else _is_transient(status)
         super().__init__(f"{_one_line(self.url)}: {self.reason}")
 

@@ -95,12 +95,14 @@ class PageRequest:
     """One URL to fetch. `key` identifies the request for its caller.
 
     `obeys_robots`: False for an address that the operator configured, of which only the Crawl-delay is obeyed.
+    `max_s` limits its time with redirects, without waits for host slots, below the fetcher's own limit.
     """
 
     url: str
     key: str = ""
     validators: Validators = Validators()
     obeys_robots: bool = True
+    max_s: float | None = None
 
 
 class Fetcher(Protocol):
@@ -110,8 +112,13 @@ class Fetcher(Protocol):
         """Return one page. Raises FetchError."""
         ...
 
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        """Yield each request with its page or error as it completes; hosts are fetched from in parallel."""
+    def fetch_all(
+        self, requests: Iterable[PageRequest], begin_within_s: float | None = None
+    ) -> Iterator[tuple[PageRequest, Page | FetchError]]:
+        """Yield each request with its page or error as it completes; hosts are fetched from in parallel.
+
+        Requests that have not begun after `begin_within_s` seconds are left out.
+        """
         ...
 
 

@@ -232,6 +232,8 @@ class SourceState:
     last_outcome: RowOutcome
     last_reason: Reason
     ttl_s: Annotated[float | None, "minimum interval stated by the last document, in seconds"] = None
+    elapsed_ms: Annotated[int | None, "duration of the last poll's requests, in milliseconds"] = None
+    left_urls: Annotated[tuple[str, ...], "pages of the listing that the last poll left for the next one"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +251,7 @@ class Poll:
     new_count: Annotated[int, "entries seen for the first time"]
     updated_count: Annotated[int, "known entries that changed"]
     body_bytes: Annotated[int, "size of the document, decompressed, in bytes"]
-    elapsed_ms: Annotated[int, "duration of the request, in milliseconds"]
+    elapsed_ms: Annotated[int, "duration of the requests, in milliseconds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

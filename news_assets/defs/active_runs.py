@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from typing import Any
 
 import dagster as dg
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import ActiveRun
+from news_assets.pipeline.poll.runs import Speed
 from news_assets.records import Desk
 
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 ATTEMPT_TAG = "news/attempt"  # how often the run's work was requested, this time included
+POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
 _PARTITION = "dagster/partition"
-_UNFINISHED = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+_WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+_UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 
 def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
@@ -31,9 +29,42 @@ def active_runs(desk: Desk, runs: Sequence[dg.DagsterRun]) -> list[ActiveRun]:
     return [active for run in runs for active in _active_run(desk, run)]
 
 
-def is_polling(desk: Desk, runs: Sequence[dg.DagsterRun]) -> bool:
-    """Return whether one of the runs polls the desk's sources."""
-    return any(dg.AssetKey([desk.key, "feed_entries"]) in _selected(desk, run) for run in runs)
+def runs_before(instance: dg.DagsterInstance, run_id: str) -> list[dg.DagsterRun]:
+    """Return the unfinished runs that were created before this one."""
+    runs = unfinished_runs(instance)  # newest first
+    ids = [run.run_id for run in runs]
+    return list(runs[ids.index(run_id) + 1 :]) if run_id in ids else []
+
+
+def polled_sources(desk: Desk, runs: Sequence[dg.DagsterRun]) -> set[str]:
+    """Return the ids of the desk's sources that one of the runs polls or is going to poll."""
+    asset = dg.AssetKey([desk.key, "feed_entries"])
+    return {source for run in runs if asset in _selected(desk, run) for source in _polled_by(desk, run)}
+
+
+def awaits_start(desk: Desk, speed: Speed, runs: Sequence[dg.DagsterRun]) -> bool:
+    """Return whether a poll of the desk's quick or slow sources was requested and has not begun."""
+    tags = {"news/desk": desk.key, POLL_TAG: speed}
+    return any(run.status in _WAITING and tags.items() <= run.tags.items() for run in runs)
+
+
+def poll_config(desk: Desk, **config: object) -> dict[str, object]:
+    """Return the run configuration of a poll of this desk, with these options of `feed_entries`."""
+    return {"ops": {f"{desk.key}__feed_entries": {"config": config}}}
+
+
+def _polled_by(desk: Desk, run: dg.DagsterRun) -> Iterator[str]:
+    """Yield the sources in the run's configuration, else all sources of its agencies."""
+    ops: Any = run.run_config.get("ops", {})
+    listed = ops.get(f"{desk.key}__feed_entries", {}).get("config", {}).get("sources")
+    if listed:
+        yield from listed
+        return
+    keys = [agency.key for agency in desk.agencies]
+    first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION)
+    last = run.tags.get(RANGE_END) or first
+    agencies = keys[keys.index(first) : keys.index(last) + 1] if first in keys and last in keys else keys
+    yield from (source.source_id for source in desk.sources if source.agency in agencies)
 
 
 def _active_run(desk: Desk, run: dg.DagsterRun) -> Iterator[ActiveRun]:

@@ -1,6 +1,6 @@
 """Sensors: they read the lake and request runs. No sensor uses the network.
 
-    due_sources      sources that are due                       -> one poll of each desk
+    due_sources      sources that are due                       -> polls of each desk, of quick and of slow sources
     pending_entries  entries without a current article          -> their agency-days, all stages in one run
     stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
     lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
@@ -17,13 +17,24 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.defs.active_runs import ATTEMPT_TAG, RANGE_END, RANGE_START, active_runs, is_polling, unfinished_runs
+from news_assets.defs.active_runs import (
+    ATTEMPT_TAG,
+    POLL_TAG,
+    RANGE_END,
+    RANGE_START,
+    active_runs,
+    awaits_start,
+    poll_config,
+    polled_sources,
+    unfinished_runs,
+)
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day
 from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import PlannedRun, backlog_days, given_up_failures, plan_runs
+from news_assets.pipeline.poll.runs import Speed, sources_of_runs
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import SearchIndex
 from news_assets.records import Desk, Source, SourceState
@@ -65,31 +76,41 @@ def _due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         jobs=jobs,
         minimum_interval_seconds=POLL_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests a poll of each desk that has due sources, unless one is queued or in progress.",
+        description="Requests a poll of the due sources of each desk that no unfinished run polls, slow ones apart.",
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        due = {
-            desk.key: due_sources(desk.sources, lake.read(SourceState, desk=[desk.key]), utc_now()) for desk in desks
-        }
-        runs = unfinished_runs(context.instance)
-        requests = [_poll(desk, due[desk.key]) for desk in desks if due[desk.key] and not is_polling(desk, runs)]
-        counts = ", ".join(f"{len(sources)} of {desk}" for desk, sources in due.items() if sources)
-        return dg.SensorResult(requests, skip_reason=None if requests else f"sources due: {counts or 'none'}")
+        # Runs are read first: the states that a run stores before it ends are then known.
+        runs, requests, counts = unfinished_runs(context.instance), [], []
+        for desk in desks:
+            states = lake.read(SourceState, desk=[desk.key])
+            due = due_sources(desk.sources, states, utc_now())
+            of_runs = sources_of_runs(due, states, polled_sources(desk, runs))
+            requests += [
+                _poll(desk, speed, sources)
+                for speed, sources in of_runs.items()
+                if sources and not awaits_start(desk, speed, runs)
+            ]
+            counts += [f"{len(due)} of {desk.key}"] if due else []
+        skip_reason = f"sources due: {', '.join(counts) or 'none'}"
+        return dg.SensorResult(requests, skip_reason=None if requests else skip_reason)
 
     return sensor
 
 
-def _poll(desk: Desk, due: Sequence[Source]) -> dg.RunRequest:
-    """Return a run over the whole desk, which polls its due sources."""
+def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
+    """Return a run over the agencies from the first to the last of these sources, which polls only these sources."""
+    polled = {source.agency for source in sources}
+    agencies = [agency.key for agency in desk.agencies if agency.key in polled]
     return dg.RunRequest(
         job_name=f"{desk.key}_poll",
-        run_config={"ops": {f"{desk.key}__feed_entries": {"config": {"only_due": True}}}},
+        run_config=poll_config(desk, only_due=True, sources=[source.source_id for source in sources]),
         tags={
-            RANGE_START: desk.agencies[0].key,
-            RANGE_END: desk.agencies[-1].key,
+            RANGE_START: agencies[0],
+            RANGE_END: agencies[-1],
             "dagster/priority": _POLL_PRIORITY,
             "news/desk": desk.key,
-            **{f"vendor/{kind}": "poll" for kind in sorted({source.kind for source in due})},
+            POLL_TAG: speed,
+            **{f"vendor/{kind}": "poll" for kind in sorted({source.kind for source in sources})},
         },
     )
 

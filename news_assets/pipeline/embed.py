@@ -41,9 +41,10 @@ def embed_batch(
     stored = {row.article_id: row for row in lake.read(ArticleEmbedding, keys)}
     written = 0
     for start in range(0, len(articles) or 1, STORED_TOGETHER):  # at least once: rows of lost articles are deleted
-        now = clock()
-        changed = embed_articles(articles[start : start + STORED_TOGETHER], enriched, stored, embedder, sandbox, now)
-        written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, now)))  # noqa: B023
+        some = articles[start : start + STORED_TOGETHER]
+        changed = embed_articles(some, enriched, stored, embedder, sandbox, clock())
+        ended_at = clock()  # from which failed attempts count
+        written += len(lake.transact(lambda rows: store_derived(rows, stage, keys, changed, read, ended_at)))  # noqa: B023
     return written
 
 

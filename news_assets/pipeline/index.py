@@ -47,7 +47,6 @@ def index_batch(
         IndexingError: The index holds vectors of another model, or could not be read or written. The sensors plan the
             rest again.
     """
-    now = clock()
     articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     embeddings = lake.read(ArticleEmbedding, keys)
     check_vectors(embeddings, search)
@@ -60,9 +59,9 @@ def index_batch(
     receipts = {row.article_id: row for row in lake.read(IndexedDocument, keys, **of_articles(only))}
     stored = search.stored(desk.key, keys).select("article_id", "document_hash").iter_rows()
     indexed = {article_id: hash_ for article_id, hash_ in stored if only is None or article_id in only}
-    changes = index_documents(documents, receipts, indexed, search, sandbox, now)
-
-    return lake.transact(lambda rows: store_changes(rows, stage, changes, now))
+    changes = index_documents(documents, receipts, indexed, search, sandbox, clock())
+    ended_at = clock()  # from which failed attempts count
+    return lake.transact(lambda rows: store_changes(rows, stage, changes, ended_at))
 
 
 def store_changes(rows: Rows, stage: Stage, changes: IndexChanges, now: datetime) -> int:

@@ -41,7 +41,9 @@ def poll(desk: Desk, folder: Path) -> tuple[float, list[Poll], Counter[str]]:
         started = time.perf_counter()
         agencies = {agency.key for agency in desk.agencies}
         polls = list(
-            poll_agencies(lake, desk, agencies, fetcher, InlineSandbox(), adapter_of, datetime.now(UTC), "bench")
+            poll_agencies(
+                lake, desk, agencies, fetcher, InlineSandbox(), adapter_of, lambda: datetime.now(UTC), "bench"
+            )
         )
         return time.perf_counter() - started, polls, Counter(lake.frame(FeedEntry, None, ("agency",))["agency"])
 

@@ -71,7 +71,7 @@ def poll(folder: Path, feeds: int, port: int, profile: cProfile.Profile | None =
                 fetcher,
                 InlineSandbox(),
                 adapter_of,
-                datetime.now(UTC),
+                lambda: datetime.now(UTC),
                 "bench",
             )
         )

@@ -95,7 +95,11 @@ def base() -> Iterator[str]:
 @pytest.fixture
 def fetcher(tmp_path: Path) -> Iterator[HttpFetcher]:
     with HttpFetcher(
-        user_agent="news_assets", delay_s=0, allow_private_hosts=("127.0.0.0/8",), state_dir=tmp_path / "hosts"
+        user_agent="news_assets",
+        delay_s=0,
+        allow_private_hosts=("127.0.0.0/8",),
+        state_dir=tmp_path / "hosts",
+        clock=lambda: NOW,
     ) as opened:
         yield opened
 
@@ -111,7 +115,8 @@ def desk_of(*urls: str) -> Desk:
 def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed.xml")
     assert [
-        poll.outcome for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, NOW, "t")
+        poll.outcome
+        for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t")
     ] == ["ok"]
     keys = AgencyDays("d", frozenset({("a", NOW.date())}))
     ports = {"fetcher": fetcher, "sandbox": InlineSandbox()}
@@ -126,7 +131,7 @@ def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lak
     desk = desk_of(*(f"{base}/feed-{name}" for name in FEEDS))
     polls: dict[str, Poll] = {
         poll.source_id.rpartition("-")[2]: poll
-        for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, NOW, "t")
+        for poll in poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t")
     }
     assert {name: poll.outcome for name, poll in polls.items()} == {name: FEEDS[name][1] for name in FEEDS}
     assert all(poll.reason for poll in polls.values() if poll.outcome != "ok")
@@ -137,6 +142,6 @@ def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lak
 
 def test_a_truncated_feed_is_requested_again_without_validators(base: str, lake: Lake, fetcher: HttpFetcher) -> None:
     desk = desk_of(f"{base}/feed-truncated")
-    list(poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, NOW, "t"))
+    list(poll_agencies(lake, desk, {"a"}, fetcher, InlineSandbox(), adapter_of, lambda: NOW, "t"))
     (state,) = lake.read(SourceState)
     assert (state.etag, state.last_modified, state.document_hash) == (None, None, None)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.defs.active_runs import RANGE_END, RANGE_START
+from news_assets.defs.active_runs import RANGE_END, RANGE_START, poll_config
 from news_assets.defs.checks import EXTRACTION_CHECK
 from news_assets.pipeline.freshness.run_planner import MAX_ATTEMPTS
 from news_assets.pipeline.stage_state.failures import failure_of, make_due
@@ -191,15 +191,38 @@ def test_nothing_is_requested_while_a_run_for_it_is_in_progress(graph: Graph) ->
     assert not any(gaps(graph).values())
 
 
-def test_a_desk_is_polled_by_one_run_at_a_time_when_a_source_is_due(graph: Graph) -> None:
+def polled_by(graph: Graph) -> list[list[str]]:
+    """Return the sources of each poll that the sensor requests now."""
+    requests = graph.tick("due_sources").run_requests or ()
+    return [request.run_config["ops"]["sample__feed_entries"]["config"]["sources"] for request in requests]
+
+
+def test_sources_that_an_unfinished_run_polls_are_not_requested_and_the_others_are(graph: Graph) -> None:
     (request,) = graph.tick("due_sources").run_requests or ()
-    assert request.run_config == {"ops": {"sample__feed_entries": {"config": {"only_due": True}}}}
-    run = dg.DagsterRun(job_name="sample_poll", tags=dict(request.tags), status=dg.DagsterRunStatus.STARTED)
-    graph.instance.add_run(run)
-    assert not graph.tick("due_sources").run_requests
-    graph.instance.report_run_failed(run)
+    first, *rest = [source.source_id for source in graph.desk.sources]
+    assert request.run_config == poll_config(graph.desk, only_due=True, sources=[first, *rest])
+    config, started = poll_config(graph.desk, only_due=True, sources=[first]), dg.DagsterRunStatus.STARTED
+    slow = dg.DagsterRun(job_name="sample_poll", run_config=config, tags=dict(request.tags), status=started)
+    graph.instance.add_run(slow)
+    assert polled_by(graph) == [rest]
+    (poll,) = graph.execute(graph.tick("due_sources"))
+    assert poll.success
+    assert polled_by(graph) == [], "the slow run has not ended"
+    with graph.lake() as lake:
+        assert {poll.source_id for poll in lake.read(Poll)} == {*rest}
+    graph.instance.report_run_failed(slow)
+    assert polled_by(graph) == [[first]]
     graph.execute(graph.tick("due_sources"))
     assert graph.tick("due_sources").skip_reason == dg.SkipReason("sources due: none")
+
+
+def test_a_run_by_hand_leaves_the_sources_to_the_run_that_polls_them(graph: Graph) -> None:
+    first, *rest = [source.source_id for source in graph.desk.sources]
+    config, started = poll_config(graph.desk, only_due=True, sources=[first]), dg.DagsterRunStatus.STARTED
+    graph.instance.add_run(dg.DagsterRun(job_name="sample_poll", run_config=config, status=started))
+    assert graph.poll().success
+    with graph.lake() as lake:
+        assert {poll.source_id for poll in lake.read(Poll)} == {*rest}
 
 
 def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_due(graph: Graph) -> None:

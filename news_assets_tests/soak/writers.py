@@ -117,7 +117,11 @@ def write(
             pages = ShelfPages(room.agencies, number)
             first = number % len(chosen)  # so that no agency's entries leave its feed before they are stored
             for agency in chosen[first:] + chosen[:first]:
-                list(poll_agencies(lake, desk, {agency}, pages, InlineSandbox(), adapter_of, NOW, f"run {number}"))
+                list(
+                    poll_agencies(
+                        lake, desk, {agency}, pages, InlineSandbox(), adapter_of, lambda: NOW, f"run {number}"
+                    )
+                )
             _run_stages(lake, desk, chosen, pages, index)
             if number % _ROUNDS_PER_MAINTENANCE == _ROUNDS_PER_MAINTENANCE - 1 and agencies is None:
                 maintain(lake, now=datetime.now(UTC), keep_days=0)

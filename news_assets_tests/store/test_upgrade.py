@@ -1,11 +1,12 @@
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records import ArticleRevision, EnrichedArticle, Failure, Poll
+from news_assets.records import ArticleRevision, EnrichedArticle, Failure, Poll, SourceState
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.connection import pending_changes
@@ -17,15 +18,17 @@ from news_assets_tests.support.lakes import Place, copy_lake
 
 RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLUMN "outcome" TO "result"',))
 
-# What that lake lacks: columns that were declared later, and their values in its rows.
-ADDED = (
-    'ALTER TABLE "article_revisions" ADD COLUMN IF NOT EXISTS "cause" VARCHAR',
-    'ALTER TABLE "enriched_articles" ADD COLUMN IF NOT EXISTS "theme_reason" VARCHAR',
-)
-OLD_ROWS = {
-    ArticleRevision: replace(full(ArticleRevision), cause=""),
-    EnrichedArticle: replace(full(EnrichedArticle), theme_reason=None),
+# What that lake lacks: columns that were declared later, with their types and their values in its rows.
+ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
+    SourceState: {"elapsed_ms": ("BIGINT", None), "left_urls": ("VARCHAR[]", ())},
+    ArticleRevision: {"cause": ("VARCHAR", "")},
+    EnrichedArticle: {"theme_reason": ("VARCHAR", None)},
 }
+ADDED = tuple(
+    f'ALTER TABLE "{table.name}" ADD COLUMN IF NOT EXISTS "{name}" {sql_type}'
+    for table in TABLES
+    for name, (sql_type, _) in ADDED_COLUMNS.get(table.record, {}).items()
+)
 
 
 @pytest.fixture
@@ -41,7 +44,8 @@ def test_a_lake_from_before_ids_gets_one_and_keeps_its_rows(old: Address) -> Non
     with Lake.open(old.catalog, old.data) as lake:
         for table in TABLES:
             found = lake.read(table.record)
-            expected = OLD_ROWS.get(table.record) or full(table.record)
+            old_values = {name: value for name, (_, value) in ADDED_COLUMNS.get(table.record, {}).items()}
+            expected = replace(full(table.record), **old_values)
             assert found == [expected] * (1 if table.key else 3) or table.record is Failure
         assert lake.read(Failure) == [full(Failure)] * 2
         identity = read_identity(lake._connection)

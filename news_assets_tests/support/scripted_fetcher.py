@@ -22,7 +22,9 @@ class ScriptedFetcher(ABC):
             raise answer
         return answer
 
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        """Yield each request with its page or error, in order."""
+    def fetch_all(
+        self, requests: Iterable[PageRequest], begin_within_s: float | None = None
+    ) -> Iterator[tuple[PageRequest, Page | FetchError]]:
+        """Yield each request with its page or error, in order, however long that takes."""
         for request in requests:
             yield request, self.answer(request)

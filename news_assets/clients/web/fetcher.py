@@ -20,7 +20,7 @@ from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status
 from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
 from news_assets.clients.web.host_queue import run_by_host
 from news_assets.clients.web.logins import Logins
-from news_assets.clients.web.politeness import HostSlot, Politeness
+from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport
@@ -31,6 +31,7 @@ from news_assets.records import Page
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()
 _ERROR_CAPS = BodyCaps(64_000, 256_000)  # enough to recognise a bot wall and to keep the connection open
+_ROBOTS_S = 20.0  # in total: a slow host's page is waited for as well
 _ROBOTS_CAPS = BodyCaps(MAX_ROBOTS_BYTES, MAX_ROBOTS_BYTES)
 _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -98,34 +99,46 @@ class HttpFetcher:
 
     def fetch(self, request: PageRequest) -> Page:
         """Return one page, after redirects; a 304 is a page with `is_unchanged`. Raises FetchError."""
-        return self._fetch(RedirectChain(request, self._total_s, self._closing))
+        return self._fetch(self._chain(request, self._closing))
 
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
+    def fetch_all(
+        self, requests: Iterable[PageRequest], begin_within_s: float | None = None
+    ) -> Iterator[tuple[PageRequest, Page | FetchError]]:
         """Yield each request with its page or error as they arrive; a host's requests keep their order.
 
-        At most twice `max_workers` pages are in memory. Leaving the iteration early cancels the rest.
+        At most twice `max_workers` pages are in memory. Leaving the iteration early cancels the rest. After
+        `begin_within_s` seconds no request begins, and those that wait for a host slot are left out too.
         """
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
             by_host[_host_of(request.url)].append(request)
         if by_host:
-            yield from run_by_host(by_host, self._fetch_or_error, self._politeness.wait_s, self._max_workers)
+            wait_s, workers = self._politeness.wait_s, self._max_workers
+            for request, result in run_by_host(by_host, self._fetch_or_error, wait_s, workers, begin_within_s):
+                if result is not None:
+                    yield request, result
 
-    def _fetch_or_error(self, request: PageRequest, stopping: threading.Event) -> Page | FetchError:
+    def _chain(self, request: PageRequest, stopping: threading.Event) -> RedirectChain:
+        total_s = self._total_s if request.max_s is None else min(self._total_s, request.max_s)
+        return RedirectChain(request, total_s, stopping)
+
+    def _fetch_or_error(self, request: PageRequest, stopping: threading.Event) -> Page | FetchError | None:
+        """Return the page or its error; None if `stopping` was set before the request."""
         try:
-            return self._fetch(RedirectChain(request, self._total_s, stopping))
+            return self._fetch(self._chain(request, stopping))
         except FetchError as error:
-            return error
+            return None if isinstance(error.__cause__, StoppedError) else error
 
     def _fetch(self, chain: RedirectChain) -> Page:
         """Return one page. Any exception is a FetchError: one odd response must not end the requests for others."""
         try:
             return self._follow(chain)
-        except FetchError:
+        except FetchError as error:
+            error.elapsed_ms = chain.elapsed_ms
             raise
         except Exception as error:
             reason = f"error in the HTTP client: {type(error).__name__}: {error}"
-            raise FetchError(chain.request.url, reason) from error
+            raise FetchError(chain.request.url, reason, elapsed_ms=chain.elapsed_ms) from error
 
     def _follow(self, chain: RedirectChain) -> Page:
         request = chain.request
@@ -144,10 +157,11 @@ class HttpFetcher:
         raise FetchError(request.url, f"more than {MAX_REDIRECTS} redirects", status=hop.status)
 
     def _send(self, url: httpx.URL, chain: RedirectChain) -> Hop:
-        """Send one request in a host slot and read its response."""
+        """Send one request in a host slot and read its response; a chain that was begun is not stopped."""
+        stopping = self._closing if chain.visited else chain.stopping
         with (
             as_fetch_errors(chain.request.url),
-            self._politeness.slot(url.host, chain.stopping) as slot,
+            self._politeness.slot(url.host, stopping) as slot,
             chain.timed(),
             closing(self._client.send(self._http_request(url, chain), stream=True)) as response,
         ):
@@ -204,13 +218,13 @@ class HttpFetcher:
             validators=validators_of(headers, *([request.validators] if is_unchanged else ())),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
-            elapsed_ms=round(chain.elapsed_s * 1000),
+            elapsed_ms=chain.elapsed_ms,
         )
 
     def _robots_text(self, robots_url: str) -> str:
         """Return one robots.txt; without its last line if it is longer than the cap. Raises FetchError."""
         request = PageRequest(robots_url, obeys_robots=False)
-        page = self._fetch(RedirectChain(request, self._total_s, self._closing, is_robots=True))
+        page = self._fetch(RedirectChain(request, min(self._total_s, _ROBOTS_S), self._closing, is_robots=True))
         body = page.body
         if len(body) > MAX_ROBOTS_BYTES:
             body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 Job = TypeVar("Job")
@@ -21,12 +22,14 @@ def run_by_host(
     run: Callable[[Job, threading.Event], Result],
     wait_s: Callable[[str], float],
     max_workers: int,
+    begin_within_s: float | None = None,
 ) -> Iterator[tuple[Job, Result]]:
     """Yield each job with its result as they finish; the jobs of a host run in their order.
 
     `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested again. At most `max_workers`
-    finished results are buffered. When the caller stops early, no further job starts and the event passed to `run` is
-    set. An exception raised by `run` is raised here after the other jobs are done.
+    finished results are buffered. After `begin_within_s` seconds, and when the caller stops early, no further job
+    starts and the event passed to `run` is set. An exception raised by `run` is raised here after the other jobs are
+    done.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
@@ -42,7 +45,7 @@ def run_by_host(
             while (taken := hosts.take()) is not None:
                 host, job = taken
                 try:
-                    put((job, run(job, stopping)))
+                    put((job, run(job, hosts.is_stopped)))
                 finally:
                     hosts.release(host, wait_s(host))
         finally:
@@ -50,19 +53,19 @@ def run_by_host(
 
     pool = ThreadPoolExecutor(workers, thread_name_prefix="fetch")
     try:
-        futures = [pool.submit(work) for _ in range(workers)]
-        running = workers
-        while running:
-            item = done.get()
-            if item is None:
-                running -= 1
-            else:
-                yield item
+        with hosts.stopped_after(begin_within_s):
+            futures = [pool.submit(work) for _ in range(workers)]
+            running = workers
+            while running:
+                item = done.get()
+                if item is None:
+                    running -= 1
+                else:
+                    yield item
         for future in futures:
             future.result()
     finally:
         stopping.set()
-        hosts.stop()
         _drain(done)  # each worker blocks on at most one item, which then fits
         pool.shutdown(wait=False)
 
@@ -80,13 +83,13 @@ class _HostQueue(Generic[Job]):
         self._due = [(0.0, -len(of_host), host) for host, of_host in self._jobs.items()]
         heapq.heapify(self._due)
         self._taken = 0
-        self._is_stopped = False
+        self.is_stopped = threading.Event()
         self._changed = threading.Condition()
 
     def take(self) -> tuple[str, Job] | None:
         """Wait until a host is due and return it with its next job; None when no jobs are left or after `stop`."""
         with self._changed:
-            while self._due or (self._taken and not self._is_stopped):
+            while self._due or (self._taken and not self.is_stopped.is_set()):
                 left_s = self._due[0][0] - time.monotonic() if self._due else None
                 if left_s is not None and left_s <= 0:
                     host = heapq.heappop(self._due)[2]
@@ -103,10 +106,22 @@ class _HostQueue(Generic[Job]):
                 heapq.heappush(self._due, (time.monotonic() + wait_s, -left, host))
             self._changed.notify_all()
 
+    @contextmanager
+    def stopped_after(self, seconds: float | None) -> Iterator[None]:
+        """Stop at the end of the block, or after so many seconds."""
+        timer = threading.Timer(seconds or 0.0, self.stop)
+        if seconds is not None:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self.stop()
+
     def stop(self) -> None:
-        """Drop every job that has not started."""
+        """Drop every job that has not started, and set `is_stopped`."""
         with self._changed:
-            self._is_stopped = True
+            self.is_stopped.set()
             self._due.clear()
             for of_host in self._jobs.values():
                 of_host.clear()

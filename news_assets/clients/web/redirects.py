@@ -52,6 +52,11 @@ class RedirectChain:
     visited: set[tuple[str, str]] = field(default_factory=set)  # address and Cookie header
     is_at_origin: bool = True  # no redirect led to another origin yet
 
+    @property
+    def elapsed_ms(self) -> int:
+        """The duration of the requests so far, in milliseconds."""
+        return round(self.elapsed_s * 1000)
+
     @contextmanager
     def timed(self) -> Iterator[None]:
         """Add the block's time to `elapsed_s` and limit it to the time left."""

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
+from news_assets.defs.active_runs import polled_sources, runs_before
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import asset_attributes, markdown_table, sources_table
 from news_assets.defs.partitions import agency_partitions
@@ -30,6 +31,7 @@ class PollConfig(dg.Config):
 
     only_due: bool = Field(False, description="poll only the sources that are due, as the sensor does")
     ask_again: bool = Field(False, description="poll also the sources that were polled a moment ago")
+    sources: list[str] = Field([], description="poll only these sources, by id; default: all of the agencies")
     from_day: str = Field("", description="first past day (ISO) to poll, for sources that can list past days")
     to_day: str = Field("", description="last past day (ISO) to poll; default: yesterday in UTC")
 
@@ -69,18 +71,18 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
     ) -> Iterator[dg.Output[None]]:
         """Entries that the sources of these agencies list, one row per entry as it was last listed.
 
-        Polls every source except those polled a moment ago (`ask_again` includes them), or with `only_due` those that
-        are due. Validators are stored in the same transaction as all entries of the document. Only agencies with new
-        or changed entries are materialised. A failed poll is a row in `polls` with its reason; the run fails if
-        every poll failed.
+        Polls every source except those polled a moment ago and those that an earlier run polls now (`ask_again`
+        includes both), or with `only_due` those that are due, and leaves to the next run what it has no time for.
+        Validators are stored in the same transaction as all entries of the document. Only agencies with new or changed
+        entries are materialised. A failed poll is a row in `polls` with its reason; the run fails if every poll failed.
 
         With `from_day`, sources that can list past days (listing pages, JSON searches, sitemaps; not feeds) are polled
         for those days, and the agency-day assets then process the entries. The run fails if no source can.
         """
-        agencies, now = set(context.partition_keys), utc_now()
-        past = config.past(now)
+        agencies, past = set(context.partition_keys), config.past(utc_now())
         if past is not None:
             _check_past(desk, agencies)
+        earlier = runs_before(context.instance, context.run.run_id)
         polls = poll_agencies(
             lake,
             desk,
@@ -88,9 +90,11 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             fetcher,
             sandbox,
             adapter_of,
-            now,
+            utc_now,
             uuid.uuid4().hex,
             only_due=config.only_due,
+            only=config.sources or None,
+            busy=() if config.ask_again else polled_sources(desk, earlier),
             past=past,
             cooldown=timedelta(0) if config.ask_again else cooldown,
         )

@@ -49,7 +49,9 @@ class BudgetedFetcher:
             raise result
         return result
 
-    def fetch_all(self, requests: Iterable[PageRequest]) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        """Yield each request with its page or its error."""
+    def fetch_all(
+        self, requests: Iterable[PageRequest], begin_within_s: float | None = None
+    ) -> Iterator[tuple[PageRequest, Page | FetchError]]:
+        """Yield each request with its page or its error; the time is limited by `has_time` alone."""
         for request in requests:
             yield request, self.page_or_error(request.url)

@@ -184,7 +184,10 @@ class _Evaluation:
         kinds = (at.kind,) if facts is None else (known.kind if known else None, *facts.kinds)
         polls: list[Polled] = []
         for kind in unique(kinds):
-            polls += poll_sources([self._source(kind, at.url)], {}, self._adapter_of, self._requests, self._sandbox)
+            source = self._source(kind, at.url)
+            polls += poll_sources(
+                [source], {}, self._adapter_of, self._requests, self._sandbox, lambda: self._criteria.now
+            )
             if polls[-1].listing is not None and polls[-1].listing.entries:
                 return polls[-1]
         return next((polled for polled in polls if polled.listing is not None), polls[0])

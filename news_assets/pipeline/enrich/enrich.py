@@ -38,20 +38,20 @@ def enrich_batch(
     only: Collection[str] | None = None,
 ) -> int:
     """Enrich the stale articles of these agency-days; return how many rows were written."""
-    now = clock()
     articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
     ids = {article.duplicate_of for article in articles if article.duplicate_of}
     originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
-    made = enrich_articles(articles, cached, originals, enricher, now)
+    made = enrich_articles(articles, cached, originals, enricher, clock())
     stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
     changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
+    ended_at = clock()  # from which failed attempts count
 
     def store(rows: Rows) -> int:
         if made.new_cache:
             rows.upsert(made.new_cache)
-        return len(store_derived(rows, stage, keys, changed, versions_of(articles), now))
+        return len(store_derived(rows, stage, keys, changed, versions_of(articles), ended_at))
 
     return lake.transact(store)
 

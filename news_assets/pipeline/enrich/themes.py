@@ -28,8 +28,8 @@ MAX_CHARS = 12_000  # enough to settle a theme
 
 # `_confidence` approximates the share of correct themes. Its three constants, and no words, were fitted to the labels
 # of six news corpora. Of the 9,000 texts with a best theme in the sets of `news_assets_tests/quality/themes.py`, those
-# with a score from .8 to .9 were right in 88 %, from .6 to .7 in 62 %, from .5 to .55 in 54 %, from .35 to .5 in 48 % and
-# below in 30 %. Where a theme is given from .5 on, 5 texts in 100 lose theirs, and nearly half of these are right.
+# with a score from .8 to .9 were right in 88 %, from .6 to .7 in 62 %, from .5 to .55 in 54 %, from .35 to .5 in 48 %,
+# and below in 30 %. Where a theme is given from .5 on, 5 texts in 100 lose theirs, and nearly half of these are right.
 MIN_SCORE = 0.42
 MIN_LEAD = 1.01  # less is a tie
 MIN_CHILD_EVIDENCE, MIN_CHILD_LEAD = 0.8, 1.15

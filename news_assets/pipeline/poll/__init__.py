@@ -2,7 +2,7 @@
 
 `poll.poll_agencies` runs all of it:
 
-    due sources
+    due sources                                                `runs` shares them out to a quick and a slow run
     | listings      Source -> first Page -> Listing            sources side by side, as the answers arrive
     | paging        Listing -> Listing with its next pages     one page per source at a time
     | microbatch    Polled -> [Polled]                         the first listing at once, then about one batch a second

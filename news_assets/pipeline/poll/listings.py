@@ -1,15 +1,18 @@
 """Fetch and parse what sources list; no lake. Where paging stops is decided in `paging.py`."""
 
 import hashlib
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from math import inf
 
 from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
 from news_assets.pipeline.poll.paging import (
     MAX_FIRST_PAGES,
     MAX_PAGES,
     MAX_PAST_PAGES,
+    SOURCE_S,
     KnownHashes,
     Pagination,
     nothing_known,
@@ -21,6 +24,7 @@ from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.dates import day_in_address
 
 AdapterOf = Callable[[Source], Adapter]
+Clock = Callable[[], datetime]
 
 MAX_EMPTY_BYTES = 5_000  # a feed without items is 1-2 kB; a larger document without entries is not a listing
 _TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are sent: some servers never change an ETag
@@ -28,10 +32,15 @@ _TRUST_S = 3 * 86_400.0  # after so long without new entries no validators are s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """The result of polling one source: a listing, an unchanged document, or an error."""
+    """The result of polling one source: a listing, an unchanged document, or an error.
+
+    `polled_at` is the time of the answer, or of the failure; of a listing with several pages, that of the last page.
+    """
 
     source: Source
     outcome: Outcome
+    polled_at: datetime
+    elapsed_ms: int = 0  # of all requests
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
@@ -49,13 +58,17 @@ def poll_sources(
     adapter_of: AdapterOf,
     fetcher: Fetcher,
     sandbox: Sandbox,
+    clock: Clock,
     known: KnownHashes = nothing_known,
     first_day: date | None = None,
+    begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
     """Yield what each source lists now, as the answers arrive; an error of one source does not affect the others.
 
     A source is unchanged if it answers 304 or its first page has the same bytes as last time. Next pages are fetched
-    until entries are known (`known`) or older than `first_day`; of a source without a state, MAX_FIRST_PAGES only.
+    until entries are known (`known`) or older than `first_day`, or until the requests have taken SOURCE_S; of a source
+    without a state, MAX_FIRST_PAGES only. After `begin_within_s` seconds no request begins: sources of which nothing
+    was requested are left out, and next pages are left for the next poll.
     """
     listings = {
         PageRequest(
@@ -63,14 +76,27 @@ def poll_sources(
             source.source_id,
             _validators_of(source, states.get(source.source_id)),
             obeys_robots=False,
-        ): Pagination(source, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
+            max_s=SOURCE_S,
+        ): _pagination(source, states.get(source.source_id), known, first_day)
         for source in sources
     }
-    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher)
+    return _fetch_listings(listings, states, _parser(adapter_of, sandbox), fetcher, clock, begin_within_s)
+
+
+def _pagination(source: Source, state: SourceState | None, known: KnownHashes, first_day: date | None) -> Pagination:
+    left = state.left_urls if state is not None and state.url == source.url else ()
+    most = MAX_FIRST_PAGES if state is None else MAX_PAGES
+    return Pagination(source, known, first_day, most, max_s=SOURCE_S, left=left)
 
 
 def poll_past_days(
-    sources: Sequence[Source], first: date, last: date, adapter_of: AdapterOf, fetcher: Fetcher, sandbox: Sandbox
+    sources: Sequence[Source],
+    first: date,
+    last: date,
+    adapter_of: AdapterOf,
+    fetcher: Fetcher,
+    sandbox: Sandbox,
+    clock: Clock,
 ) -> Generator[Polled, None, None]:
     """Yield what the sources that can list past days have of these days.
 
@@ -82,7 +108,7 @@ def poll_past_days(
         for source in sources
         for url in _day_urls(source, first, last, adapter_of)
     }
-    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher)
+    polls = _fetch_listings(listings, {}, _of_stated_days(_parser(adapter_of, sandbox)), fetcher, clock)
     return (replace(polled, is_of_past=True) for polled in polls)
 
 
@@ -117,29 +143,46 @@ def _validators_of(source: Source, state: SourceState | None) -> Validators:
 
 
 def _fetch_listings(
-    listings: Mapping[PageRequest, Pagination], states: Mapping[str, SourceState], parse: Parse, fetcher: Fetcher
+    listings: Mapping[PageRequest, Pagination],
+    states: Mapping[str, SourceState],
+    parse: Parse,
+    fetcher: Fetcher,
+    clock: Clock,
+    begin_within_s: float = inf,
 ) -> Generator[Polled, None, None]:
     """Fetch the first pages, then the next pages in rounds of one page per listing; yield each poll once complete."""
-    incomplete: dict[Pagination, Polled] = {}
-    for request, answer in fetcher.fetch_all(listings):
-        pagination = listings[request]
-        polled = _polled(pagination.source, states.get(request.key), answer, parse)
-        if polled.page is not None and polled.listing is not None and polled.listing.next_urls:
-            pagination.add(polled.page, polled.listing)
-            incomplete[pagination] = polled
-        else:
-            yield polled
-    while incomplete:
+    begun: dict[Pagination, Polled] = {}
+    ends_at = time.monotonic() + begin_within_s
+    requests = dict(listings)
+    while requests:
         following: dict[PageRequest, Pagination] = {}
-        for pagination, polled in incomplete.items():
-            url = pagination.next_url()
-            if url is None:
-                yield replace(polled, listing=pagination.listing())
+        left_s = None if begin_within_s == inf else max(0.0, ends_at - time.monotonic())
+        for request, answer in fetcher.fetch_all(tuple(requests), left_s):
+            pagination = requests.pop(request)
+            at = answer.fetched_at if isinstance(answer, Page) else clock()
+            if pagination in begun:
+                polled = replace(begun[pagination], polled_at=at)
+                _add_page(pagination, request.url, answer, parse)
             else:
-                following[PageRequest(url, str(len(following)))] = pagination
-        for request, answer in fetcher.fetch_all(following):
-            _add_page(following[request], request.url, answer, parse)
-        incomplete = {pagination: incomplete[pagination] for pagination in following.values()}
+                polled = _polled(pagination, states.get(request.key), answer, at, parse)
+            url = None if polled.listing is None else pagination.next_url()
+            if url is None:
+                yield _complete(polled, pagination)
+            else:
+                begun[pagination] = polled
+                following[PageRequest(url, str(len(following)), max_s=pagination.left_s)] = pagination
+        for request, pagination in requests.items():
+            if pagination in begun:
+                pagination.leave(request.url)
+                yield _complete(begun[pagination], pagination)
+        requests = following
+
+
+def _complete(polled: Polled, pagination: Pagination) -> Polled:
+    """Return a poll with the entries of all its pages."""
+    if polled.listing is None:
+        return polled
+    return replace(polled, listing=pagination.listing(), elapsed_ms=pagination.elapsed_ms)
 
 
 def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse: Parse) -> None:
@@ -154,19 +197,24 @@ def _add_page(pagination: Pagination, url: str, answer: Page | FetchError, parse
 # --- parse -----------------------------------------------------------------------------------------------------------
 
 
-def _polled(source: Source, state: SourceState | None, answer: Page | FetchError, parse: Parse) -> Polled:
-    """Return the poll after its first page."""
+def _polled(
+    pagination: Pagination, state: SourceState | None, answer: Page | FetchError, at: datetime, parse: Parse
+) -> Polled:
+    """Return the poll after its first page, which is added to the pagination if it is a listing."""
+    source = pagination.source
+    polled = Polled(source=source, polled_at=at, elapsed_ms=answer.elapsed_ms, outcome="failed")
     if isinstance(answer, FetchError):
-        return Polled(source=source, error=answer, outcome=outcome_of(answer))
+        return replace(polled, error=answer, outcome=outcome_of(answer))
     known_hash = state.document_hash if state is not None and state.url == source.url else None
     if answer.is_unchanged or document_hash(answer) == known_hash:
-        return Polled(source=source, page=answer, outcome="unchanged")
+        return replace(polled, page=answer, outcome="unchanged")
     try:
         listing = parse(answer, source)
         _check_listing(answer, listing)
     except SourceError as error:
-        return Polled(source=source, page=answer, error=error, outcome="failed")
-    return Polled(source=source, page=answer, listing=listing, outcome="ok")
+        return replace(polled, page=answer, error=error)
+    pagination.add(answer, listing)
+    return replace(polled, page=answer, listing=listing, outcome="ok")
 
 
 def _check_listing(page: Page, listing: Listing) -> None:

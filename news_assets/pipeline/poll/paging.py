@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date
+from math import inf
 
 from news_assets.errors import FetchError, SourceError
 from news_assets.records import ListedEntry, Listing, Page, Source
@@ -16,6 +17,9 @@ STOP_AFTER_KNOWN = 3  # known URLs in a row: one or two may be articles pinned t
 MAX_PAGES = 20  # some 600 entries; older ones can be polled by day
 MAX_FIRST_PAGES = 1  # of a source that is new: polling 160 agencies on one host takes minutes, not an hour
 MAX_PAST_PAGES = 200
+SOURCE_S = 60.0  # for all requests of a poll, without waits for host slots
+_MAX_LEFT = MAX_PAGES  # a sitemap index may name thousands
+_SLACK_S = 0.1  # of a request that ended at its limit
 _NO_SUCH_PAGE = (400, 404, 410)
 _MAX_EMPTY_PAGES = 20  # an index of sitemaps lists no entries itself, and some of its sitemaps may be empty
 
@@ -30,10 +34,26 @@ class Pagination:
 
     It ends at a page with STOP_AFTER_KNOWN known entries in a row, at a page with only entries before `first_day`, at
     `max_pages` pages with entries, or where no page follows.
+
+    After `max_s` seconds of requests it ends too, and the listing names the pages that follow. The next poll gets them
+    as `left`, and reads them behind its own pages.
     """
 
-    def __init__(self, source: Source, known: KnownHashes, first_day: date | None, max_pages: int) -> None:
+    def __init__(
+        self,
+        source: Source,
+        known: KnownHashes,
+        first_day: date | None,
+        max_pages: int,
+        *,
+        max_s: float = inf,
+        left: Sequence[str] = (),
+    ) -> None:
         self.source = source
+        self.elapsed_ms = 0
+        self._max_s, self._left_before, self._left = max_s, tuple(left), tuple[str, ...]()
+        self._has_resumed = False
+        self._new_count, self._stop_after = 0, STOP_AFTER_KNOWN
         self._known, self._first_day, self._max_pages = known, first_day, max_pages
         self._listings: list[Listing] = []
         self._queue: deque[str] = deque()
@@ -45,8 +65,10 @@ class Pagination:
     def add(self, page: Page, listing: Listing) -> None:
         """Add a page that was read, and queue the pages that follow it."""
         self._listings.append(listing)
+        self.elapsed_ms += page.elapsed_ms
         self._seen |= {page.url, page.final_url}  # a next page may have the source's own URL
-        if listing.next_urls and (self._reaches_known(listing.entries) or self._is_before_first_day(listing.entries)):
+        may_follow = listing.next_urls or self._left_before
+        if may_follow and (self._reaches_known(listing.entries) or self._is_before_first_day(listing.entries)):
             self._queue.clear()
             return
         new_urls = [url for url in dict.fromkeys(listing.next_urls) if url not in self._seen]
@@ -56,20 +78,48 @@ class Pagination:
     def fail(self, url: str, error: FetchError | SourceError) -> None:
         """Stop at a page that could not be fetched or read; the next poll begins again at the first page.
 
-        A page that does not exist is the regular end: WordPress answers 400 behind its last page, others 404.
+        A page that does not exist is the regular end: WordPress answers 400 behind its last page, others 404. A page
+        for which the time was too short is left for the next poll, once.
         """
+        self.elapsed_ms += error.elapsed_ms if isinstance(error, FetchError) else 0
+        if isinstance(error, FetchError) and self.left_s <= _SLACK_S and url not in self._left_before:
+            self.leave(url)
+            return
         self._queue.clear()
         if not (isinstance(error, FetchError) and error.status in _NO_SUCH_PAGE):
             self._problems.append(f"stopped at {url}: {error.reason if isinstance(error, FetchError) else error}")
             self._is_whole = False
 
+    @property
+    def left_s(self) -> float:
+        """The seconds left for the next pages."""
+        return max(0.0, self._max_s - self.elapsed_ms / 1000)
+
+    def leave(self, url: str) -> None:
+        """Stop before this page and leave it, with those behind it, for the next poll."""
+        unread = () if self._has_resumed else (one for one in self._left_before if one not in self._seen)
+        self._left = (url, *self._queue, *unread)[:_MAX_LEFT]
+        self._queue.clear()
+        self._has_resumed = True
+        self._problems.append(f"left for the next poll: {url} and {len(self._left) - 1} more")
+        self._is_whole = False
+
     def next_url(self) -> str | None:
         """Return the URL to fetch now, None at the end."""
+        if not self._queue and not self._has_resumed:
+            self._has_resumed = True
+            self._queue.extend(url for url in self._left_before if url not in self._seen)
+            # The pages that were left now begin with entries that were read: new ones have moved them down.
+            self._known_in_a_row, self._stop_after = 0, STOP_AFTER_KNOWN + self._new_count
         filled = sum(bool(listing.entries) for listing in self._listings)
         if self._queue and (filled >= self._max_pages or len(self._listings) - filled > _MAX_EMPTY_PAGES):
             self._problems.append(f"stopped after {len(self._listings)} pages")
             self._queue.clear()
-        return self._queue.popleft() if self._queue else None
+        url = self._queue.popleft() if self._queue else None
+        if url is not None and self.left_s <= _SLACK_S:
+            self.leave(url)
+            return None
+        return url
 
     def listing(self) -> Listing:
         """Return all pages as one listing; an entry that moved to the next page between two requests counts once."""
@@ -82,16 +132,17 @@ class Pagination:
             self._listings[0],
             entries=tuple(entries.values()),
             is_whole=self._is_whole and all(listing.is_whole for listing in self._listings),
-            next_urls=(),
+            next_urls=self._left,
             problems=(*problems, *self._problems),
         )
 
     def _reaches_known(self, entries: Sequence[ListedEntry]) -> bool:
         hashes = [url_hash(entry.url) for entry in entries]
         known = self._known(self.source, hashes) if hashes else ()
+        self._new_count += sum(hashed not in known for hashed in hashes)
         for hashed in hashes:
             self._known_in_a_row = self._known_in_a_row + 1 if hashed in known else 0
-            if self._known_in_a_row >= STOP_AFTER_KNOWN:
+            if self._known_in_a_row >= self._stop_after:
                 return True
         return False
 

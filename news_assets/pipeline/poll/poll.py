@@ -1,18 +1,24 @@
 """Poll the sources of some agencies and store what they list."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from math import inf
 
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_past_days, poll_sources
+from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
 from news_assets.pipeline.poll.storing import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports import Fetcher, Lake, Sandbox
 from news_assets.records import Desk, FeedEntry, Poll, Source, SourceState
+
+RUN_S = 120.0  # after so long a run begins no further poll: the next run begins with those
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
+_NOT_BEGUN = "not begun in the time of a run; it stays due"
 
 
 def poll_agencies(
@@ -22,35 +28,62 @@ def poll_agencies(
     fetcher: Fetcher,
     sandbox: Sandbox,
     adapter_of: AdapterOf,
-    now: datetime,
+    clock: Clock,
     trace_id: str,
     *,
     only_due: bool = False,
+    only: Collection[str] | None = None,
+    busy: Collection[str] = (),
     past: tuple[date, date] | None = None,
     cooldown: timedelta = timedelta(0),
+    run_s: float = RUN_S,
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is stored.
 
     With `past`, a first and a last day, only sources that can list past days are polled, for those days. Otherwise
-    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago,
-    whose poll has the outcome `skipped` and is not stored.
+    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago.
+    `only` are the ids of the sources to poll, if not all. Which are due is decided once, at the start; everything
+    stored has the time of its answer.
+
+    The poll of a source that is not polled has the outcome `skipped` and is not stored: one that another run polls
+    now (the ids in `busy`), one that was polled a moment ago, and with `only_due` one that has not begun after `run_s`
+    seconds, which stays due.
     """
-    sources = [source for source in desk.sources if source.agency in agencies]
+    now = clock()
+    sources = [one for one in desk.sources if one.agency in agencies and (only is None or one.source_id in only)]
+    yield from (skipped_poll(one, _BUSY, now) for one in sources if one.source_id in busy)
+    sources = [one for one in sources if one.source_id not in busy]
+    due: Sequence[Source] = ()
     if past is not None:
-        polls = poll_past_days(sources, *past, adapter_of, fetcher, sandbox)
+        polls = poll_past_days(sources, *past, adapter_of, fetcher, sandbox, clock)
     else:
         states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
         recent = {} if only_due else recently_polled(sources, states.values(), now, cooldown)
-        for source, polled_at in recent.items():
-            yield skipped_poll(source, polled_at, cooldown, now)
-        due = due_sources(sources, states.values(), now) if only_due else [one for one in sources if one not in recent]
-        polls = poll_sources(due, states, adapter_of, fetcher, sandbox, _known_hashes(lake), desk.first_day)
+        yield from (skipped_poll(one, _recent(now, at, cooldown), now) for one, at in recent.items())
+        due = _due(sources, states, now) if only_due else [one for one in sources if one not in recent]
+        begin_within_s = run_s if only_due else inf
+        known = _known_hashes(lake)
+        polls = poll_sources(due, states, adapter_of, fetcher, sandbox, clock, known, desk.first_day, begin_within_s)
+    polled = set()
     for batch in micro_batches(polls):
-        yield from store_apart(batch, lambda polls: _store(lake, polls, now, trace_id), _unstored)
+        polled |= {one.source.source_id for one in batch}
+        yield from store_apart(batch, lambda polls: _store(lake, polls, trace_id), _unstored)
+    yield from (skipped_poll(one, _NOT_BEGUN, now) for one in due if one.source_id not in polled)
 
 
-def _store(lake: Lake, polls: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
-    return lake.transact(lambda rows: store_polls(rows, polls, now, trace_id))
+def _due(sources: Sequence[Source], states: Mapping[str, SourceState], now: datetime) -> list[Source]:
+    """Return the due sources, those first that are due for longest: a run may not reach the last ones."""
+    due = due_sources(sources, states.values(), now)
+    return sorted(due, key=lambda one: states[one.source_id].next_poll_at if one.source_id in states else _NEVER)
+
+
+def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
+    ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
+    return f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
+
+
+def _store(lake: Lake, polls: Sequence[Polled], trace_id: str) -> list[Poll]:
+    return lake.transact(lambda rows: store_polls(rows, polls, trace_id))
 
 
 def _unstored(polled: Polled, reason: str) -> Polled:

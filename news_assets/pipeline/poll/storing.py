@@ -1,7 +1,7 @@
 """Store polls: next states of the sources, entries, and one row per poll."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -26,17 +26,20 @@ from news_assets.text.urls import url_hash
 _PARSE_WEIGHT = 1.0
 
 
-def store_polls(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id: str) -> list[Poll]:
-    """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows."""
+def store_polls(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[Poll]:
+    """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows.
+
+    Everything gets the time of the poll's answer: the batch may be stored a minute later, on another day.
+    """
     sources = {polled.source.source_id for polled in batch}
     states = {state.source_id: state for state in rows.read(SourceState, source_id=sources)}
-    changed = _store_entries(rows, batch, now, trace_id)
-    recent = _recent_counts(rows, [polled.source for polled in batch if not polled.is_of_past], now)
+    changed = _store_entries(rows, batch, trace_id)
+    recent = _recent_counts(rows, [polled for polled in batch if not polled.is_of_past])
     learning = {one.source for one in batch if not one.is_of_past and one.error is None and is_adaptive(one.source)}
-    rates = rates_of(rows, learning, now) if learning else {}
+    rates = rates_of(rows, learning, max(one.polled_at for one in batch)) if learning else {}
     next_states, polls = [], []
     for polled, changes in zip(batch, changed, strict=True):
-        source_id = polled.source.source_id
+        source_id, now = polled.source.source_id, polled.polled_at
         if not polled.is_of_past:
             state = states.get(source_id)
             habit = recent[source_id], rates.get(source_id)
@@ -86,6 +89,7 @@ def _failed_state(source: Source, state: SourceState | None, polled: Polled, now
         failure_points=points,
         last_outcome=polled.outcome,
         last_reason=polled.reason,
+        elapsed_ms=polled.elapsed_ms,
     )
 
 
@@ -101,7 +105,8 @@ def _answered_state(
     before = state or _new_state(source, now)
     ttl_s = polled.listing.ttl_s if polled.listing is not None else before.ttl_s
     due_at = next_poll_at(source, interval_s, now, is_first=state is None, max_age_s=page.max_age_s, ttl_s=ttl_s)
-    if changes.deferred_count:
+    left_urls = before.left_urls if polled.listing is None else polled.listing.next_urls
+    if changes.deferred_count or left_urls:
         due_at = now + timedelta(seconds=MIN_INTERVAL_S)
     is_whole = not changes.deferred_count and (polled.listing is None or polled.listing.is_whole)
     stored_hash = before.document_hash if page.is_unchanged else document_hash(page)
@@ -118,6 +123,8 @@ def _answered_state(
         last_outcome=polled.outcome,
         last_reason=None,
         ttl_s=ttl_s,
+        elapsed_ms=polled.elapsed_ms,
+        left_urls=left_urls,
     )
 
 
@@ -169,21 +176,21 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
         new_count=changes.new_count,
         updated_count=changes.updated_count,
         body_bytes=len(page.body) if page else 0,
-        elapsed_ms=page.elapsed_ms if page else 0,
+        elapsed_ms=polled.elapsed_ms,
     )
 
 
-def skipped_poll(source: Source, polled_at: datetime, cooldown: timedelta, now: datetime) -> Poll:
-    """Return the row of a source that is skipped because it was polled less than a cooldown ago. It is not stored."""
-    ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
-    reason = f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
-    return replace(poll_row(Polled(source=source, outcome="skipped"), EntryChanges(), now), reason=reason)
+def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
+    """Return the row of a source that was not polled. It is not stored."""
+    return replace(
+        poll_row(Polled(source=source, polled_at=now, outcome="skipped"), EntryChanges(), now), reason=reason
+    )
 
 
 # --- entries ---------------------------------------------------------------------------------------------------------
 
 
-def _store_entries(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id: str) -> list[EntryChanges]:
+def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[EntryChanges]:
     """Store and return what the listings change; each listing sees the changes of those before it in the batch."""
     known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
     for row in _known_entries(rows, [polled for polled in batch if polled.listing is not None]):
@@ -192,7 +199,7 @@ def _store_entries(rows: Rows, batch: Sequence[Polled], now: datetime, trace_id:
     written: dict[tuple[str, str], FeedEntry] = {}
     for polled in batch:
         of_agency = known[polled.source.agency]
-        changes = entry_changes(polled.source, polled.listing, of_agency.values(), now, trace_id)
+        changes = entry_changes(polled.source, polled.listing, of_agency.values(), polled.polled_at, trace_id)
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key
         written |= by_key
@@ -214,13 +221,14 @@ def _known_entries(rows: Rows, listed: Sequence[Polled]) -> list[FeedEntry]:
     return [*own, *shared]
 
 
-def _recent_counts(rows: Rows, sources: Iterable[Source], now: datetime) -> Counter[str]:
+def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
     """Count the entries of the last CIVIC_WEEKS of the civic sources among these, by source_id.
 
     They are counted by their day: a first poll, or a poll of past days, stores entries of many days at once.
     """
-    civic = {source.source_id for source in sources if source.pace == "civic" and source.every_minutes is None}
+    civic = [one for one in batch if one.source.pace == "civic" and one.source.every_minutes is None]
     if not civic:
         return Counter()
+    sources, now = {one.source.source_id for one in civic}, max(one.polled_at for one in civic)
     days = {(now - timedelta(days=ago)).date() for ago in range(7 * CIVIC_WEEKS)}
-    return Counter(rows.frame(FeedEntry, None, ("source_id",), source_id=civic, day=days)["source_id"])
+    return Counter(rows.frame(FeedEntry, None, ("source_id",), source_id=sources, day=days)["source_id"])

@@ -161,3 +161,45 @@ def test_a_request_without_pauses_takes_less_than_ten_milliseconds(site: Site, f
     started = time.perf_counter()
     assert sum(isinstance(page, Page) for _, page in fetcher.fetch_all(wanted)) == 200
     assert (time.perf_counter() - started) / 200 < 0.01  # measured 0.9 ms; loaded machines are slower
+
+
+# --- limits of time --------------------------------------------------------------------------------------------------
+
+
+def _stalls(connection: object, _: object) -> None:
+    time.sleep(5.0)
+
+
+def test_requests_that_have_not_begun_in_time_are_left_out_and_those_that_have_are_answered(
+    sites: OpenSites, open_fetcher: OpenFetcher
+) -> None:
+    quick, slow = sites(2)
+    quick.put("/a", answer(b"a"))
+    slow.put("*", _stalls)
+    wanted = requests(f"{quick.url}/a", *(f"{slow.url}/{number}" for number in range(3)))
+    results = list(open_fetcher(read_s=2.0, total_s=4.0).fetch_all(wanted, begin_within_s=1.0))
+    assert {request.url: body_or_reason(result) for request, result in results} == {
+        f"{quick.url}/a": b"a",
+        f"{slow.url}/0": "no response in time",
+    }
+    assert slow.paths == ["/0"]
+
+
+def test_a_request_that_waits_for_its_host_is_left_out_too(site: Site, open_fetcher: OpenFetcher) -> None:
+    site.put("*", answer(b"x"))
+    fetcher = open_fetcher(delay_s=60.0)
+    fetcher.fetch(PageRequest(f"{site.url}/first", obeys_robots=False))
+    started = time.monotonic()
+    assert list(fetcher.fetch_all(requests(f"{site.url}/second"), begin_within_s=0.5)) == []
+    assert time.monotonic() - started < 20.0
+    assert site.paths == ["/first"]
+
+
+def test_a_request_may_have_less_time_than_the_fetcher_and_its_error_has_the_time_it_took(
+    site: Site, open_fetcher: OpenFetcher
+) -> None:
+    site.put("*", _stalls)
+    fetcher = open_fetcher(read_s=60.0, total_s=60.0)
+    ((_, error),) = fetcher.fetch_all([PageRequest(f"{site.url}/a", obeys_robots=False, max_s=0.5)])
+    assert body_or_reason(error) == "total time limit exceeded"
+    assert 500 <= error.elapsed_ms < 4000

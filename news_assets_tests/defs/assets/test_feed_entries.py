@@ -60,7 +60,7 @@ class Web(ScriptedFetcher):
         self.requested.append(request.url)
         if self.body is None:
             return FetchError(request.url, "no answer in time")
-        return Page(url=request.url, final_url=request.url, status=200, body=self.body, fetched_at=NOW)
+        return Page(url=request.url, final_url=request.url, status=200, body=self.body, fetched_at=datetime.now(UTC))
 
 
 @dataclass

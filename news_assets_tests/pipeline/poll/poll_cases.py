@@ -83,6 +83,6 @@ def poll(answer: Page | FetchError, state: SourceState | None = None) -> tuple[P
     """Poll SOURCE with this state; return the poll and the request it made."""
     fetcher = Answers(mec_1=answer)
     (polled,) = poll_sources(
-        [SOURCE], {state.source_id: state} if state else {}, adapters(parse), fetcher, InlineSandbox()
+        [SOURCE], {state.source_id: state} if state else {}, adapters(parse), fetcher, InlineSandbox(), lambda: NOW
     )
     return polled, fetcher.requests[0]

@@ -6,6 +6,7 @@ import pytest
 
 from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.poll.listings import Polled, poll_past_days, poll_sources
+from news_assets.pipeline.poll.paging import SOURCE_S
 from news_assets.ports import PageRequest
 from news_assets.records import Listing, Page, Source, SourceState, Validators
 from news_assets.sources.adapter import Adapter
@@ -16,8 +17,10 @@ from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 def test_a_poll_sends_the_validators_of_the_last_one_and_does_not_read_robots_txt() -> None:
     polled, request = poll(page(), STATE)
-    assert request == PageRequest(SOURCE.url, "mec-1", Validators('"old"', None), obeys_robots=False)
-    assert polled == Polled(source=SOURCE, outcome="ok", page=page(), listing=parse(page(), SOURCE))
+    assert request == PageRequest(SOURCE.url, "mec-1", Validators('"old"', None), obeys_robots=False, max_s=SOURCE_S)
+    assert polled == Polled(
+        source=SOURCE, polled_at=NOW, elapsed_ms=12, outcome="ok", page=page(), listing=parse(page(), SOURCE)
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,16 +37,23 @@ def test_no_validators_are_sent_to_a_new_a_moved_and_a_long_silent_source(state:
 
 def test_a_304_and_the_same_bytes_are_both_unchanged() -> None:
     not_modified = page(b"", 304)
-    assert poll(not_modified, STATE)[0] == Polled(source=SOURCE, outcome="unchanged", page=not_modified)
+    assert poll(not_modified, STATE)[0] == Polled(
+        source=SOURCE, polled_at=NOW, elapsed_ms=12, outcome="unchanged", page=not_modified
+    )
     state = replace(STATE, document_hash=hashlib.sha256(BODY).hexdigest())
-    assert poll(page(), state)[0] == Polled(source=SOURCE, outcome="unchanged", page=page())
+    assert poll(page(), state)[0] == Polled(
+        source=SOURCE, polled_at=NOW, elapsed_ms=12, outcome="unchanged", page=page()
+    )
 
 
 def test_an_error_of_one_source_does_not_affect_the_others() -> None:
     sources = [replace(SOURCE, source_id=name) for name in ("a", "b", "c")]
     gone = FetchError(SOURCE.url, "gone", status=410)
     answers = Answers(a=gone, b=page(b"<html>log in</html>"), c=page())
-    polled = {one.source.source_id: one for one in poll_sources(sources, {}, adapters(parse), answers, InlineSandbox())}
+    polled = {
+        one.source.source_id: one
+        for one in poll_sources(sources, {}, adapters(parse), answers, InlineSandbox(), lambda: NOW)
+    }
     assert {name: (one.outcome, one.reason) for name, one in polled.items()} == {
         "a": ("gone", "gone"),
         "b": ("failed", "no feed"),
@@ -56,7 +66,9 @@ def test_a_bug_in_an_adapter_fails_only_its_source() -> None:
         return parse(document, source) if source.source_id == "b" else Listing(entries=({}["a\nb" * 500],))
 
     sources = [replace(SOURCE, source_id=name) for name in ("a", "b")]
-    broken, fine = poll_sources(sources, {}, adapters(broken_parse), Answers(a=page(), b=page()), InlineSandbox())
+    broken, fine = poll_sources(
+        sources, {}, adapters(broken_parse), Answers(a=page(), b=page()), InlineSandbox(), lambda: NOW
+    )
     assert (broken.outcome, type(broken.error), fine.outcome) == ("failed", SourceError, "ok")
     assert str(broken.reason).startswith("`feed`: could not be read: KeyError: ")
     assert len(str(broken.reason)) < 400
@@ -91,7 +103,7 @@ def test_a_source_with_a_listing_per_day_is_polled_for_each_day_and_a_feed_is_no
 
     site, day = paged_site.Site(), TODAY - timedelta(days=9)
     sources = [paged_site.source("a"), paged_site.source("b")]
-    found = list(poll_past_days(sources, day - timedelta(days=1), day, adapter_of, site, InlineSandbox()))
+    found = list(poll_past_days(sources, day - timedelta(days=1), day, adapter_of, site, InlineSandbox(), lambda: NOW))
     assert site.requested == [f"https://a.example.org/day/{day - timedelta(days=ago)}" for ago in (0, 1)]
     assert [(one.outcome, one.is_of_past) for one in found] == [("ok", True)] * 2
 
@@ -99,7 +111,7 @@ def test_a_source_with_a_listing_per_day_is_polled_for_each_day_and_a_feed_is_no
 def test_a_listing_without_days_is_read_back_to_before_the_first_day() -> None:
     site, day = paged_site.Site(), TODAY - timedelta(days=3)
     (found,) = poll_past_days(
-        [paged_site.source()], day, day + timedelta(days=1), lambda one: FROM_TODAY, site, InlineSandbox()
+        [paged_site.source()], day, day + timedelta(days=1), lambda one: FROM_TODAY, site, InlineSandbox(), lambda: NOW
     )
     assert site.pages() == [0, 1, 2, 3, 4]
     assert found.listing is not None
@@ -114,7 +126,7 @@ def test_a_poll_of_past_days_leaves_undated_entries_out() -> None:
         return replace(listing, entries=(*listing.entries[:2], *undated[2:]) if number < 2 else tuple(undated))
 
     adapter, site, day = replace(FROM_TODAY, parse=parse_some), paged_site.Site(), TODAY - timedelta(days=9)
-    (found,) = poll_past_days([paged_site.source()], day, day, lambda one: adapter, site, InlineSandbox())
+    (found,) = poll_past_days([paged_site.source()], day, day, lambda one: adapter, site, InlineSandbox(), lambda: NOW)
     assert found.listing is not None
     assert [entry.entry_id for entry in found.listing.entries] == ["0-0", "0-1", "1-0", "1-1"]
     assert found.listing.problems == (

@@ -7,18 +7,20 @@ import pytest
 
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.microbatch import MAX_QUIET, micro_batches
-from news_assets_tests.pipeline.poll.poll_cases import SOURCE, page, parse
+from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, page, parse
 
 Polls = Generator[Polled, None, None]
 
 
 def listed(number: int) -> Polled:
     source = replace(SOURCE, source_id=f"s{number}")
-    return Polled(source=source, outcome="ok", page=page(), listing=parse(page(), source))
+    return Polled(source=source, polled_at=NOW, outcome="ok", page=page(), listing=parse(page(), source))
 
 
 def quiet(number: int) -> Polled:
-    return Polled(source=replace(SOURCE, source_id=f"s{number}"), outcome="unchanged", page=page(b"", 304))
+    return Polled(
+        source=replace(SOURCE, source_id=f"s{number}"), polled_at=NOW, outcome="unchanged", page=page(b"", 304)
+    )
 
 
 def test_the_first_listing_does_not_wait_for_a_late_answer() -> None:

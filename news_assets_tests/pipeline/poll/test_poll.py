@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import pytest
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.ports import PageRequest
 from news_assets.records import (
     Agency,
     Desk,
@@ -49,7 +50,9 @@ def test_entries_of_a_long_listing_beyond_the_cap_are_stored_by_the_next_polls(
     stored, pauses, validators = [], [], []
     for _ in range(4):
         answers = Answers(mec_1=page(body, max_age_s=7200.0))
-        polls = list(poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, InlineSandbox(), adapters(parse), NOW, "t"))
+        polls = list(
+            poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, InlineSandbox(), adapters(parse), lambda: NOW, "t")
+        )
         stored.append(polls[0].new_count)
         validators.append(answers.requests[0].validators)
         (state,) = lake.read(SourceState)
@@ -67,7 +70,9 @@ def test_sources_without_new_entries_share_a_transaction_and_each_keeps_its_own_
     states = [replace(STATE, source_id=f"s{number}", failure_points=float(number)) for number in range(6)]
     lake.transact(lambda rows: rows.upsert(states))
     before = lake.snapshot()
-    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, answers, InlineSandbox(), adapters(parse), NOW, "t"))
+    polls = list(
+        poll_agencies(lake, desk_of(*sources), {"mec"}, answers, InlineSandbox(), adapters(parse), lambda: NOW, "t")
+    )
     assert lake.snapshot() - before <= 2
     assert [(row.source_id, row.outcome) for row in polls] == [
         ("s0", "ok"),
@@ -86,6 +91,69 @@ def test_sources_without_new_entries_share_a_transaction_and_each_keeps_its_own_
         ("failed", 4.5),
         ("unchanged", 0.0),
     ]
+
+
+# --- the time of the answer ------------------------------------------------------------------------------------------
+
+
+class LateAnswers(Answers):
+    """A fetcher whose answers arrive at the times in `at`, one after the other; `clock` shows the time."""
+
+    def __init__(self, started_at: datetime, at: Sequence[datetime], **by_key: Page | FetchError) -> None:
+        super().__init__(**by_key)
+        self.now, self._at = started_at, iter(at)
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        self.now = next(self._at)
+        answer = super().answer(request)
+        return replace(answer, fetched_at=self.now) if isinstance(answer, Page) else answer
+
+
+BEFORE_MIDNIGHT = datetime(2026, 9, 9, 2, 59, tzinfo=UTC)  # 23:59 in São Paulo
+AFTER_MIDNIGHT = BEFORE_MIDNIGHT + timedelta(minutes=4)
+
+
+def test_an_entry_without_a_date_is_filed_under_the_day_of_the_answer_not_of_the_start(lake: Lake) -> None:
+    sources = [replace(SOURCE, source_id=f"s{number}", url=f"{URL}/{number}") for number in range(3)]
+    answered_at = [BEFORE_MIDNIGHT + timedelta(seconds=30), AFTER_MIDNIGHT, AFTER_MIDNIGHT + timedelta(minutes=1)]
+    bodies = {f"s{number}": page(f"{URL}/{number}/a".encode()) for number in range(3)}
+    web = LateAnswers(BEFORE_MIDNIGHT, answered_at, **bodies)
+    polls = list(poll_agencies(lake, desk_of(*sources), {"mec"}, web, InlineSandbox(), adapters(parse), web.clock, "t"))
+    assert [poll.polled_at for poll in polls] == answered_at
+    assert [(row.day.day, row.first_seen_at) for row in lake.read(FeedEntry)] == list(
+        zip([8, 9, 9], answered_at, strict=True)
+    )
+    states = lake.read(SourceState)
+    assert [(state.last_polled_at, state.last_new_at) for state in states] == [(at, at) for at in answered_at]
+    assert all(state.next_poll_at >= state.last_polled_at + timedelta(minutes=5) for state in states)
+
+
+def test_five_minutes_and_retry_after_count_from_the_answer(lake: Lake) -> None:
+    busy = FetchError(URL, "busy", status=503, retry_after_s=7200.0, weight=0.0)
+    sources = [replace(SOURCE, source_id="s0", every_minutes=5), replace(SOURCE, source_id="s1", url=f"{URL}/1")]
+    answered_at = [NOW + timedelta(minutes=4), NOW + timedelta(minutes=6)]
+    web = LateAnswers(NOW, answered_at, s0=page(), s1=busy)
+    list(poll_agencies(lake, desk_of(*sources), {"mec"}, web, InlineSandbox(), adapters(parse), web.clock, "t"))
+    quick, refused = lake.read(SourceState)
+    assert quick.next_poll_at >= answered_at[0] + timedelta(minutes=5)
+    assert refused.next_poll_at == answered_at[1] + timedelta(hours=2)
+
+
+def test_a_listing_with_several_pages_has_the_time_of_its_last_page(lake: Lake) -> None:
+    class Pages(LateAnswers):
+        def answer(self, request: PageRequest) -> Page | FetchError:
+            self.by_key[request.key] = replace(page(b"page"), url=request.url)
+            return super().answer(request)
+
+    lake.transact(lambda rows: rows.upsert([paged_site.STATE]))
+    times = [NOW + timedelta(minutes=minute) for minute in range(4)]
+    web, desk = Pages(NOW, times), desk_of(paged_site.source())
+    desk = replace(desk, first_day=(paged_site.NOW - timedelta(days=2)).date())
+    (poll,) = poll_agencies(lake, desk, {"mec"}, web, InlineSandbox(), paged_site.adapter_of, web.clock, "t")
+    assert (poll.polled_at, lake.read(SourceState)[0].last_polled_at) == (times[-1], times[-1])
 
 
 CIVIC = replace(SOURCE, pace="civic")
@@ -117,7 +185,9 @@ def test_a_civic_interval_is_half_a_day_at_first_and_then_follows_the_entries_of
     desk, intervals = desk_of(replace(CIVIC, every_minutes=every_minutes)), []
     for answer in (page(), page(b"", 304), FetchError(SOURCE.url, "no answer in time")):
         list(
-            poll_agencies(lake, desk, {"mec"}, Answers(mec_1=answer), InlineSandbox(), adapters(dated(*ages)), NOW, "t")
+            poll_agencies(
+                lake, desk, {"mec"}, Answers(mec_1=answer), InlineSandbox(), adapters(dated(*ages)), lambda: NOW, "t"
+            )
         )
         intervals.append(lake.read(SourceState)[0].interval_s / 3600)
     assert intervals == [1 if every_minutes else 12, hours, hours]
@@ -128,7 +198,15 @@ def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lak
 
     def polled(now: datetime, **options: Any) -> list[tuple[str, str | None]]:
         polls = poll_agencies(
-            lake, desk, {"mec"}, Answers(mec_1=page()), InlineSandbox(), adapters(parse), now, "t", **options
+            lake,
+            desk,
+            {"mec"},
+            Answers(mec_1=page(fetched_at=now)),
+            InlineSandbox(),
+            adapters(parse),
+            lambda: now,
+            "t",
+            **options,
         )
         return [(one.outcome, one.reason) for one in polls]
 
@@ -151,7 +229,15 @@ def poll_past(lake: Lake, day: date, parse: Parse) -> list[Poll]:
     desk = desk_of(paged_site.source())
     return list(
         poll_agencies(
-            lake, desk, {"mec"}, paged_site.Site(), InlineSandbox(), lambda one: adapter, NOW, "t", past=(day, day)
+            lake,
+            desk,
+            {"mec"},
+            paged_site.Site(),
+            InlineSandbox(),
+            lambda one: adapter,
+            lambda: NOW,
+            "t",
+            past=(day, day),
         )
     )
 
@@ -189,7 +275,7 @@ def test_a_listing_that_cannot_be_stored_costs_only_itself(lake: Lake) -> None:
     sources = [replace(SOURCE, source_id=f"mec-{n}", url=f"https://example.org/{n}") for n in (1, 2, 3)]
     answers = Answers(mec_1=page(), mec_2=page(b"https://example.org/x"), mec_3=page(b"https://example.org/y"))
     adapter, desk = adapters(parse_odd), desk_of(*sources)
-    polls = list(poll_agencies(lake, desk, {"mec"}, answers, InlineSandbox(), adapter, NOW, "t"))
+    polls = list(poll_agencies(lake, desk, {"mec"}, answers, InlineSandbox(), adapter, lambda: NOW, "t"))
     assert {poll.source_id: poll.outcome for poll in polls} == {"mec-1": "ok", "mec-2": "failed", "mec-3": "ok"}
     assert [str(poll.reason)[:19] for poll in polls if poll.reason] == ["could not be stored"]
     states = {state.source_id: state.last_outcome for state in lake.read(SourceState)}

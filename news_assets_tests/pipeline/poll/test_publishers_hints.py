@@ -40,7 +40,7 @@ def next_after(site: Site, folder: Path, state: SourceState, wire: bytes) -> Sou
     with HttpFetcher(
         user_agent="t", delay_s=0, state_dir=folder, allow_private_hosts=("127.0.0.1",), clock=lambda: NOW
     ) as fetcher:
-        (polled,) = poll_sources([source], {source.source_id: state}, adapter_of, fetcher, InlineSandbox())
+        (polled,) = poll_sources([source], {source.source_id: state}, adapter_of, fetcher, InlineSandbox(), lambda: NOW)
     return next_state(source, state, polled, EntryChanges(), NOW)
 
 

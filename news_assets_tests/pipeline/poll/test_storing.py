@@ -42,6 +42,7 @@ def test_after_an_answer_the_state_has_the_validators_and_hash_of_the_document()
         failure_points=0.0,
         last_outcome="ok",
         last_reason=None,
+        elapsed_ms=12,
     )
 
 
@@ -59,6 +60,7 @@ def test_an_unchanged_source_gets_the_interval_of_its_habit_and_keeps_its_hash()
         failure_points=0.0,
         last_outcome="unchanged",
         last_reason=None,
+        elapsed_ms=12,
     )
 
 
@@ -80,7 +82,12 @@ def test_an_error_keeps_the_validators_and_lengthens_the_pause(
 ) -> None:
     polled, _ = poll(answer, STATE)
     assert next_state(SOURCE, STATE, polled, NO_CHANGES, NOW) == replace(
-        STATE, last_polled_at=NOW, next_poll_at=NOW + pause, failure_points=points, last_reason=reason
+        STATE,
+        last_polled_at=NOW,
+        next_poll_at=NOW + pause,
+        failure_points=points,
+        last_reason=reason,
+        elapsed_ms=answer.elapsed_ms,
     )
 
 
@@ -113,7 +120,12 @@ def test_the_ttl_of_a_feed_holds_while_it_is_unchanged_and_until_a_document_with
     def state_after(state: SourceState, answer: Page, ttl_s: float | None = None) -> SourceState:
         parse_ttl = lambda document, source: replace(parse(document, source), ttl_s=ttl_s)  # noqa: E731 - a parser
         (polled,) = poll_sources(
-            [SOURCE], {SOURCE.source_id: state}, adapters(parse_ttl), Answers(mec_1=answer), InlineSandbox()
+            [SOURCE],
+            {SOURCE.source_id: state},
+            adapters(parse_ttl),
+            Answers(mec_1=answer),
+            InlineSandbox(),
+            lambda: NOW,
         )
         return next_state(SOURCE, state, polled, NO_CHANGES, NOW)
 
@@ -163,8 +175,9 @@ def test_a_poll_stores_entries_state_and_row_for_the_next_one(tmp_path: Path) ->
 
         def store(answer: Page | FetchError, now: datetime) -> Poll:
             states = {state.source_id: state for state in lake.read(SourceState)}
-            (polled,) = poll_sources([SOURCE], states, adapters(parse), Answers(mec_1=answer), InlineSandbox())
-            (stored,) = lake.transact(lambda rows: store_polls(rows, [polled], now, f"poll-{now:%H}"))
+            answers = Answers(mec_1=replace(answer, fetched_at=now) if isinstance(answer, Page) else answer)
+            (polled,) = poll_sources([SOURCE], states, adapters(parse), answers, InlineSandbox(), lambda: now)
+            (stored,) = lake.transact(lambda rows: store_polls(rows, [polled], f"poll-{now:%H}"))
             return stored
 
         polls = [
@@ -191,7 +204,7 @@ def test_a_poll_stores_entries_state_and_row_for_the_next_one(tmp_path: Path) ->
 def test_two_listings_of_one_agency_in_one_batch_share_their_articles(tmp_path: Path) -> None:
     both = [poll(page())[0], replace(poll(page())[0], source=replace(SOURCE, source_id="other"))]
     with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
-        stored = lake.transact(lambda rows: store_polls(rows, both, NOW, "t"))
+        stored = lake.transact(lambda rows: store_polls(rows, both, "t"))
         entries = lake.read(FeedEntry)
     assert [poll.new_count for poll in stored] == [len(entries) // 2] * 2
     assert len({entry.article_id for entry in entries}) == len(entries) // 2

@@ -1,0 +1,25 @@
+"""Decide which due sources a run polls; pure.
+
+A run polls sources that no unfinished run polls. Slow sources have runs of their own, so that the others do not wait
+for them; a source that has become slow costs the run that finds out at most SOURCE_S.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+from news_assets.records import Source, SourceState
+
+Speed = Literal["quick", "slow"]
+SLOW_MS = 10_000  # of the last poll's requests
+
+
+def sources_of_runs(
+    due: Sequence[Source], states: Iterable[SourceState], busy: Collection[str]
+) -> dict[Speed, list[Source]]:
+    """Return the due sources that a quick and a slow run may poll; `busy` are the ids that unfinished runs poll."""
+    slow = {state.source_id for state in states if (state.elapsed_ms or 0) >= SLOW_MS}
+    free = [source for source in due if source.source_id not in busy]
+    return {
+        "quick": [source for source in free if source.source_id not in slow],
+        "slow": [source for source in free if source.source_id in slow],
+    }

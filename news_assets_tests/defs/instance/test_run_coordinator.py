@@ -1,0 +1,24 @@
+"""Which polls start side by side with the shipped configuration of one machine."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+
+from news_assets.defs.active_runs import POLL_TAG
+from news_assets.defs.instance.run_coordinator import ImmediateRunCoordinator
+from news_assets_tests.defs.instance.test_stock_classes import ROOT, loaded
+
+
+def poll(speed: str, status: dg.DagsterRunStatus = dg.DagsterRunStatus.NOT_STARTED) -> dg.DagsterRun:
+    return dg.DagsterRun(job_name="d_poll", status=status, tags={"news/desk": "d", POLL_TAG: speed})
+
+
+@pytest.mark.parametrize("file", ["dagster.yaml", "deploy/local/dagster.yaml"])
+def test_a_poll_starts_beside_a_slow_one_and_a_second_slow_one_waits(file: str, tmp_path: Path) -> None:
+    with loaded(yaml.safe_load((ROOT / file).read_text()), tmp_path) as instance:
+        coordinator = instance.run_coordinator
+        assert isinstance(coordinator, ImmediateRunCoordinator)
+        instance.add_run(poll("slow", dg.DagsterRunStatus.STARTED))
+        assert (coordinator._is_free(poll("quick")), coordinator._is_free(poll("slow"))) == (True, False)
