@@ -7,6 +7,7 @@ NewsAssetsError
 ├── SourceError              one source
 │   └── ListingChangedError  a 200 that is no longer a listing
 ├── FetchError               one URL
+│   ├── ConnectionLostError
 │   ├── ForbiddenAddressError
 │   ├── TooLargeError
 │   └── RobotsError
@@ -104,6 +105,10 @@ def _is_transient(status: int | None) -> bool:
 
 class ForbiddenAddressError(FetchError):
     """The host is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS, or the port belongs to another protocol."""
+
+
+class ConnectionLostError(FetchError):
+    """The host was not found or not reached, or the connection was lost: a try some seconds later may help."""
 
 
 class TooLargeError(FetchError):

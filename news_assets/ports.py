@@ -68,12 +68,14 @@ class PageRequest:
     """One URL to fetch. `key` identifies the request for its caller.
 
     `obeys_robots`: False for an address that the operator configured, of which only the Crawl-delay is obeyed.
+    `retries_connection`: whether `fetch_all` tries again, some seconds later, if the connection fails.
     """
 
     url: str
     key: str = ""
     validators: Validators = Validators()
     obeys_robots: bool = True
+    retries_connection: bool = False
 
 
 class Fetcher(Protocol):

@@ -12,9 +12,12 @@ from h2.exceptions import ProtocolError
 
 from news_assets.clients.web.politeness import RetryAfterError, StoppedError
 from news_assets.clients.web.transport import DeadlineError, ForbiddenHostError, UnknownHostError
-from news_assets.errors import FetchError, ForbiddenAddressError
+from news_assets.errors import ConnectionLostError, FetchError, ForbiddenAddressError
 
 HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
+
+# A server that is restarted closes connections without a response: RemoteProtocolError.
+_CONNECTION_ERRORS = (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError)
 
 _HARD, _SOFT, _DNS = 1.0, 0.5, 0.25
 
@@ -83,14 +86,16 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
         if isinstance(cause, ForbiddenHostError):
             return ForbiddenAddressError(url, f"refused: {cause}", weight=_HARD, is_transient=False)
         if isinstance(cause, UnknownHostError):
-            return FetchError(url, f"host not found: {cause}", weight=_DNS)
+            return ConnectionLostError(url, f"host not found: {cause}", weight=_DNS)
         if isinstance(cause, DeadlineError):
             return FetchError(url, "total time limit exceeded")
         if isinstance(cause, ProtocolError):  # httpcore takes it for a mistake of the client
             return FetchError(url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}")
     reason, weight, is_transient = REASONS[next(cls for cls in type(error).__mro__ if cls in REASONS)]
     detail = _detail(error, causes)
-    return FetchError(url, f"{reason}: {detail}" if detail else reason, weight=weight, is_transient=is_transient)
+    is_lost = isinstance(error, _CONNECTION_ERRORS) and not any(isinstance(cause, ssl.SSLError) for cause in causes)
+    error_class = ConnectionLostError if is_lost else FetchError
+    return error_class(url, f"{reason}: {detail}" if detail else reason, weight=weight, is_transient=is_transient)
 
 
 def status_error_of(url: str, status: int, bot_wall: str | None, retry_after_s: float | None) -> FetchError:

@@ -4,12 +4,12 @@ import ssl
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import httpx
 
@@ -21,6 +21,7 @@ from news_assets.clients.web.headers import charset_of, content_type_of, max_age
 from news_assets.clients.web.host_queue import run_by_host
 from news_assets.clients.web.logins import Logins
 from news_assets.clients.web.politeness import HostSlot, Politeness
+from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport
@@ -48,7 +49,8 @@ class HttpFetcher:
     `delay_s` is the minimum pause between two requests to one host, kept by all fetchers of this machine that share
     `state_dir`. `allow_private_hosts` names hosts or CIDR blocks that may be fetched although they are not public.
     `logins` are of the form `https://user:password@host`; user and password of other addresses are not sent.
-    `total_s` limits one URL with its redirects, without waits for host slots.
+    `total_s` limits one URL with its redirects, without waits for host slots. `retry_pauses_s` are the pauses before
+    the further tries of requests with `retries_connection` whose connection failed, see `QuickTries`.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class HttpFetcher:
         connect_s: float = 10.0,
         read_s: float = 20.0,
         total_s: float = 60.0,
+        retry_pauses_s: Sequence[float] = PAUSES_S,
         caps: BodyCaps = PAGE_CAPS,
         ssl_context: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = _utc_now,
@@ -83,6 +86,7 @@ class HttpFetcher:
         self._logins = Logins(logins)
         self._robots = Robots(user_agent, self._robots_text, state_dir)
         self._max_workers, self._total_s, self._caps, self._clock = max_workers, total_s, caps, clock
+        self._retry_pauses_s = retry_pauses_s
         self._closing = threading.Event()
 
     def __enter__(self) -> Self:
@@ -108,14 +112,25 @@ class HttpFetcher:
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
             by_host[_host_of(request.url)].append(request)
-        if by_host:
-            yield from run_by_host(by_host, self._fetch_or_error, self._politeness.wait_s, self._max_workers)
+        if not by_host:
+            return
+        tries = QuickTries(self._retry_pauses_s, self._total_s)
 
-    def _fetch_or_error(self, request: PageRequest, stopping: threading.Event) -> Page | FetchError:
-        try:
-            return self._fetch(RedirectChain(request, self._total_s, stopping))
-        except FetchError as error:
-            return error
+        def fetch(request: PageRequest, stopping: threading.Event) -> _Tried:
+            chain = RedirectChain(request, self._total_s, stopping, elapsed_s=tries.spent_s(_host_of(request.url)))
+            try:
+                return _Tried(self._fetch(chain), chain.elapsed_s)
+            except FetchError as error:
+                return _Tried(error, chain.elapsed_s)
+
+        def repeat_s(request: PageRequest, tried: _Tried) -> float | None:
+            pause_s = tries.pause_s(_host_of(request.url), request, *tried)
+            if pause_s is not None:
+                self._robots.forget_failure(request.url)
+            return pause_s
+
+        for request, (result, _) in run_by_host(by_host, fetch, self._politeness.wait_s, self._max_workers, repeat_s):
+            yield request, result
 
     def _fetch(self, chain: RedirectChain) -> Page:
         """Return one page. Any exception is a FetchError: one odd response must not end the requests for others."""
@@ -215,6 +230,13 @@ class HttpFetcher:
         if len(body) > MAX_ROBOTS_BYTES:
             body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
         return body.decode("utf-8", "replace")
+
+
+class _Tried(NamedTuple):
+    """The result of a request, and the seconds that its tries have taken."""
+
+    result: Page | FetchError
+    spent_s: float
 
 
 def _without_login(url: str) -> str:

@@ -13,7 +13,7 @@ import httpx
 from protego import Protego
 
 from news_assets.clients.web.logins import origin_of
-from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
+from news_assets.errors import ConnectionLostError, FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports import PageRequest
 
 MAX_ROBOTS_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
@@ -65,6 +65,12 @@ class Robots:
         if request.obeys_robots and not rules.can_fetch(str(url), self._token):
             raise RobotsError(request.url, "forbidden by robots.txt", weight=1.0, is_transient=False)
         return rules.crawl_delay(self._token)
+
+    def forget_failure(self, url: str) -> None:
+        """Fetch the robots.txt of this URL's origin again, if it could not be fetched."""
+        origin = origin_of(httpx.URL(url))
+        if (cached := self._cache.get(origin)) and isinstance(cached.rules, FetchError):
+            self._cache.pop(origin, None)
 
     def _rules_of(self, url: httpx.URL) -> Protego | FetchError:
         origin = origin_of(url)
@@ -139,7 +145,7 @@ def _means_no_rules(error: FetchError) -> bool:
 def _as_transient(url: str, failure: FetchError) -> FetchError:
     if isinstance(failure, ForbiddenAddressError):
         return ForbiddenAddressError(url, failure.reason, weight=failure.weight, is_transient=False)
-    return FetchError(
+    return (ConnectionLostError if isinstance(failure, ConnectionLostError) else FetchError)(
         url,
         f"robots.txt: {failure.reason}",
         status=failure.status,
