@@ -23,6 +23,7 @@ from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 CIVIC = replace(SOURCE, pace="civic")
 DAYS = timedelta(days=1)
+URL = "https://example.org/"
 HOUR, DAY = 3600, 86_400
 
 _seconds = st.floats(0, 1e12)
