@@ -7,7 +7,6 @@ NewsAssetsError
 ├── SourceError              one source
 │   └── ListingChangedError  a 200 that is no longer a listing
 ├── FetchError               one URL
-│   ├── ConnectionLostError
 │   ├── ForbiddenAddressError
 │   ├── TooLargeError
 │   └── RobotsError
@@ -74,6 +73,8 @@ class FetchError(NewsAssetsError):
     `url` and `reason` contain no user and password; the reason is one line of at most MAX_REASON_CHARS characters.
     `status` is None if there was no response. `retry_after_s` is the server's Retry-After in seconds.
     `weight` is added to the source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS .25.
+    `is_connection`: the host was not found or not reached, or the connection was lost; a try some seconds later may
+    help.
     """
 
     def __init__(
@@ -85,12 +86,14 @@ class FetchError(NewsAssetsError):
         retry_after_s: float | None = None,
         weight: float = 0.5,
         is_transient: bool | None = None,
+        is_connection: bool = False,
     ) -> None:
         self.url = without_credentials(url)
         self.reason = _one_line(without_credentials(reason))[:MAX_REASON_CHARS]
         self.status = status
         self.retry_after_s = retry_after_s
         self.weight = weight
+        self.is_connection = is_connection
         self.is_transient = is_transient if is_transient is not None else _is_transient(status)
         super().__init__(f"{_one_line(self.url)}: {self.reason}")
 
@@ -105,10 +108,6 @@ def _is_transient(status: int | None) -> bool:
 
 class ForbiddenAddressError(FetchError):
     """The host is neither public nor in NEWS_ALLOW_PRIVATE_HOSTS, or the port belongs to another protocol."""
-
-
-class ConnectionLostError(FetchError):
-    """The host was not found or not reached, or the connection was lost: a try some seconds later may help."""
 
 
 class TooLargeError(FetchError):

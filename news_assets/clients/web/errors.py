@@ -12,7 +12,7 @@ from h2.exceptions import ProtocolError
 
 from news_assets.clients.web.politeness import RetryAfterError, StoppedError
 from news_assets.clients.web.transport import DeadlineError, ForbiddenHostError, UnknownHostError
-from news_assets.errors import ConnectionLostError, FetchError, ForbiddenAddressError
+from news_assets.errors import FetchError, ForbiddenAddressError
 
 HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
 
@@ -86,16 +86,21 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
         if isinstance(cause, ForbiddenHostError):
             return ForbiddenAddressError(url, f"refused: {cause}", weight=_HARD, is_transient=False)
         if isinstance(cause, UnknownHostError):
-            return ConnectionLostError(url, f"host not found: {cause}", weight=_DNS)
+            return FetchError(url, f"host not found: {cause}", weight=_DNS, is_connection=True)
         if isinstance(cause, DeadlineError):
             return FetchError(url, "total time limit exceeded")
         if isinstance(cause, ProtocolError):  # httpcore takes it for a mistake of the client
             return FetchError(url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}")
     reason, weight, is_transient = REASONS[next(cls for cls in type(error).__mro__ if cls in REASONS)]
     detail = _detail(error, causes)
-    is_lost = isinstance(error, _CONNECTION_ERRORS) and not any(isinstance(cause, ssl.SSLError) for cause in causes)
-    error_class = ConnectionLostError if is_lost else FetchError
-    return error_class(url, f"{reason}: {detail}" if detail else reason, weight=weight, is_transient=is_transient)
+    return FetchError(
+        url,
+        f"{reason}: {detail}" if detail else reason,
+        weight=weight,
+        is_transient=is_transient,
+        is_connection=isinstance(error, _CONNECTION_ERRORS)
+        and not any(isinstance(cause, ssl.SSLError) for cause in causes),
+    )
 
 
 def status_error_of(url: str, status: int, bot_wall: str | None, retry_after_s: float | None) -> FetchError:

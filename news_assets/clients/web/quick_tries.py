@@ -4,7 +4,7 @@ import random
 import threading
 from collections.abc import Sequence
 
-from news_assets.errors import ConnectionLostError, FetchError
+from news_assets.errors import FetchError
 from news_assets.ports import PageRequest
 from news_assets.records import Page
 
@@ -37,7 +37,7 @@ class QuickTries:
         """
         with self._lock:
             self._spent_s.pop(host, None)
-            if not isinstance(result, ConnectionLostError):
+            if isinstance(result, Page) or not result.is_connection:
                 self._tried.pop(host, None)
                 return None
             tried = self._tried.get(host, 0)

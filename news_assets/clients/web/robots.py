@@ -13,7 +13,7 @@ import httpx
 from protego import Protego
 
 from news_assets.clients.web.logins import origin_of
-from news_assets.errors import ConnectionLostError, FetchError, ForbiddenAddressError, RobotsError
+from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports import PageRequest
 
 MAX_ROBOTS_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
@@ -145,11 +145,12 @@ def _means_no_rules(error: FetchError) -> bool:
 def _as_transient(url: str, failure: FetchError) -> FetchError:
     if isinstance(failure, ForbiddenAddressError):
         return ForbiddenAddressError(url, failure.reason, weight=failure.weight, is_transient=False)
-    return (ConnectionLostError if isinstance(failure, ConnectionLostError) else FetchError)(
+    return FetchError(
         url,
         f"robots.txt: {failure.reason}",
         status=failure.status,
         retry_after_s=failure.retry_after_s,
         weight=failure.weight,
         is_transient=True,
+        is_connection=failure.is_connection,
     )
