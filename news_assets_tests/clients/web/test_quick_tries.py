@@ -94,7 +94,8 @@ def test_the_pauses_are_about_two_and_ten_seconds() -> None:
     tries = QuickTries(PAUSES_S, total_s=60)
     (request,) = retried(URL)
     first, second, third = (tries.pause_s("example.org", request, LOST, spent_s=1) for _ in range(3))
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert (1.5 <= first <= 2.5, 7.5 <= second <= 12.5, third) == (True, True, None)
 
 
