@@ -43,7 +43,7 @@ WITH unsettled AS MATERIALIZED (
     SELECT DISTINCT article_id FROM unsettled
 ), first AS (
     SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry,
-        arg_min(news_hash, (first_seen_at, source_id, entry_id)) AS news_hash
+        arg_min(coalesce(news_hash, ''), (first_seen_at, source_id, entry_id)) AS news_hash
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
     SELECT article_id, entry_hash, news_hash, day, next_try_at,
@@ -52,7 +52,7 @@ WITH unsettled AS MATERIALIZED (
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
         r.day IS DISTINCT FROM u.day OR (r.entry_hash IS DISTINCT FROM u.entry_hash AND (
-            nullif(first.news_hash, '') IS NULL OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
+            first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
         )) AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
     WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
