@@ -74,6 +74,8 @@ class FetchError(NewsAssetsError):
     `status` is None if there was no response. `retry_after_s` is the server's Retry-After in seconds.
     `weight` is added to the source's failure points, which lengthen its pauses: hard 1, soft .5 (temporary), DNS .25.
     `elapsed_ms` is the duration of the requests in milliseconds, without waits for host slots.
+    `is_connection`: the host was not found or not reached, or the connection was lost; a try some seconds later may
+    help.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class FetchError(NewsAssetsError):
         weight: float = 0.5,
         is_transient: bool | None = None,
         elapsed_ms: int = 0,
+        is_connection: bool = False,
     ) -> None:
         self.url = without_credentials(url)
         self.reason = _one_line(without_credentials(reason))[:MAX_REASON_CHARS]
@@ -93,6 +96,7 @@ class FetchError(NewsAssetsError):
         self.retry_after_s = retry_after_s
         self.weight = weight
         self.elapsed_ms = elapsed_ms
+        self.is_connection = is_connection
         self.is_transient = is_transient if is_transient is not None else _is_transient(status)
         super().__init__(f"{_one_line(self.url)}: {self.reason}")
 

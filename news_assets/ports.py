@@ -96,6 +96,7 @@ class PageRequest:
 
     `obeys_robots`: False for an address that the operator configured, of which only the Crawl-delay is obeyed.
     `max_s` limits its time with redirects, without waits for host slots, below the fetcher's own limit.
+    `retries_connection`: whether `fetch_all` tries again, some seconds later, if the connection fails.
     """
 
     url: str
@@ -103,6 +104,7 @@ class PageRequest:
     validators: Validators = Validators()
     obeys_robots: bool = True
     max_s: float | None = None
+    retries_connection: bool = False
 
 
 class Fetcher(Protocol):

@@ -277,6 +277,11 @@ class FeedEntry:
     is_future_dated: Annotated[bool, "the stated publication time was in the future when the entry was first seen"]
     is_moved: Annotated[bool, "moved to another day, once, as the source corrected the date by more than a day"]
     entry_hash: Annotated[str, "SHA-256 of the listed content; the article is fetched again when it changes"]
+    news_hash: Annotated[
+        str,
+        "SHA-256 of the listed title, address, time of change and words of the full text; when it changes too, the "
+        "article is fetched again without a pause; empty in rows from before this column",
+    ] = ""
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     last_seen_at: Annotated[datetime, "time of the last poll of a changed document that listed it"]
     trace_id: Annotated[str, "id of the poll that found the entry, passed on to the rows of every stage"]
@@ -298,7 +303,11 @@ class StoredPage:
     page_hash: Annotated[str, "SHA-256 of the decompressed body"]
     body_gzip: Annotated[bytes, "body, compressed with gzip"]
     body_bytes: Annotated[int, "size of the body, decompressed, in bytes"]
-    fetched_at: Annotated[datetime, "time of the fetch"]
+    etag: Annotated[str | None, "ETag of the response, sent with the next request for the page"] = None
+    last_modified: Annotated[str | None, "Last-Modified of the response, sent with the next request for the page"] = (
+        None
+    )
+    fetched_at: Annotated[datetime, "time of the fetch; a body that is unchanged at the next fetch is not stored again"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,6 +321,10 @@ class RawArticle:
     source_id: SourceId
     entry_id: Annotated[str, "id of the entry that it was fetched for"]
     entry_hash: Annotated[str, "entry_hash of the entry that it was fetched for"]
+    news_hash: Annotated[str, "news_hash of the entry that it was fetched for"] = ""
+    relisted: Annotated[
+        int, "fetches in a row for which only the listing's text had changed: the pause before the next one doubles"
+    ] = 0
     url: Annotated[str, "requested address"]
     canonical_url: Annotated[str, "canonical address after redirects"]
     url_hash: Annotated[str, "SHA-256 of the canonical URL"]
@@ -334,6 +347,7 @@ class RawArticle:
     updated_at: Annotated[datetime | None, "time of the last change"]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     fetched_at: Annotated[datetime, "time of the last request for the page"]
+    page_hash: Annotated[str | None, "page_hash of the page that the last request gave; none if it gave none"] = None
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
     text: Annotated[str | None, "clean text, Markdown where the page has structure"]
@@ -345,7 +359,8 @@ class RawArticle:
     reason: Reason
     duplicate_of: Annotated[str | None, "article_id of the earlier article with the same address or text"]
     rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text"]
-    attempts: Annotated[int, "attempts since the last success"]
+    attempts: Annotated[int, "failed attempts since the last success, or since the listing had news"]
+    refusals: Annotated[int, "failed attempts that were no transient failures: 404, 403, a page without a text"] = 0
     next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
     trace_id: Annotated[str, "id of the poll that found the entry"]
 

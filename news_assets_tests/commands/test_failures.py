@@ -43,7 +43,7 @@ def give_up(home: Path, article_id: str) -> None:
         failure = replace(stored(home)[article_id], attempts=8, next_try_at=None)
         lake.transact(lambda rows: rows.upsert([failure]))
         articles = [
-            replace(article, attempts=8, next_try_at=None)
+            replace(article, attempts=8, refusals=4, next_try_at=None)
             for article in lake.read(RawArticle, article_id=[article_id], outcome=["failed"])
         ]
         lake.transact(lambda rows: rows.upsert(articles))
@@ -139,7 +139,7 @@ def test_retry_makes_given_up_failures_due_with_all_their_attempts(home: Path, r
         (article,) = lake.read(RawArticle, article_id=["b-3"])
     assert stale.select("stage", "why").rows() == [("enriched_articles", "failed")]
     assert pending.select("article_id", "why").rows() == [("b-3", "due")]
-    assert (article.attempts, article.next_try_at is not None) == (0, True)
+    assert (article.attempts, article.refusals, article.next_try_at is not None) == (0, 0, True)
     assert "due now" in run("list")[1]
 
 

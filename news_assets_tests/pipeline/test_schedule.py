@@ -8,15 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.errors import (
-    FetchError,
-    ForbiddenAddressError,
-    ListingChangedError,
-    NewsAssetsError,
-    ReadingError,
-    RobotsError,
-    TooLargeError,
-)
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
@@ -32,7 +23,6 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
     recently_polled,
 )
-from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, outcome_of, retry_at
 from news_assets.records import Outcome, Source
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
@@ -265,59 +255,3 @@ def test_a_failing_source_backs_off_to_thirty_days(
     due_at = next_poll_after_failure(interval_s, points, outcome, NOW, retry_after_s=retry_after_s)
     later_at = next_poll_after_failure(interval_s, points + more_points, outcome, NOW, retry_after_s=retry_after_s)
     assert NOW + timedelta(seconds=MIN_INTERVAL_S) <= due_at <= later_at <= NOW + timedelta(seconds=MAX_PAUSE_S)
-
-
-# --- failed articles -------------------------------------------------------------------------------------------------
-
-
-def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
-    return [
-        (at - NOW).total_seconds() if (at := retry_at(attempts, failure, NOW)) else None
-        for attempts in range(1, MAX_ATTEMPTS + 2)
-    ]
-
-
-@pytest.mark.parametrize("failure", [FetchError(URL, "no answer in time"), FetchError(URL, "failed", status=503)])
-def test_a_transient_failure_is_retried_soon_then_daily_and_given_up(failure: FetchError) -> None:
-    assert _pauses(failure) == [300, 1800, 2 * HOUR, 6 * HOUR, DAY, DAY, DAY, None, None]
-
-
-@pytest.mark.parametrize("failure", [FetchError(URL, "", status=404), FetchError(URL, "", status=403), "failed"])
-def test_a_refusal_is_retried_after_a_day_and_then_weekly(failure: FetchError | Outcome) -> None:
-    assert _pauses(failure) == [DAY, 7 * DAY, 7 * DAY, 7 * DAY, *[None] * 5]
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [
-        FetchError(URL, "gone", status=410),
-        FetchError(URL, "not an http(s) address", is_transient=False),
-        RobotsError(URL, "", is_transient=False),
-        ForbiddenAddressError(URL, "", is_transient=False),
-        TooLargeError(URL, "", status=200),
-        "gone",
-        "skipped",
-    ],
-)
-def test_a_permanent_failure_is_not_retried(failure: NewsAssetsError | Outcome) -> None:
-    assert _pauses(failure) == [None] * 9
-
-
-def test_a_retry_after_lengthens_the_pause() -> None:
-    assert _pauses(FetchError(URL, "", status=429, retry_after_s=3600))[:3] == [3600, 3600, 2 * HOUR]
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (FetchError(URL, "gone", status=410), "gone"),
-        (FetchError(URL, "forbidden", status=403), "blocked"),
-        (FetchError(URL, "blocked: Cloudflare", status=503), "blocked"),
-        (RobotsError(URL, "forbidden by robots.txt"), "blocked"),
-        (FetchError(URL, "not found", status=404), "failed"),
-        (ListingChangedError("no entry"), "failed"),
-        (ReadingError("not read in 20 s"), "failed"),
-    ],
-)
-def test_the_outcome_of_an_error(error: NewsAssetsError, outcome: Outcome) -> None:
-    assert outcome_of(error) == outcome

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records import ArticleRevision, EnrichedArticle, Failure, Poll, SourceState
+from news_assets.records import (
+    ArticleRevision,
+    EnrichedArticle,
+    Failure,
+    FeedEntry,
+    Poll,
+    RawArticle,
+    SourceState,
+    StoredPage,
+)
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.connection import pending_changes
@@ -21,6 +30,14 @@ RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLU
 # What that lake lacks: columns that were declared later, with their types and their values in its rows.
 ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     SourceState: {"elapsed_ms": ("BIGINT", None), "left_urls": ("VARCHAR[]", ())},
+    FeedEntry: {"news_hash": ("VARCHAR", "")},
+    StoredPage: {"etag": ("VARCHAR", None), "last_modified": ("VARCHAR", None)},
+    RawArticle: {
+        "news_hash": ("VARCHAR", ""),
+        "relisted": ("BIGINT", 0),
+        "page_hash": ("VARCHAR", None),
+        "refusals": ("BIGINT", 0),
+    },
     ArticleRevision: {"cause": ("VARCHAR", "")},
     EnrichedArticle: {"theme_reason": ("VARCHAR", None)},
 }

@@ -16,6 +16,9 @@ from news_assets.errors import FetchError, ForbiddenAddressError
 
 HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
 
+# A server that is restarted closes connections without a response: RemoteProtocolError.
+_CONNECTION_ERRORS = (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError)
+
 _HARD, _SOFT, _DNS = 1.0, 0.5, 0.25
 
 # class: reason, weight, is_transient. The nearest class of an exception's MRO applies.
@@ -83,14 +86,21 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
         if isinstance(cause, ForbiddenHostError):
             return ForbiddenAddressError(url, f"refused: {cause}", weight=_HARD, is_transient=False)
         if isinstance(cause, UnknownHostError):
-            return FetchError(url, f"host not found: {cause}", weight=_DNS)
+            return FetchError(url, f"host not found: {cause}", weight=_DNS, is_connection=True)
         if isinstance(cause, DeadlineError):
             return FetchError(url, "total time limit exceeded")
         if isinstance(cause, ProtocolError):  # httpcore takes it for a mistake of the client
             return FetchError(url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}")
     reason, weight, is_transient = REASONS[next(cls for cls in type(error).__mro__ if cls in REASONS)]
     detail = _detail(error, causes)
-    return FetchError(url, f"{reason}: {detail}" if detail else reason, weight=weight, is_transient=is_transient)
+    return FetchError(
+        url,
+        f"{reason}: {detail}" if detail else reason,
+        weight=weight,
+        is_transient=is_transient,
+        is_connection=isinstance(error, _CONNECTION_ERRORS)
+        and not any(isinstance(cause, ssl.SSLError) for cause in causes),
+    )
 
 
 def status_error_of(url: str, status: int, bot_wall: str | None, retry_after_s: float | None) -> FetchError:

@@ -4,12 +4,13 @@ import ssl
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import httpx
 
@@ -21,6 +22,7 @@ from news_assets.clients.web.headers import charset_of, content_type_of, max_age
 from news_assets.clients.web.host_queue import run_by_host
 from news_assets.clients.web.logins import Logins
 from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError
+from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport
@@ -43,13 +45,21 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class _Tried(NamedTuple):
+    """The result of a request, None if it was stopped before it was sent, and the seconds that its tries have taken."""
+
+    result: Page | FetchError | None
+    spent_s: float
+
+
 class HttpFetcher:
     """A polite HTTP client. Thread-safe; `close()` or `with` ends it.
 
     `delay_s` is the minimum pause between two requests to one host, kept by all fetchers of this machine that share
     `state_dir`. `allow_private_hosts` names hosts or CIDR blocks that may be fetched although they are not public.
     `logins` are of the form `https://user:password@host`; user and password of other addresses are not sent.
-    `total_s` limits one URL with its redirects, without waits for host slots.
+    `total_s` limits one URL with its redirects, without waits for host slots. `retry_pauses_s` are the pauses before
+    the further tries of requests with `retries_connection` whose connection failed, see `QuickTries`.
     """
 
     def __init__(
@@ -64,6 +74,7 @@ class HttpFetcher:
         connect_s: float = 10.0,
         read_s: float = 20.0,
         total_s: float = 60.0,
+        retry_pauses_s: Sequence[float] = PAUSES_S,
         caps: BodyCaps = PAGE_CAPS,
         ssl_context: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = _utc_now,
@@ -84,6 +95,7 @@ class HttpFetcher:
         self._logins = Logins(logins)
         self._robots = Robots(user_agent, self._robots_text, state_dir)
         self._max_workers, self._total_s, self._caps, self._clock = max_workers, total_s, caps, clock
+        self._retry_pauses_s = retry_pauses_s
         self._closing = threading.Event()
 
     def __enter__(self) -> Self:
@@ -112,22 +124,32 @@ class HttpFetcher:
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
             by_host[_host_of(request.url)].append(request)
-        if by_host:
-            wait_s, workers = self._politeness.wait_s, self._max_workers
-            for request, result in run_by_host(by_host, self._fetch_or_error, wait_s, workers, begin_within_s):
-                if result is not None:
-                    yield request, result
+        if not by_host:
+            return
+        tries = QuickTries(self._retry_pauses_s, self._total_s)
+        run, repeat_s = partial(self._try, tries), partial(self._pause_s, tries)
+        wait_s, workers = self._politeness.wait_s, self._max_workers
+        for request, (result, _) in run_by_host(by_host, run, wait_s, workers, repeat_s, begin_within_s):
+            if result is not None:
+                yield request, result
 
-    def _chain(self, request: PageRequest, stopping: threading.Event) -> RedirectChain:
-        total_s = self._total_s if request.max_s is None else min(self._total_s, request.max_s)
-        return RedirectChain(request, total_s, stopping)
-
-    def _fetch_or_error(self, request: PageRequest, stopping: threading.Event) -> Page | FetchError | None:
-        """Return the page or its error; None if `stopping` was set before the request."""
+    def _try(self, tries: QuickTries, request: PageRequest, stopping: threading.Event) -> _Tried:
+        chain = self._chain(request, stopping, tries.spent_s(_host_of(request.url)))
         try:
-            return self._fetch(self._chain(request, stopping))
+            return _Tried(self._fetch(chain), chain.elapsed_s)
         except FetchError as error:
-            return None if isinstance(error.__cause__, StoppedError) else error
+            return _Tried(None if isinstance(error.__cause__, StoppedError) else error, chain.elapsed_s)
+
+    def _pause_s(self, tries: QuickTries, request: PageRequest, tried: _Tried) -> float | None:
+        """Return the pause before a request is sent again; None if its result counts."""
+        pause_s = tries.pause_s(_host_of(request.url), request, *tried)
+        if pause_s is not None:
+            self._robots.forget_failure(request.url)  # the next try asks for it again
+        return pause_s
+
+    def _chain(self, request: PageRequest, stopping: threading.Event, elapsed_s: float = 0.0) -> RedirectChain:
+        total_s = self._total_s if request.max_s is None else min(self._total_s, request.max_s)
+        return RedirectChain(request, total_s, stopping, elapsed_s=elapsed_s)
 
     def _fetch(self, chain: RedirectChain) -> Page:
         """Return one page. Any exception is a FetchError: one odd response must not end the requests for others."""

@@ -22,32 +22,37 @@ def run_by_host(
     run: Callable[[Job, threading.Event], Result],
     wait_s: Callable[[str], float],
     max_workers: int,
+    repeat_s: Callable[[Job, Result], float | None] = lambda job, result: None,
     begin_within_s: float | None = None,
 ) -> Iterator[tuple[Job, Result]]:
     """Yield each job with its result as they finish; the jobs of a host run in their order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested again. At most `max_workers`
-    finished results are buffered. After `begin_within_s` seconds, and when the caller stops early, no further job
-    starts and the event passed to `run` is set. An exception raised by `run` is raised here after the other jobs are
-    done.
+    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested again. `repeat_s` returns the
+    seconds after which a job runs again before the host's others, None to yield its result; other hosts go on
+    meanwhile. At most `max_workers` finished results are buffered. After `begin_within_s` seconds, and when the caller
+    stops early, no further job starts and the event passed to `run` is set. An exception raised by `run` is raised here
+    after the other jobs are done.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
     workers = max(1, min(max_workers, len(jobs)))
     done: queue.Queue[tuple[Job, Result] | None] = queue.Queue(maxsize=workers)
 
-    def put(item: tuple[Job, Result] | None) -> None:
-        if not stopping.is_set():
+    def put(item: tuple[Job, Result] | None, *, is_final: bool = True) -> None:
+        if is_final and not stopping.is_set():
             done.put(item)
 
     def work() -> None:
         try:
             while (taken := hosts.take()) is not None:
                 host, job = taken
+                pause_s: float | None = None
                 try:
-                    put((job, run(job, hosts.is_stopped)))
+                    result = run(job, hosts.is_stopped)
+                    pause_s = repeat_s(job, result)
+                    put((job, result), is_final=pause_s is None)
                 finally:
-                    hosts.release(host, wait_s(host))
+                    hosts.release(host, max(wait_s(host), pause_s or 0.0), job if pause_s is not None else None)
         finally:
             put(None)
 
@@ -98,10 +103,12 @@ class _HostQueue(Generic[Job]):
                 self._changed.wait(left_s)
             return None
 
-    def release(self, host: str, wait_s: float) -> None:
-        """Return a host to the queue after its job, due in `wait_s` seconds."""
+    def release(self, host: str, wait_s: float, again: Job | None = None) -> None:
+        """Return a host to the queue after its job, due in `wait_s` seconds; `again` is its next job."""
         with self._changed:
             self._taken -= 1
+            if again is not None and not self.is_stopped.is_set():
+                self._jobs[host].appendleft(again)
             if left := len(self._jobs[host]):
                 heapq.heappush(self._due, (time.monotonic() + wait_s, -left, host))
             self._changed.notify_all()

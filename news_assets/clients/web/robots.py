@@ -66,6 +66,12 @@ class Robots:
             raise RobotsError(request.url, "forbidden by robots.txt", weight=1.0, is_transient=False)
         return rules.crawl_delay(self._token)
 
+    def forget_failure(self, url: str) -> None:
+        """Fetch the robots.txt of this URL's origin again, if it could not be fetched."""
+        origin = origin_of(httpx.URL(url))
+        if (cached := self._cache.get(origin)) and isinstance(cached.rules, FetchError):
+            self._cache.pop(origin, None)
+
     def _rules_of(self, url: httpx.URL) -> Protego | FetchError:
         origin = origin_of(url)
         cached = self._cache.get(origin)
@@ -146,4 +152,5 @@ def _as_transient(url: str, failure: FetchError) -> FetchError:
         retry_after_s=failure.retry_after_s,
         weight=failure.weight,
         is_transient=True,
+        is_connection=failure.is_connection,
     )

@@ -5,18 +5,19 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
+from news_assets.pipeline.articles.refetches import first_entries, has_news, is_due, with_pause_stated
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Rows, Sandbox
+from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Reader, Rows, Sandbox
 from news_assets.records import (
     Agency,
     AgencyDays,
@@ -25,6 +26,7 @@ from news_assets.records import (
     Page,
     RawArticle,
     StoredPage,
+    Validators,
 )
 
 BATCH_ARTICLES = 50  # stored in one transaction; a killed run fetches at most these again
@@ -60,15 +62,17 @@ def fetch_batch(
     Articles are stored every few pages, so that a killed run repeats little.
     """
     entries = lake.read(FeedEntry, keys, **of_articles(only))
-    stored = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
-    due = due_entries(entries, {article.article_id: article for article in stored}, clock(), refetch=refetch)
+    rows = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
+    stored = {article.article_id: article for article in rows}
+    due = due_entries(entries, stored, clock(), refetch=refetch)
+    validators = {} if refetch else stored_validators(lake, due, stored)
     written = 0
 
     def store(batch: Sequence[FetchedEntry]) -> list[RawArticle]:
         now = clock()
         return lake.transact(lambda rows: store_articles(rows, stage, desk, batch, now))
 
-    for batch in in_batches(fetch_entries(due, desk, fetcher, sandbox)):
+    for batch in in_batches(fetch_entries(due, desk, fetcher, sandbox, validators=validators)):
         written += len(store_apart(batch, store, _unstored))
     return written
 
@@ -81,20 +85,39 @@ def _unstored(one: FetchedEntry, reason: str) -> FetchedEntry:
 def due_entries(
     entries: Iterable[FeedEntry], stored: Mapping[str, RawArticle], now: datetime, *, refetch: bool = False
 ) -> list[FeedEntry]:
-    """Return the entries to fetch: never fetched, changed or moved to another day since, or due for a retry.
+    """Return the entries to fetch, by `refetches.is_due`; with `refetch` all. `stored` is by article id."""
+    first = first_entries(entries)
+    return [entry for entry in first.values() if refetch or is_due(entry, stored.get(entry.article_id), now)]
 
-    Of several entries for one article, only the one seen first is fetched. `stored` is by article id.
+
+def stored_validators(
+    lake: Reader, due: Iterable[FeedEntry], stored: Mapping[str, RawArticle]
+) -> dict[str, Validators]:
+    """Return the validators of the pages of articles that stay as they are if their page is unchanged, by article id.
+
+    These have the text of their page, and nothing but the text of the listing changed.
     """
-    first: dict[str, FeedEntry] = {}
-    for entry in sorted(entries, key=lambda entry: (entry.first_seen_at, entry.source_id, entry.entry_id)):
-        first.setdefault(entry.article_id, entry)
-    return [entry for entry in first.values() if refetch or _is_due(entry, stored.get(entry.article_id), now)]
+    hashes = {
+        entry.article_id: article.page_hash
+        for entry in due
+        if (article := stored.get(entry.article_id)) and _is_of_its_page(article) and _has_only_text(entry, article)
+    }
+    columns = ("article_id", "page_hash", "etag", "last_modified")
+    pages = lake.frame(StoredPage, None, columns, article_id=hashes) if hashes else None
+    rows = pages.iter_rows() if pages is not None else ()
+    return {
+        article_id: Validators(etag, last_modified)
+        for article_id, page_hash, etag, last_modified in rows
+        if hashes[article_id] == page_hash and (etag or last_modified)
+    }
 
 
-def _is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
-    if article is None or (article.entry_hash, article.day) != (entry.entry_hash, entry.day):
-        return True
-    return article.next_try_at is not None and article.next_try_at <= now
+def _is_of_its_page(article: RawArticle) -> bool:
+    return article.outcome == "ok" and article.text_origin == "page" and not article.attempts
+
+
+def _has_only_text(entry: FeedEntry, article: RawArticle) -> bool:
+    return entry.day == article.day and not has_news(entry, article)
 
 
 def fetch_entries(
@@ -103,16 +126,32 @@ def fetch_entries(
     fetcher: Fetcher,
     sandbox: Sandbox,
     readers: Mapping[str, PageReader] = READERS,
+    validators: Mapping[str, Validators] | None = None,
 ) -> Generator[FetchedEntry, None, None]:
-    """Yield each entry with its page and what was read, as pages arrive; a URL of several entries is fetched once."""
+    """Yield each entry with its page and what was read, as pages arrive; a URL of several entries is fetched once.
+
+    `validators` are by article id. They are sent for a URL if all its entries have the same.
+    """
     agencies = {agency.key: agency for agency in desk.agencies}
     by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
-    for request, result in fetcher.fetch_all([PageRequest(url) for url in by_url]):
+    requests = [
+        PageRequest(url, validators=_common(of_url, validators or {}), retries_connection=True)
+        for url, of_url in by_url.items()
+    ]
+    for request, result in fetcher.fetch_all(requests):
         for entry in by_url[request.url]:
+            if isinstance(result, Page) and result.is_unchanged:
+                yield FetchedEntry(entry, result, ReadEntry(), None)
+                continue
             read = _read(entry, result, agencies[entry.agency], sandbox, readers)
             yield FetchedEntry(entry, result, read, _stored_page(entry, result) if isinstance(result, Page) else None)
+
+
+def _common(entries: Iterable[FeedEntry], validators: Mapping[str, Validators]) -> Validators:
+    found = {validators.get(entry.article_id, Validators()) for entry in entries}
+    return found.pop() if len(found) == 1 else Validators()
 
 
 def _read(
@@ -142,6 +181,8 @@ def _stored_page(entry: FeedEntry, page: Page) -> StoredPage:
         page_hash=hashlib.sha256(page.body).hexdigest(),
         body_gzip=gzip.compress(page.body, compresslevel=5, mtime=0),
         body_bytes=len(page.body),
+        etag=page.validators.etag,
+        last_modified=page.validators.last_modified,
         fetched_at=page.fetched_at,
     )
 
@@ -176,11 +217,28 @@ def store_articles(
     """
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
-    articles = [article_row(one.entry, one.result, one.read, stored.get(one.entry.article_id), now) for one in batch]
-    articles = marked(rows, desk.key, articles)
+    made = [_row_of(one, stored.get(one.entry.article_id), now) for one in batch]
+    articles = marked(rows, desk.key, [row for row in made if row])
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
-    for written in (articles, [one.page for one in batch if one.page], [r for r in revisions if r]):
+    pages = [one.page for one in batch if one.page and not _is_stored(one.page, stored.get(one.page.article_id))]
+    for written in (articles, pages, [r for r in revisions if r]):
         if written:
             rows.upsert(written)
     record_article_outcomes(rows, stage, articles)
     return articles
+
+
+def _row_of(one: FetchedEntry, previous: RawArticle | None, now: datetime) -> RawArticle | None:
+    """Return the article's row; None after a 304 for a row that is gone meanwhile: the next run fetches the page."""
+    if isinstance(one.result, Page) and one.result.is_unchanged:
+        if previous is None or not _is_of_its_page(previous):
+            return None
+        page_hash = previous.page_hash
+    else:
+        page_hash = one.page.page_hash if one.page else None
+    row = article_row(one.entry, one.result, one.read, previous, now)
+    return with_pause_stated(replace(row, page_hash=page_hash))
+
+
+def _is_stored(page: StoredPage, previous: RawArticle | None) -> bool:
+    return previous is not None and (previous.page_hash, previous.day) == (page.page_hash, page.day)

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.stage_state.retries import outcome_of, retry_at
+from news_assets.pipeline.articles.refetches import is_new_version, relisted, without_pause_stated
+from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
 from news_assets.records import (
     ArticleRevision,
     Cause,
@@ -47,8 +48,22 @@ def article_row(
 ) -> RawArticle:
     """Return the article's row after one fetch; `previous` is the stored row, if any.
 
-    A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its reason, and is retried.
+    A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its reason, and is retried. After a
+    304 the row stays as it is, and is that of the entry as it is listed now. Attempts are counted for each version of
+    the entry.
     """
+    if previous is not None and isinstance(result, Page) and result.is_unchanged:
+        row = _unchanged_row(previous, entry, result)
+    else:
+        row = _answered_row(entry, result, read, previous, now)
+    return replace(row, news_hash=entry.news_hash, relisted=relisted(entry, previous, now))
+
+
+def _answered_row(
+    entry: FeedEntry, result: Page | FetchError, read: ReadEntry, previous: RawArticle | None, now: datetime
+) -> RawArticle:
+    """Return the row after a page or an error."""
+    tries = _tries_before(entry, previous, now)
     extracted = read.extracted
     failure = _failure(result, extracted)
     chosen = _chosen_text(read, failure)
@@ -56,11 +71,11 @@ def article_row(
     if kept is not None and (chosen is None or _is_remnant(chosen, extracted, kept)):
         found_chars = len(chosen.read.text) if chosen else 0
         why = failure[1] if failure else f"page gives {found_chars} of {kept.text_chars} characters"
-        return _kept_row(kept, entry, result, why, now)
+        return _kept_row(kept, entry, result, why, tries, now)
     if chosen is not None:
         return _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
     outcome, reason = failure or ("failed", "no text")
-    return _failed_row(entry, result, previous, outcome, reason, now)
+    return _failed_row(entry, result, outcome, reason, tries, now)
 
 
 def revision_of(previous: RawArticle, new: RawArticle, now: datetime, cause: Cause = "edit") -> ArticleRevision | None:
@@ -138,9 +153,25 @@ def _ok_row(
     )
 
 
-def _kept_row(kept: RawArticle, entry: FeedEntry, result: Page | FetchError, why: str, now: datetime) -> RawArticle:
+def _unchanged_row(previous: RawArticle, entry: FeedEntry, page: Page) -> RawArticle:
+    """Return the stored row after a 304."""
+    return replace(
+        without_pause_stated(previous), entry_hash=entry.entry_hash, fetched_at=page.fetched_at, trace_id=entry.trace_id
+    )
+
+
+def _tries_before(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> Tries:
+    """Return the failed attempts for this version of the entry."""
+    if previous is None or is_new_version(entry, previous, now):
+        return Tries()
+    return Tries(previous.attempts, previous.refusals)
+
+
+def _kept_row(
+    kept: RawArticle, entry: FeedEntry, result: Page | FetchError, why: str, before: Tries, now: datetime
+) -> RawArticle:
     """Return the stored row with the failure noted; the new `entry_hash` keeps the entry from staying due for ever."""
-    attempts = kept.attempts + 1
+    tries = after_failure(before, result if isinstance(result, FetchError) else "failed", now)
     return replace(
         kept,
         day=entry.day,
@@ -148,28 +179,21 @@ def _kept_row(kept: RawArticle, entry: FeedEntry, result: Page | FetchError, why
         fetched_at=_fetched_at(result, now),
         outcome="ok",
         reason=f"stored text kept: {why}",
-        attempts=attempts,
-        next_try_at=retry_at(attempts, result if isinstance(result, FetchError) else "failed", now),
         trace_id=entry.trace_id,
+        **tries._asdict(),
     )
 
 
 def _failed_row(
     entry: FeedEntry,
     result: Page | FetchError,
-    previous: RawArticle | None,
     outcome: Outcome,
     reason: str,
+    before: Tries,
     now: datetime,
 ) -> RawArticle:
-    attempts = (previous.attempts if previous else 0) + 1
-    return replace(
-        _base_row(entry, result, None, now),
-        outcome=outcome,
-        reason=reason,
-        attempts=attempts,
-        next_try_at=retry_at(attempts, result if isinstance(result, FetchError) else outcome, now),
-    )
+    tries = after_failure(before, result if isinstance(result, FetchError) else outcome, now)
+    return replace(_base_row(entry, result, None, now), outcome=outcome, reason=reason, **tries._asdict())
 
 
 def _base_row(

@@ -5,6 +5,7 @@ An entry gets its key, its article and its day here when it is first stored.
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ MOVE_AFTER = timedelta(days=1)
 FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)  # before the first news site; 1970 and 1904 are epochs of clocks
 MAX_NEW = 2000  # of one listing stored at once; the next polls store the rest
 _BUILD_TIME_ENTRIES = 3
+_TAG, _WORD = re.compile(r"<[^<>]*>"), re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,21 @@ def entry_hash(entry: ListedEntry) -> str:
     """Return the SHA-256 of the article's content as listed, which excludes dates of publication."""
     updated_at = entry.updated_at.isoformat() if entry.updated_at else None
     content = [entry.title, entry.url, updated_at, entry.summary, entry.content_html]
+    return _sha256_of(content)
+
+
+def news_hash(entry: ListedEntry) -> str:
+    """Return the SHA-256 of the listed content that is news wherever it changes.
+
+    The summary, and markup and numbers of the full text, are left out: counters of views and shares, addresses of
+    tracking images and relative times change at every poll, and say nothing of the article.
+    """
+    updated_at = entry.updated_at.isoformat() if entry.updated_at else None
+    words = _WORD.findall(_TAG.sub(" ", entry.content_html or ""))
+    return _sha256_of([entry.title, entry.url, updated_at, *words])
+
+
+def _sha256_of(content: list[str | None]) -> str:
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -137,6 +154,7 @@ def _new_row(
         is_future_dated=_is_future(entry.published_at, now),
         is_moved=known.is_moved if known else False,
         entry_hash=entry_hash(entry),
+        news_hash=news_hash(entry),
         first_seen_at=now,
         last_seen_at=now,
         trace_id=trace_id,
@@ -163,6 +181,7 @@ def _updated_row(row: FeedEntry, source: Source, entry: ListedEntry, now: dateti
         day=moved_to or row.day,
         is_moved=row.is_moved or moved_to is not None,
         entry_hash=new_hash,
+        news_hash=news_hash(entry),
         last_seen_at=now,
     )
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import ReadEntry, read_entry
+from news_assets.pipeline.articles.refetches import with_pause_stated
 from news_assets.pipeline.articles.rows import article_row
 from news_assets.pipeline.page.readers import READERS
 from news_assets.ports import PageReader
@@ -34,7 +35,7 @@ Change = Literal[
 OTHER_TEXT: tuple[Change, ...] = ("text", "gained", "lost", "kept", "unreadable")
 
 _TEXT_COLUMNS = ("text", "text_hash", "text_chars", "word_count")
-_OF_REQUEST = ("fetched_at", "first_seen_at", "trace_id")
+_OF_REQUEST = ("fetched_at", "page_hash", "relisted", "first_seen_at", "trace_id")
 _SET_WHEN_STORED = ("duplicate_of", "content_hash")
 
 
@@ -89,7 +90,7 @@ def replay_article(
 
 def is_of_last_request(article: RawArticle, page: StoredPage | None) -> bool:
     """Whether the last request for the article gave this page; if not, it gave none."""
-    return page is not None and page.fetched_at == article.fetched_at
+    return page is not None and (page.page_hash == article.page_hash or page.fetched_at == article.fetched_at)
 
 
 def _page_of(stored: StoredPage) -> Page:
@@ -119,9 +120,10 @@ def _row_of(article: RawArticle, made: RawArticle, *, is_of_last_request: bool) 
     kept = {name: getattr(article, name) for name in (*_OF_REQUEST, *_SET_WHEN_STORED)}
     row = replace(_as_stored(made), rev_n=max(article.rev_n, 1), **kept)
     if is_of_last_request:
-        return row
+        return with_pause_stated(row)
     reason = article.reason if article.text else f"stored text kept: {article.reason}"
-    return replace(row, reason=reason, attempts=article.attempts, next_try_at=article.next_try_at)
+    tries = {name: getattr(article, name) for name in ("attempts", "refusals", "next_try_at")}
+    return replace(row, reason=reason, **tries)
 
 
 def _as_stored(row: RawArticle) -> RawArticle:

@@ -119,7 +119,7 @@ def make_due(rows: Rows, now: datetime, **isin: Collection[Any]) -> list[Failure
     if failures:
         rows.upsert(failures)
     if articles:
-        rows.upsert([replace(article, attempts=0, next_try_at=now) for article in articles])
+        rows.upsert([replace(article, attempts=0, refusals=0, next_try_at=now) for article in articles])
     return failures
 
 

@@ -10,6 +10,7 @@ Among 500,000 articles the two queries take 0.2 and 0.4 s of processor time for 
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.records import AgencyDays, Desk
 from news_assets.store.lake import Lake
@@ -28,8 +29,8 @@ HELD_BACK = """
 """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what differs is compared again by
-# all its columns. Of several entries that lead to one article the one seen first decides, as in
-# `pipeline/articles/fetch.py`. An article may still be stored under a day before the window, if its entry moved.
+# all its columns. Which entry decides, and whether a change counts yet, is as in `pipeline/articles/refetches.py`. An
+# article may still be stored under a day before the window, if its entry moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (
     SELECT agency, day, article_id, source_id, entry_id, first_seen_at, entry_hash, trace_id
@@ -41,13 +42,18 @@ WITH unsettled AS MATERIALIZED (
 ), ids AS MATERIALIZED (
     SELECT DISTINCT article_id FROM unsettled
 ), first AS (
-    SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry
+    SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry,
+        arg_min(coalesce(news_hash, ''), (first_seen_at, source_id, entry_id)) AS news_hash
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
-    SELECT article_id, entry_hash, day, next_try_at FROM raw_articles WHERE article_id IN (FROM ids)
+    SELECT article_id, entry_hash, news_hash, day, next_try_at,
+        fetched_at + to_hours(least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})) AS refetch_at
+    FROM raw_articles WHERE article_id IN (FROM ids)
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
-        r.day IS DISTINCT FROM u.day OR r.entry_hash IS DISTINCT FROM u.entry_hash AS is_changed
+        r.day IS DISTINCT FROM u.day OR (r.entry_hash IS DISTINCT FROM u.entry_hash AND (
+            first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
+        )) AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
     WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.pipeline import stages
+from news_assets.pipeline.articles.refetches import first_entries, has_news, refetch_at
 from news_assets.ports import Reader
 from news_assets.records import (
     ArticleRevision,
@@ -51,9 +52,11 @@ def url_history(lake: Reader, url: str) -> list[Event]:
     if not ids:
         return []
     entries = lake.read(FeedEntry, article_id=ids)
+    articles = lake.read(RawArticle, article_id=ids)
     events = [
         *_listed(entries, _polls_of(lake, entries)),
-        *_fetched(lake, ids),
+        *_fetched(lake, ids, articles),
+        *_waiting(entries, articles),
         *_derived(lake, ids),
         *_failed(lake.read(Failure, article_id=ids)),
     ]
@@ -85,7 +88,23 @@ def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll
             yield replace(first, at=entry.last_seen_at, what=f"last listed by {entry.source_id}")
 
 
-def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Event]:
+def _waiting(entries: Iterable[FeedEntry], articles: Iterable[RawArticle]) -> Iterator[Event]:
+    first = first_entries(entries)
+    for article in articles:
+        entry = first.get(article.article_id)
+        if entry and entry.entry_hash != article.entry_hash and not has_news(entry, article):
+            again = f"the page is fetched again for that from {refetch_at(article):%Y-%m-%d %H:%M}Z"
+            yield Event(
+                at=entry.last_seen_at,
+                article_id=article.article_id,
+                stage="raw_articles",
+                outcome="skipped",
+                what=f"the listing's text changed; {again}",
+                trace_id=entry.trace_id,
+            )
+
+
+def _fetched(lake: Reader, ids: Sequence[str], articles: Iterable[RawArticle]) -> Iterator[Event]:
     columns = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
     for row in lake.frame(StoredPage, None, columns, article_id=ids).iter_rows(named=True):
         yield Event(
@@ -103,7 +122,7 @@ def _fetched(lake: Reader, ids: Sequence[str]) -> Iterator[Event]:
             outcome="ok",
             what=f"revision {revision.rev_n} was {_REPLACED.get(revision.cause, _REPLACED['edit'])}",
         )
-    for article in lake.read(RawArticle, article_id=ids):
+    for article in articles:
         yield Event(
             at=article.fetched_at,
             article_id=article.article_id,

@@ -102,6 +102,42 @@ def test_each_failure_adds_an_attempt() -> None:
     assert row(error, previous=row(error)).attempts == 2
 
 
+def test_a_page_that_is_missing_after_five_transient_failures_is_tried_again() -> None:
+    failed: RawArticle | None = None
+    for _ in range(5):
+        failed = row(FetchError(URL, "timeout"), previous=failed)
+    missing = FetchError(URL, "HTTP 404", status=404)
+    got = row(missing, previous=failed)
+    assert (got.attempts, got.refusals, got.next_try_at) == (6, 1, retry_at(1, missing, NOW))
+
+
+@pytest.mark.parametrize(
+    ("change", "attempts"),
+    [
+        ({"entry_hash": "h2", "news_hash": "n2"}, 1),
+        ({"entry_hash": "h2", "news_hash": "n1"}, 9),  # the listing's text alone, during the pause
+        ({}, 9),
+    ],
+    ids=["news", "text", "same"],
+)
+@pytest.mark.parametrize("result", [FetchError(URL, "timeout"), FetchError(URL, "HTTP 404", status=404)])
+@pytest.mark.parametrize("text", [None, SENTENCE * 5], ids=["failed", "kept"])
+def test_attempts_are_counted_for_each_version_of_the_entry(
+    change: dict[str, str], attempts: int, result: FetchError, text: str | None
+) -> None:
+    before = row(read=extracted(text), listed=replace(entry(), news_hash="n1"))
+    before = replace(before, attempts=8, refusals=4, next_try_at=None)
+    got = row(result, previous=before, listed=replace(entry(), **{"news_hash": "n1", **change}))
+    assert (got.attempts, got.next_try_at is None) == (attempts, attempts > 1 and result.status == 404)
+
+
+def test_a_text_of_the_listing_that_changed_after_the_pause_is_a_new_version() -> None:
+    before = replace(row(FetchError(URL, "timeout"), listed=replace(entry(), news_hash="n1")), attempts=8)
+    before = replace(before, fetched_at=NOW - timedelta(hours=1))
+    got = row(FetchError(URL, "timeout"), previous=before, listed=replace(entry(), entry_hash="h2", news_hash="n1"))
+    assert (got.attempts, got.relisted) == (1, 1)
+
+
 def test_a_page_without_an_article_adds_nothing_to_the_row() -> None:
     read = ExtractedArticle(
         url=URL, canonical_url="https://www.example.org/login", outcome="blocked", reason="log-in page", title="Entrar"

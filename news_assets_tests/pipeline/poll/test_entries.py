@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, entry_hash
+from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, entry_hash, news_hash
 from news_assets.records import FeedEntry, ListedEntry, Listing, Source
 from news_assets.text.urls import url_hash
 
@@ -73,6 +73,7 @@ def test_a_new_entry_is_filed_under_its_day_of_publication_in_the_sources_time_z
                 is_future_dated=False,
                 is_moved=False,
                 entry_hash=entry_hash(entry),
+                news_hash=news_hash(entry),
                 first_seen_at=NOW,
                 last_seen_at=NOW,
                 trace_id="poll-02",
@@ -170,9 +171,26 @@ def test_an_entry_with_other_content_is_updated_and_stays_the_same_article(chang
     known = row_of(listed())
     entry = listed(**change)
     changes = changes_of(entry, known=(known,), now=LATER)
-    expected = replace(known, **change, entry_hash=entry_hash(entry), last_seen_at=LATER)
+    expected = replace(known, **change, entry_hash=entry_hash(entry), news_hash=news_hash(entry), last_seen_at=LATER)
     assert changes == EntryChanges(rows=(expected,), updated_count=1)
     assert expected.entry_hash != known.entry_hash
+
+
+@pytest.mark.parametrize(
+    ("change", "is_news"),
+    [
+        ({"title": "Novas vagas"}, True),
+        ({"url": "https://example.org/1-novas-vagas"}, True),
+        ({"updated_at": NOW}, True),
+        ({"content_html": "<p>Texto novo</p>"}, True),
+        ({"content_html": '<p class="x">Texto <img src="https://example.org/?n=2"> 123</p>'}, False),
+        ({"summary": "123 visualizações"}, False),
+        ({"categories": ("Outra",)}, False),
+    ],
+)
+def test_a_title_a_time_and_words_of_the_full_text_are_news(change: dict[str, Any], is_news: bool) -> None:
+    before = listed(content_html="<p>Texto</p>")
+    assert (news_hash(replace(before, **change)) != news_hash(before)) == is_news
 
 
 def test_an_update_time_that_all_entries_share_changes_none() -> None:

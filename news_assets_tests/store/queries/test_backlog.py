@@ -261,6 +261,7 @@ def test_rows_of_other_desks_are_excluded(room: Newsroom) -> None:
 # --- the same rule in SQL and in Python: which entries are fetched ---------------------------------------------------
 
 _HASH = st.sampled_from(["one", "two"])
+_NEWS = st.sampled_from(["", "old", "new"])
 _DAYS_AGO = st.integers(0, 2)
 _HOURS = st.integers(-2, 2)
 
@@ -273,6 +274,7 @@ def _entries(draw: st.DrawFn) -> list[FeedEntry]:
             entry(draw(st.integers(1, 3))),
             source_id=f"d/a/{number}",
             entry_hash=draw(_HASH),
+            news_hash=draw(_NEWS),
             day=TODAY - timedelta(days=draw(_DAYS_AGO)),
             first_seen_at=NOW + timedelta(hours=draw(_HOURS)),
         )
@@ -292,6 +294,9 @@ def _articles(draw: st.DrawFn) -> list[RawArticle]:
             agency="a",
             day=TODAY - timedelta(days=draw(_DAYS_AGO)),
             entry_hash=draw(_HASH),
+            news_hash=draw(_NEWS),
+            relisted=draw(st.sampled_from([0, 1, 2, 6, 1000])),
+            fetched_at=NOW - timedelta(hours=draw(st.sampled_from([0, 1, 2, 4, 24, 25]))),
             next_try_at=draw(due),
         )
         for number in draw(st.sets(st.integers(1, 3)))
@@ -299,7 +304,7 @@ def _articles(draw: st.DrawFn) -> list[RawArticle]:
 
 
 @given(_entries(), _articles())
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_sql_and_python_agree_on_the_entries_to_fetch(
     lake: Lake, listed: list[FeedEntry], stored: list[RawArticle]
 ) -> None:
