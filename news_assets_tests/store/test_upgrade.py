@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records import ArticleRevision, Failure, Poll
+from news_assets.records import ArticleRevision, Failure, Poll, RawArticle
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.connection import pending_changes
@@ -18,8 +18,15 @@ from news_assets_tests.support.lakes import Place, copy_lake
 RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLUMN "outcome" TO "result"',))
 
 # What that lake lacks: columns that were declared later, and their values in its rows.
-ADDED = ('ALTER TABLE "article_revisions" ADD COLUMN IF NOT EXISTS "cause" VARCHAR',)
-OLD_REVISION = replace(full(ArticleRevision), cause="")
+ADDED = (
+    'ALTER TABLE "raw_articles" ADD COLUMN IF NOT EXISTS "withdrawn_at" TIMESTAMPTZ',
+    'ALTER TABLE "raw_articles" ADD COLUMN IF NOT EXISTS "withdrawn_after" BIGINT',
+    'ALTER TABLE "article_revisions" ADD COLUMN IF NOT EXISTS "cause" VARCHAR',
+)
+OLD_ROWS = {
+    ArticleRevision: replace(full(ArticleRevision), cause=""),
+    RawArticle: replace(full(RawArticle), withdrawn_at=None, withdrawn_after=0),
+}
 
 
 @pytest.fixture
@@ -35,7 +42,7 @@ def test_a_lake_from_before_ids_gets_one_and_keeps_its_rows(old: Address) -> Non
     with Lake.open(old.catalog, old.data) as lake:
         for table in TABLES:
             found = lake.read(table.record)
-            expected = OLD_REVISION if table.record is ArticleRevision else full(table.record)
+            expected = OLD_ROWS.get(table.record) or full(table.record)
             assert found == [expected] * (1 if table.key else 3) or table.record is Failure
         assert lake.read(Failure) == [full(Failure)] * 2
         identity = read_identity(lake._connection)

@@ -12,6 +12,7 @@ from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.rows import article_row, revision_of
+from news_assets.pipeline.articles.withdrawal import WITHDRAWN
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -83,12 +84,18 @@ def due_entries(
 ) -> list[FeedEntry]:
     """Return the entries to fetch: never fetched, changed or moved to another day since, or due for a retry.
 
-    Of several entries for one article, only the one seen first is fetched. `stored` is by article id.
+    A withdrawn article is never fetched. Of several entries for one article, only the one seen first is fetched.
+    `stored` is by article id.
     """
     first: dict[str, FeedEntry] = {}
     for entry in sorted(entries, key=lambda entry: (entry.first_seen_at, entry.source_id, entry.entry_id)):
         first.setdefault(entry.article_id, entry)
-    return [entry for entry in first.values() if refetch or _is_due(entry, stored.get(entry.article_id), now)]
+    wanted = [entry for entry in first.values() if not _is_withdrawn(stored.get(entry.article_id))]
+    return [entry for entry in wanted if refetch or _is_due(entry, stored.get(entry.article_id), now)]
+
+
+def _is_withdrawn(article: RawArticle | None) -> bool:
+    return article is not None and article.outcome == WITHDRAWN
 
 
 def _is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
@@ -172,10 +179,12 @@ def store_articles(
 ) -> list[RawArticle]:
     """Store one batch with its pages and revisions; return the articles that were written.
 
-    Revisions and duplicates are determined from the rows stored at this moment, not from those read before fetching.
+    What was withdrawn meanwhile is left out. Revisions and duplicates are determined from the rows stored at this
+    moment, not from those read before fetching.
     """
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
+    batch = [one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))]
     articles = [article_row(one.entry, one.result, one.read, stored.get(one.entry.article_id), now) for one in batch]
     articles = marked(rows, desk.key, articles)
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]

@@ -44,12 +44,12 @@ WITH unsettled AS MATERIALIZED (
     SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
-    SELECT article_id, entry_hash, day, next_try_at FROM raw_articles WHERE article_id IN (FROM ids)
+    SELECT article_id, entry_hash, day, next_try_at, outcome FROM raw_articles WHERE article_id IN (FROM ids)
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
         r.day IS DISTINCT FROM u.day OR r.entry_hash IS DISTINCT FROM u.entry_hash AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
-    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
+    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry AND r.outcome IS DISTINCT FROM 'withdrawn'
 )
 SELECT agency, day, article_id, 'raw_articles' AS stage,
     CASE WHEN NOT is_stored THEN 'missing' WHEN is_changed THEN 'outdated' ELSE 'due' END AS why,
