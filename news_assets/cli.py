@@ -18,6 +18,7 @@ from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
 from news_assets.commands import replay as replay_command
 from news_assets.commands import try_source as try_source_command
+from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.errors import NewsAssetsError
@@ -276,6 +277,16 @@ def replay(
     """Extract again from the stored pages, without network, and show what would change."""
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
     replay_command.replay(desk, agency, days, write=write, as_json=as_json)
+
+
+@app.command()
+def withdraw(
+    articles: Annotated[list[str], typer.Argument(metavar="ARTICLE|URL...", help="ids or addresses of articles")],
+    reason: Annotated[str, typer.Option(help="why, kept in the article's row")] = "withdrawn by the operator",
+    undo: Annotated[bool, typer.Option("--undo", help="bring withdrawn articles back")] = False,
+) -> None:
+    """Remove the texts of articles from lake and index; they are not fetched again."""
+    withdraw_command.undo(articles) if undo else withdraw_command.withdraw_articles(articles, reason)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped"]
+Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"]
 Cause = Literal["edit", "method"]
 PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
 Pace = Literal["adaptive", "civic"]
@@ -207,7 +207,7 @@ Agency_ = Annotated[str, "key of the agency"]
 Day_ = Annotated[date, "partition day: day of publication in the agency's time zone, or the day it was first seen"]
 ArticleId = Annotated[str, "readable, stable id: agency, day, slug of the title and hash of the canonical URL"]
 SourceId = Annotated[str, "id of the source"]
-RowOutcome = Annotated[str, "ok, unchanged, gone, blocked, failed or skipped"]
+RowOutcome = Annotated[str, "ok, unchanged, gone, blocked, failed or skipped; of articles also withdrawn"]
 Reason = Annotated[str | None, "reason for an outcome other than ok"]
 
 
@@ -362,6 +362,8 @@ class RawArticle:
     attempts: Annotated[int, "failed attempts since the last success, or since the listing had news"]
     refusals: Annotated[int, "failed attempts that were no transient failures: 404, 403, a page without a text"] = 0
     next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
+    withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn"] = None
+    withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text"] = 0
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 

@@ -139,10 +139,20 @@ class Lake:
             yield from snapshot.stream(record, keys, batch_rows, isin)
 
     @contextmanager
-    def _snapshot(self) -> Iterator[Snapshot]:
+    def at(self, commit: int) -> Iterator[Snapshot]:
+        """Yield the reads of an earlier commit, which maintenance keeps for some days.
+
+        Raises:
+            LakeError: The commit is not kept any more, or its tables lack columns that were added since.
+        """
+        with self._snapshot(commit) as snapshot:
+            yield snapshot
+
+    @contextmanager
+    def _snapshot(self, commit: int | None = None) -> Iterator[Snapshot]:
         try:
             with self._counted(), self._cursor() as cursor, in_transaction(cursor):
-                yield Snapshot(cursor)
+                yield Snapshot(cursor, commit)
         except duckdb.Error as error:
             raise self._error("the lake could not be read", error) from error
 

@@ -27,10 +27,11 @@ _PARAMETER = re.compile(r"\$(\w+)|\?")
 
 
 class Snapshot:
-    """Reads of one snapshot of the lake."""
+    """Reads of one snapshot of the lake: the latest, or that of a commit that is given by its number."""
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, commit: int | None = None) -> None:
         self.cursor = cursor
+        self._version = "" if commit is None else f" AT (VERSION => {commit:d})"
 
     def read(self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[R]:
         """Return the records of these partitions that have one of the given values in each named column, by key.
@@ -67,7 +68,7 @@ class Snapshot:
         column = selection.table.partition_column
         if column is None:
             return
-        sql = f'SELECT min("{column}") AS first, max("{column}") AS last FROM "{selection.table.name}"'
+        sql = f'SELECT min("{column}") AS first, max("{column}") AS last FROM "{selection.table.name}"{self._version}'
         with self._registered(selection.frames):
             first, last = self.query(sql + selection.where, selection.params).row(0)
         selection.add(f'"{column}" BETWEEN ? AND ?', first, last)
@@ -81,7 +82,7 @@ class Snapshot:
             raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
         selected = ", ".join(f'"{name}"' for name in chosen)
         order = ", ".join(f'"{name}"' for name in table.row_order)
-        sql = f'SELECT {selected} FROM "{table.name}"{selection.where} ORDER BY {order}'
+        sql = f'SELECT {selected} FROM "{table.name}"{self._version}{selection.where} ORDER BY {order}'
         with self._registered(selection.frames):
             return self.query(sql, selection.params)
 

@@ -37,6 +37,8 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "relisted": ("BIGINT", 0),
         "page_hash": ("VARCHAR", None),
         "refusals": ("BIGINT", 0),
+        "withdrawn_at": ("TIMESTAMPTZ", None),
+        "withdrawn_after": ("BIGINT", 0),
     },
     ArticleRevision: {"cause": ("VARCHAR", "")},
     EnrichedArticle: {"theme_reason": ("VARCHAR", None)},

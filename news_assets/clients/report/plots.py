@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 _INK, _PALE, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 _SERIES = ("#1b6ca8", "#f0a202", "#4b9b6e", "#8d5a97", "#d95d39", "#6fb7d6", "#9c8a5a", "#3d3d6b")
-_OUTCOME = {"ok": "#2f9e77", "skipped": "#b8c4ce", "gone": "#8795a1", "blocked": "#f0a202", "failed": "#c8412f"}
+_OUTCOME = {
+    "ok": "#2f9e77",
+    "skipped": "#b8c4ce",
+    "withdrawn": "#6b7785",
+    "gone": "#8795a1",
+    "blocked": "#f0a202",
+    "failed": "#c8412f",
+}
 _STAGE = ("#9fb3c8", "#5b8db8", "#4b7fb0", "#336f9f", "#1b4f7a")
 _STYLE: Any = {  # values of several types
     "font.family": "DejaVu Sans",

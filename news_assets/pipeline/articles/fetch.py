@@ -13,6 +13,7 @@ from news_assets.pipeline.articles.dedupe import marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.refetches import first_entries, has_news, is_due, with_pause_stated
 from news_assets.pipeline.articles.rows import article_row, revision_of
+from news_assets.pipeline.articles.withdrawal import WITHDRAWN
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -85,9 +86,16 @@ def _unstored(one: FetchedEntry, reason: str) -> FetchedEntry:
 def due_entries(
     entries: Iterable[FeedEntry], stored: Mapping[str, RawArticle], now: datetime, *, refetch: bool = False
 ) -> list[FeedEntry]:
-    """Return the entries to fetch, by `refetches.is_due`; with `refetch` all. `stored` is by article id."""
-    first = first_entries(entries)
-    return [entry for entry in first.values() if refetch or is_due(entry, stored.get(entry.article_id), now)]
+    """Return the entries to fetch, by `refetches.is_due`; with `refetch` all but those of withdrawn articles.
+
+    `stored` is by article id.
+    """
+    wanted = [one for one in first_entries(entries).values() if not _is_withdrawn(stored.get(one.article_id))]
+    return [entry for entry in wanted if refetch or is_due(entry, stored.get(entry.article_id), now)]
+
+
+def _is_withdrawn(article: RawArticle | None) -> bool:
+    return article is not None and article.outcome == WITHDRAWN
 
 
 def stored_validators(
@@ -213,10 +221,12 @@ def store_articles(
 ) -> list[RawArticle]:
     """Store one batch with its pages and revisions; return the articles that were written.
 
-    Revisions and duplicates are determined from the rows stored at this moment, not from those read before fetching.
+    What was withdrawn meanwhile is left out. Revisions and duplicates are determined from the rows stored at this
+    moment, not from those read before fetching.
     """
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
+    batch = [one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))]
     made = [_row_of(one, stored.get(one.entry.article_id), now) for one in batch]
     articles = marked(rows, desk.key, [row for row in made if row])
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]

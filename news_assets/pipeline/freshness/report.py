@@ -13,7 +13,7 @@ from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk
 
 HISTORY_DAYS = 14
-OUTCOMES = ("ok", "skipped", "gone", "blocked", "failed")  # of articles, best first
+OUTCOMES = ("ok", "skipped", "withdrawn", "gone", "blocked", "failed")  # of articles, best first
 SHOWN_FINDINGS = 10
 _SHOWN_THEMES = 15
 NO_THEME = "no theme"

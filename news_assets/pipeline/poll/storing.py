@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.articles.withdrawal import withdrawn_among, without_text
 from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, keyed_entries
 from news_assets.pipeline.poll.listings import Polled, document_hash
 from news_assets.pipeline.poll.rates import PublishingRates, rates_of
@@ -205,7 +206,8 @@ def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[E
         written |= by_key
         changed.append(changes)
     if written:
-        rows.upsert(list(written.values()))
+        withdrawn = withdrawn_among(rows, {row.article_id for row in written.values()})
+        rows.upsert([without_text(row) if row.article_id in withdrawn else row for row in written.values()])
     return changed
 
 

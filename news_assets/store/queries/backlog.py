@@ -46,7 +46,7 @@ WITH unsettled AS MATERIALIZED (
         arg_min(coalesce(news_hash, ''), (first_seen_at, source_id, entry_id)) AS news_hash
     FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
 ), stored AS (
-    SELECT article_id, entry_hash, news_hash, day, next_try_at,
+    SELECT article_id, entry_hash, news_hash, day, next_try_at, outcome,
         fetched_at + to_hours(least(1 << least(coalesce(relisted, 0), {MAX_DOUBLINGS}), {MAX_PAUSE_H})) AS refetch_at
     FROM raw_articles WHERE article_id IN (FROM ids)
 ), pending AS (
@@ -55,7 +55,7 @@ WITH unsettled AS MATERIALIZED (
             first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
         )) AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
-    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry
+    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry AND r.outcome IS DISTINCT FROM 'withdrawn'
 )
 SELECT agency, day, article_id, 'raw_articles' AS stage,
     CASE WHEN NOT is_stored THEN 'missing' WHEN is_changed THEN 'outdated' ELSE 'due' END AS why,

@@ -25,7 +25,7 @@ def stage_counts(lake: Lake, first_day: date, last_day: date, desk: str | None =
             f"""SELECT desk, agency, count(*) AS entries, max(day) AS last_day
                 FROM entries WHERE {_IN_DAYS} GROUP BY ALL""",
             f"""SELECT desk, agency, count(*) FILTER (outcome = 'ok') AS articles,
-                count(*) FILTER (outcome <> 'ok') AS failed, count(duplicate_of) AS copies
+                count(*) FILTER (outcome NOT IN ('ok', 'withdrawn')) AS failed, count(duplicate_of) AS copies
                 FROM raw_articles WHERE {_IN_DAYS} GROUP BY ALL""",
             *(
                 f"SELECT desk, agency, count(*) AS {stage.done} FROM {table_of(stage.record).name} "

@@ -1,0 +1,84 @@
+"""The command `withdraw`: remove the texts of articles from lake and index, or bring them back."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from news_assets.clients.factory import open_ports
+from news_assets.commands.lake import open_lake
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.articles.withdrawal import WITHDRAWN, bring_back, withdraw
+from news_assets.records import FeedEntry, IndexedDocument, RawArticle
+from news_assets.settings import Settings
+from news_assets.store.lake import Lake
+from news_assets.store.maintenance import KEEP_DAYS
+from news_assets.terminal import Terminal
+from news_assets.text.urls import canonical_url, url_hash
+
+
+def withdraw_articles(names: Sequence[str], reason: str) -> None:
+    """Withdraw the articles with these ids or addresses."""
+    with open_lake() as lake:
+        articles = [article for article in _named(lake, names) if article.outcome != WITHDRAWN]
+        if not articles:
+            Terminal().print_line("withdrawn already")
+            return
+        now, commit = datetime.now(UTC), lake.snapshot()
+        lake.transact(lambda rows: withdraw(rows, articles, reason, now, commit))
+        for article in articles:
+            Terminal().print_line(f"withdrawn: {article.article_id}: {article.title or 'without a title'}")
+        Terminal().print_line(f"--undo brings them back for {KEEP_DAYS} days, as long as the lake keeps the last state")
+        _delete_documents(lake, [article.article_id for article in articles])
+
+
+def undo(names: Sequence[str]) -> None:
+    """Bring the withdrawn articles with these ids or addresses back."""
+    with open_lake() as lake:
+        articles = [article for article in _named(lake, names) if article.outcome == WITHDRAWN]
+        if not articles:
+            raise NewsAssetsError("none of these articles is withdrawn")
+        for article in articles:
+            _bring_back(lake, article)
+            Terminal().print_line(f"brought back: {article.article_id}: {article.title or 'without a title'}")
+        Terminal().print_line("the daemon or `dagster asset materialize` puts them into the index again")
+
+
+def _bring_back(lake: Lake, article: RawArticle) -> None:
+    try:
+        with lake.at(article.withdrawn_after) as former:
+            lake.transact(lambda rows: bring_back(rows, former, [article]))
+    except NewsAssetsError as error:
+        raise NewsAssetsError(
+            f"{article.article_id} cannot be brought back: it was withdrawn at {article.withdrawn_at}, and the lake "
+            f"keeps earlier states for {KEEP_DAYS} days: {error}"
+        ) from error
+
+
+def _named(lake: Lake, names: Sequence[str]) -> list[RawArticle]:
+    """Return the articles with these ids or addresses, which may be written in any way, and may be those of entries."""
+    found: dict[str, RawArticle] = {}
+    unknown = []
+    for name in names:
+        ids = {name}
+        if "://" in name:
+            hashed = [url_hash(canonical_url(name))]
+            listed = lake.frame(FeedEntry, None, ("article_id",), url_hash=hashed)
+            fetched = lake.frame(RawArticle, None, ("article_id",), url_hash=hashed)
+            ids = {*listed["article_id"], *fetched["article_id"]}
+        articles = lake.read(RawArticle, article_id=ids)
+        found |= {article.article_id: article for article in articles}
+        if not articles:
+            unknown.append(name)
+    if unknown:
+        raise NewsAssetsError(f"no article {', '.join(f'`{name}`' for name in unknown)}; nothing was changed")
+    return list(found.values())
+
+
+def _delete_documents(lake: Lake, ids: Sequence[str]) -> None:
+    """Delete the documents and their receipts; where the index is unavailable, the sensors do so later."""
+    try:
+        with open_ports(Settings.read(), ("search",)) as ports:
+            ports["search"].delete(ids)
+    except NewsAssetsError as error:
+        Terminal().print_line(f"still in the index, until a run of `search_index` removes them: {error}")
+        return
+    lake.transact(lambda rows: rows.delete(IndexedDocument, article_id=ids))

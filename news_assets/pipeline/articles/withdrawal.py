@@ -1,0 +1,96 @@
+"""Withdraws articles: their texts leave the lake, and come back as long as the lake keeps the commit before.
+
+The row of a withdrawn article stays, with its title, its addresses, the reason and the time, so that it is not fetched
+again. The index is not changed here.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from news_assets.ports import Reader, Rows
+from news_assets.records import (
+    ArticleEmbedding,
+    ArticleRevision,
+    CachedEnrichment,
+    EnrichedArticle,
+    Failure,
+    FeedEntry,
+    RawArticle,
+    StoredPage,
+)
+
+WITHDRAWN = "withdrawn"
+_RESTORED = (StoredPage, ArticleRevision, EnrichedArticle, ArticleEmbedding)
+
+
+def withdrawn_among(rows: Reader, article_ids: Collection[str]) -> set[str]:
+    """Return which of these articles are withdrawn."""
+    return set(rows.frame(RawArticle, None, ("article_id",), article_id=article_ids, outcome=[WITHDRAWN])["article_id"])
+
+
+def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime, commit: int) -> list[RawArticle]:
+    """Remove the texts of these articles, and all that was made from them; return their new rows.
+
+    `commit` is the number of the last commit that has the texts.
+    """
+    ids = [article.article_id for article in articles]
+    enriched = rows.read(EnrichedArticle, article_id=ids)
+    rows.delete(CachedEnrichment, input_hash={row.input_hash for row in enriched})
+    for record in (*_RESTORED, Failure):
+        rows.delete(record, article_id=ids)
+    if entries := rows.read(FeedEntry, article_id=ids):
+        rows.upsert([without_text(entry) for entry in entries])
+    withdrawn = [_withdrawn(article, reason, now, commit) for article in articles]
+    rows.upsert(withdrawn)
+    return withdrawn
+
+
+def without_text(entry: FeedEntry) -> FeedEntry:
+    """Return the entry of a withdrawn article as it is stored: without the text that its source lists."""
+    return replace(entry, summary=None, content_html=None)
+
+
+def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:
+    """Store these withdrawn articles as they are in `former`, the reads of the commit before; return their rows."""
+    ids = [article.article_id for article in articles]
+    for record in _RESTORED:
+        if found := former.read(record, article_id=ids):
+            rows.upsert(found)
+    listed = {(entry.source_id, entry.entry_id): entry for entry in former.read(FeedEntry, article_id=ids)}
+    if entries := rows.read(FeedEntry, article_id=ids):
+        rows.upsert([_with_text(entry, listed.get((entry.source_id, entry.entry_id))) for entry in entries])
+    restored = former.read(RawArticle, article_id=ids)
+    rows.upsert(restored)
+    return restored
+
+
+def _with_text(entry: FeedEntry, former: FeedEntry | None) -> FeedEntry:
+    """Return the entry with the text that it had; unchanged if it was listed in another state since."""
+    if former is None or former.entry_hash != entry.entry_hash:
+        return entry
+    return replace(entry, summary=former.summary, content_html=former.content_html)
+
+
+def _withdrawn(article: RawArticle, reason: str, now: datetime, commit: int) -> RawArticle:
+    return replace(
+        article,
+        text=None,
+        text_hash=None,
+        text_origin=None,
+        text_chars=0,
+        word_count=0,
+        content_hash="",
+        subtitle=None,
+        tags=(),
+        out_links=(),
+        image_url=None,
+        video_url=None,
+        page_hash=None,
+        duplicate_of=None,
+        outcome=WITHDRAWN,
+        reason=reason,
+        next_try_at=None,
+        withdrawn_at=now,
+        withdrawn_after=commit,
+    )

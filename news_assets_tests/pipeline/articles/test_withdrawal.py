@@ -1,0 +1,133 @@
+"""Articles whose texts were withdrawn: what is removed, what stays away, and what comes back."""
+
+import gzip
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from news_assets.errors import LakeError
+from news_assets.pipeline.articles.fetch import fetch_entries, store_articles
+from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
+from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.poll.storing import store_polls
+from news_assets.pipeline.stages import stage_named
+from news_assets.records import FeedEntry, ListedEntry, Listing, Page, RawArticle, Source
+from news_assets.store.lake import Lake
+from news_assets.store.maintenance import maintain
+from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.tables import TABLES
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.small_desk import DESK, NOW, Newsroom, entry
+
+SECRET = "line1"  # a word of the first article's text, and of nothing else
+LISTED = f"The vote on {SECRET}."
+
+
+@pytest.fixture
+def room(lake: Lake) -> Newsroom:
+    """Two articles; the first was edited once, and its source lists its text."""
+    room = Newsroom(lake, FakeSearchIndex())
+    room.list(entry(1, summary=LISTED, content_html=f"<p>{LISTED}</p>"), entry(2))
+    room.run()
+    room.pages.words = "Day and night. "
+    room.list(replace(room.lake.read(FeedEntry, article_id=["a-1"])[0], entry_hash="two"))
+    room.run()
+    return room
+
+
+def take_down(room: Newsroom, reason: str = "ordered by a court") -> None:
+    articles, commit = room.lake.read(RawArticle, article_id=["a-1"]), room.lake.snapshot()
+    room.lake.transact(lambda rows: withdraw(rows, articles, reason, NOW, commit))
+
+
+def rows_with(lake: Lake, word: str) -> set[str]:
+    """Return the tables with a row of the first article, or of no article, that has this word; pages are unpacked."""
+    found = set()
+    for table in TABLES:
+        for row in lake.read(table.record):
+            values = [getattr(row, field.name) for field in fields(row)]
+            if any(word in value for value in map(text_of, values)):
+                found.add(table.name)
+    return found
+
+
+def text_of(value: Any) -> str:
+    return gzip.decompress(value).decode() if isinstance(value, bytes) else str(value)
+
+
+def test_the_text_leaves_every_table_and_the_row_says_why(room: Newsroom) -> None:
+    assert rows_with(room.lake, SECRET) == {"entries", "pages", "raw_articles", "article_revisions"}
+
+    take_down(room)
+
+    assert rows_with(room.lake, SECRET) == set()
+    [row] = room.lake.read(RawArticle, article_id=["a-1"])
+    assert (row.outcome, row.reason, row.withdrawn_at, row.title) == ("withdrawn", "ordered by a court", NOW, "Bus")
+    assert [other.outcome for other in room.lake.read(RawArticle, article_id=["a-2"])] == ["ok"]
+
+
+def test_the_index_loses_the_document_and_nothing_is_left_to_do(room: Newsroom) -> None:
+    take_down(room)
+    room.run("search_index")
+
+    assert set(room.index.stored("d")["article_id"]) == {"a-2"}
+    assert pending_entries(room.lake, DESK, NOW).is_empty()
+    assert stale_rows(room.lake, DESK, NOW).is_empty()
+
+
+def test_a_changed_listing_brings_no_text_back_and_asks_for_no_page(room: Newsroom) -> None:
+    take_down(room)
+    source = Source(
+        source_id="d/a/feed", desk="d", agency="a", kind="feed", url="https://e.org", timezone="UTC", language="en"
+    )
+    again = ListedEntry(entry_id="1", url="https://example.org/1", title="Bus 1 stays", summary=f"{LISTED} Again.")
+    page = Page(url=source.url, final_url=source.url, status=200, body=b"", fetched_at=NOW)
+    polled = Polled(source=source, polled_at=NOW, page=page, listing=Listing(entries=(again,)), outcome="ok")
+
+    room.lake.transact(lambda rows: store_polls(rows, [polled], "t"))
+    room.pages.missing.add("https://example.org/1")  # a request would leave a reason
+    room.run()
+
+    assert [row.entry_hash for row in room.lake.read(FeedEntry, entry_id=["1"])] != ["two"]
+    assert rows_with(room.lake, SECRET) == set()
+    assert [row.reason for row in room.lake.read(RawArticle, article_id=["a-1"])] == ["ordered by a court"]
+    assert pending_entries(room.lake, DESK, NOW).is_empty()
+
+
+def test_a_page_that_was_being_fetched_meanwhile_is_not_stored(room: Newsroom) -> None:
+    fetched = list(fetch_entries([entry(1), entry(2)], DESK, room.pages, InlineSandbox()))
+    take_down(room)
+
+    stage = stage_named("raw_articles")
+    stored = room.lake.transact(lambda rows: store_articles(rows, stage, DESK, fetched, NOW))
+
+    assert [row.article_id for row in stored] == ["a-2"]
+    assert rows_with(room.lake, SECRET) == set()
+
+
+@pytest.mark.on_postgres_too
+def test_everything_comes_back_as_it_was(lake: Lake, room: Newsroom) -> None:
+    tables = [table for table in TABLES if table.name not in ("enrichments", "indexed_documents")]
+    before = {table.name: lake.read(table.record) for table in tables}
+    take_down(room)
+    room.run("search_index")
+    [article] = lake.read(RawArticle, article_id=["a-1"])
+
+    with lake.at(article.withdrawn_after) as former:
+        lake.transact(lambda rows: bring_back(rows, former, [article]))
+
+    assert {table.name: lake.read(table.record) for table in tables} == before
+    room.run("search_index")
+    assert set(room.index.stored("d")["article_id"]) == {"a-1", "a-2"}
+
+
+def test_maintenance_ends_the_way_back(room: Newsroom) -> None:
+    take_down(room)
+    [article] = room.lake.read(RawArticle, article_id=["a-1"])
+    maintain(room.lake, now=datetime.now(NOW.tzinfo) + timedelta(days=8))
+
+    with pytest.raises(LakeError, match="No snapshot found"), room.lake.at(article.withdrawn_after) as former:
+        former.read(RawArticle)
