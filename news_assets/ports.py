@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.records import AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
+from news_assets.records import Access, AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,10 +74,11 @@ class PageRequest:
     key: str = ""
     validators: Validators = Validators()
     obeys_robots: bool = True
+    access: Access = Access()
 
 
 class Fetcher(Protocol):
-    """Fetches pages, one at a time per host, with the configured delay between them."""
+    """Fetches pages, one at a time per host, with the configured delay between them, as their `access` states."""
 
     def fetch(self, request: PageRequest) -> Page:
         """Return one page. Raises FetchError."""

@@ -20,6 +20,37 @@ Pace = Literal["adaptive", "civic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vendor:
+    """Limits that all hosts of one kind of source share.
+
+    At most `slots` requests at a time; each slot pauses `delay_s` between two requests, and `break_s` before another
+    host.
+    """
+
+    kind: str
+    slots: int = 1
+    delay_s: float = 0.0
+    break_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the listing and the articles of a source are requested.
+
+    `token_env` names the environment variable of a token, which is sent as `token_header` to the origin of `token_url`
+    only. `delay_s` is the pause between two requests to a host, if it is longer than NEWS_HOST_DELAY_S.
+    """
+
+    headers: tuple[tuple[str, str], ...] = ()
+    token_env: str | None = None
+    token_header: str = "Authorization"
+    token_url: str = ""
+    proxy: str | None = None
+    delay_s: float = 0.0
+    vendor: Vendor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`)."""
 
@@ -32,6 +63,7 @@ class Source:
     language: str
     every_minutes: int | None = None
     pace: Pace = "adaptive"
+    access: Access = Access()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from news_assets.desks.source_options import AccessSpec, VendorSpec
 from news_assets.errors import without_credentials
 from news_assets.records import Pace
 
@@ -83,23 +84,25 @@ class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SourceSpec(_Spec):
+def _known_kind(value: str, info: ValidationInfo) -> str:
+    kinds = (info.context or {})["kinds"]
+    if value not in kinds:
+        raise ValueError(f"`{value}` is not a kind of source; known: {', '.join(kinds)}")
+    return value
+
+
+Kind = Annotated[str, AfterValidator(_known_kind)]
+
+
+class SourceSpec(AccessSpec):
     """One source of an agency."""
 
-    kind: str
+    kind: Kind
     url: str
     every_minutes: int | None = Field(None, ge=5, le=1440)
     pace: Pace_ | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
-
-    @field_validator("kind")
-    @classmethod
-    def _known_kind(cls, value: str, info: ValidationInfo) -> str:
-        kinds = (info.context or {})["kinds"]
-        if value not in kinds:
-            raise ValueError(f"`{value}` is not a kind of source; known: {', '.join(kinds)}")
-        return value
 
     @field_validator("url")
     @classmethod
@@ -150,5 +153,6 @@ class DeskSpec(_Spec):
     language: Language
     first_day: date
     pace: Pace_ = "adaptive"
+    vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]

@@ -1,4 +1,4 @@
-"""Run the jobs of many hosts concurrently, one at a time per host.
+"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot counts as one host.
 
 A worker takes the host that is due next, so hundreds of hosts that wait for their pause need no threads.
 """
@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 def run_by_host(
     jobs: Mapping[str, Sequence[Job]],
     run: Callable[[Job, threading.Event], Result],
-    wait_s: Callable[[str], float],
+    wait_s: Callable[[str, Job], float],
     max_workers: int,
 ) -> Iterator[tuple[Job, Result]]:
     """Yield each job with its result as they finish; the jobs of a host run in their order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested again. At most `max_workers`
-    finished results are buffered. When the caller stops early, no further job starts and the event passed to `run` is
-    set. An exception raised by `run` is raised here after the other jobs are done.
+    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested for its next job. At most
+    `max_workers` finished results are buffered. When the caller stops early, no further job starts and the event passed
+    to `run` is set. An exception raised by `run` is raised here after the other jobs are done.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
@@ -44,7 +44,7 @@ def run_by_host(
                 try:
                     put((job, run(job, stopping)))
                 finally:
-                    hosts.release(host, wait_s(host))
+                    hosts.release(host, wait_s)
         finally:
             put(None)
 
@@ -95,12 +95,12 @@ class _HostQueue(Generic[Job]):
                 self._changed.wait(left_s)
             return None
 
-    def release(self, host: str, wait_s: float) -> None:
-        """Return a host to the queue after its job, due in `wait_s` seconds."""
+    def release(self, host: str, wait_s: Callable[[str, Job], float]) -> None:
+        """Return a host to the queue after its job, due when its next job may start."""
         with self._changed:
             self._taken -= 1
-            if left := len(self._jobs[host]):
-                heapq.heappush(self._due, (time.monotonic() + wait_s, -left, host))
+            if left := self._jobs[host]:
+                heapq.heappush(self._due, (time.monotonic() + wait_s(host, left[0]), -len(left), host))
             self._changed.notify_all()
 
     def stop(self) -> None:

@@ -18,6 +18,7 @@ from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Rows, Sandbox
 from news_assets.records import (
+    Access,
     Agency,
     AgencyDays,
     Desk,
@@ -109,7 +110,9 @@ def fetch_entries(
     by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
-    for request, result in fetcher.fetch_all([PageRequest(url) for url in by_url]):
+    access = {source.source_id: source.access for agency in desk.agencies for source in agency.sources}
+    requests = [PageRequest(url, access=access.get(of_url[0].source_id, Access())) for url, of_url in by_url.items()]
+    for request, result in fetcher.fetch_all(requests):
         for entry in by_url[request.url]:
             read = _read(entry, result, agencies[entry.agency], sandbox, readers)
             yield FetchedEntry(entry, result, read, _stored_page(entry, result) if isinstance(result, Page) else None)

@@ -63,6 +63,7 @@ def poll_sources(
             source.source_id,
             _validators_of(source, states.get(source.source_id)),
             obeys_robots=False,
+            access=source.access,
         ): Pagination(source, known, first_day, MAX_PAGES if source.source_id in states else MAX_FIRST_PAGES)
         for source in sources
     }
@@ -78,7 +79,9 @@ def poll_past_days(
     entry whose day is told neither by a date nor by its URL is left out: it would be filed under today.
     """
     listings = {
-        PageRequest(url, source.source_id, obeys_robots=False): Pagination(source, nothing_known, first, MAX_PAST_PAGES)
+        PageRequest(url, source.source_id, obeys_robots=False, access=source.access): Pagination(
+            source, nothing_known, first, MAX_PAST_PAGES
+        )
         for source in sources
         for url in _day_urls(source, first, last, adapter_of)
     }
@@ -136,7 +139,8 @@ def _fetch_listings(
             if url is None:
                 yield replace(polled, listing=pagination.listing())
             else:
-                following[PageRequest(url, str(len(following)))] = pagination
+                request = PageRequest(url, str(len(following)), access=pagination.source.access)
+                following[request] = pagination
         for request, answer in fetcher.fetch_all(following):
             _add_page(following[request], request.url, answer, parse)
         incomplete = {pagination: incomplete[pagination] for pagination in following.values()}
