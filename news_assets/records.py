@@ -51,6 +51,23 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Selectors:
+    """CSS selectors of a listing page (kind `html_listing`), as the desk file states them; an empty one is left out.
+
+    `item`, `next` and `empty` are applied to the page, the others within an item. `empty` matches what a page without
+    items shows.
+    """
+
+    item: str
+    link: str = ""
+    title: str = ""
+    date: str = ""
+    summary: str = ""
+    next: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`)."""
 
@@ -64,6 +81,7 @@ class Source:
     every_minutes: int | None = None
     pace: Pace = "adaptive"
     access: Access = Access()
+    selectors: Selectors | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +181,7 @@ class Listing:
     """The content of one document of a source: entries, newest first, and the problems found in it.
 
     `is_whole` is False if the document was truncated and has to be requested again. `next_urls` are the documents that
-    continue it, in the order to request them.
+    continue it, in the order to request them. `states_empty` is True if the document says that it has no entries.
     """
 
     entries: tuple[ListedEntry, ...]
@@ -171,6 +189,7 @@ class Listing:
     language: str | None = None
     ttl_s: float | None = None
     is_whole: bool = True
+    states_empty: bool = False
     next_urls: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""How a source is requested, as a desk file states it: headers, token, proxy, pauses, and the limits of a vendor."""
+"""Options of a source in a desk file: how it is requested, limits of its vendor, and the selectors of its listing."""
 
 import re
 from collections.abc import Mapping
@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from news_assets.errors import without_credentials
-from news_assets.records import Access, Vendor
+from news_assets.records import Access, Selectors, Vendor
+from news_assets.sources.html.document import problem_of
 
 MAX_DELAY_S = 300  # a request in a vendor's slot waits for its host; ten minutes count as a process that hangs
 _MAX_BREAK_S = 600
 _MAX_HEADERS = 20
+_MAX_CSS_CHARS = 300  # nested `:not()` within it stay below the recursion limit
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # a token of RFC 9110
 _VALUE = re.compile(r"[!-~](?:[ -~]{0,998}[!-~])?")
@@ -87,6 +89,14 @@ def _proxy(value: str) -> str:
     return value
 
 
+def _css(value: str) -> str:
+    problem = problem_of(value) if len(value) <= _MAX_CSS_CHARS else f"longer than {_MAX_CSS_CHARS} characters"
+    if problem is not None:
+        raise ValueError(f"`{value[:80]}` is not a CSS selector: {problem}; write one such as `ul.news > li`")
+    return value
+
+
+Css = Annotated[str, AfterValidator(_css)]
 HeaderName = Annotated[str, AfterValidator(_public_header_name)]
 HeaderValue = Annotated[str, BeforeValidator(_header_value)]
 Headers = Annotated[dict[HeaderName, HeaderValue], Field(max_length=_MAX_HEADERS), AfterValidator(_named_once)]
@@ -101,6 +111,24 @@ class VendorSpec(BaseModel):
     slots: int = Field(1, ge=1, le=64)
     delay_s: DelayS = 0.0
     break_s: float = Field(0.0, ge=0, le=_MAX_BREAK_S, allow_inf_nan=False)
+
+
+class SelectorsSpec(BaseModel):
+    """The selectors of a source of kind `html_listing`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    item: Css
+    link: Css | None = None
+    title: Css | None = None
+    date: Css | None = None
+    summary: Css | None = None
+    next: Css | None = None
+    empty: Css | None = None
+
+    def selectors(self) -> Selectors:
+        """Return the selectors without those that are left out."""
+        return Selectors(**self.model_dump(exclude_none=True))
 
 
 class AccessSpec(BaseModel):

@@ -83,7 +83,7 @@ def test_listing_and_articles_are_requested_as_the_desk_file_states(
     ):
         poll_and_fetch(lake, desk, ports["fetcher"])
         assert {article.outcome for article in lake.read(RawArticle)} == {"ok"}
-        stored = repr([lake.read(table) for table in TABLES])
+        stored = repr([lake.read(table.record) for table in TABLES])
     assert {headers["x-api-version"] for *_, headers in (*own.requests, *other.requests)} == {"2"}
     assert {headers.get("authorization") for *_, headers in own.requests} == {f"Bearer {TOKEN}"}
     assert {headers.get("authorization") for *_, headers in other.requests} == {None}

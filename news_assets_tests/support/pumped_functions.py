@@ -152,6 +152,8 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("plone_listing", listing("plone_listing", "<html><body><div id=content-core>"),
      (*MARKUP, "<article class=tileItem><a class=summary href=/{n}>a</a>", "<div class=item><h2><a href=/{n}>a</a></h2></div>")),
     ("ebc", listing("ebc", "<html><body>"), ("<h3 class=heading><a href=/{n}>a</a></h3>", "<a href=?page={n}>a</a>", *MARKUP)),
+    ("html_listing", listing("html_listing", "<html><body><ul class=news>"),
+     ("<li><h3><a href=/{n}>a</a></h3><p class=date>1/1/2026</p></li>", "<a href=?page={n}>a</a>", "<div class=pager>", *MARKUP)),
     ("sitemap", listing("sitemap", "<urlset>", "</urlset>"),
      ("<url><loc>http://a.b/{n}</loc></url>", "<url>", "<loc>", "&", "<a ", "<url><loc>&</loc>", "<![CDATA[", "<!--", "<a{n}>")),
     ("sitemap of lines", listing("sitemap", "http://a.b/\n"), ("http://a.b/{n}\n", "a\n", " ")),

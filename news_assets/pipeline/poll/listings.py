@@ -174,7 +174,7 @@ def _polled(source: Source, state: SourceState | None, answer: Page | FetchError
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
-    if listing.entries or listing.next_urls:
+    if listing.entries or listing.next_urls or listing.states_empty:
         return
     if not page.body.strip():
         raise SourceError("the document is empty")
