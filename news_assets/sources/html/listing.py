@@ -80,7 +80,7 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
         raise ListingChangedError(f"{page.url}: not a listing page: {found_instead(page, source.kind)}")
     base = base_of(tree, page)
     for template in templates:
-        items = _outermost(select(tree, template.items))
+        items = outermost(select(tree, template.items))
         listing = _listing(items, template, base, source)
         if any(entry.url for entry in listing.entries):
             named = replace(listing, title=title_of(tree), language=language_tag(tree.get("lang")))
@@ -96,7 +96,7 @@ def changed(page: Page, source: Source, templates: Sequence[Template]) -> Listin
     )
 
 
-def _outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
+def outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
     """Return the items that are not nested in another item."""
     every = set(items)
     return [item for item in items if not any(above in every for above in item.iterancestors())]
