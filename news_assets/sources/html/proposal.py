@@ -99,8 +99,8 @@ def _items_around(link: HtmlElement) -> Iterator[str]:
         parent = element.getparent()
         if parent is None:
             return
-        names = _named(parent) or [f"{name} > {parent.tag}" for name in _named(parent.getparent())]
-        yield from (f"{name} > {element.tag}" for name in names)
+        names = _named(parent) or [f"{name} > {_tag(parent)}" for name in _named(parent.getparent())]
+        yield from (f"{name} > {_tag(element)}" for name in names)
 
 
 def _named(element: HtmlElement | None) -> list[str]:
@@ -109,7 +109,11 @@ def _named(element: HtmlElement | None) -> list[str]:
         return []
     classes = [name for name in (element.get("class") or "").split() if _is_name(name)]
     by_id = element.get("id") or ""
-    return [f"{element.tag}.{name}" for name in classes[:4]] + ([f"#{by_id}"] if _is_name(by_id) else [])
+    return [f"{_tag(element)}.{name}" for name in classes[:4]] + ([f"#{by_id}"] if _is_name(by_id) else [])
+
+
+def _tag(element: HtmlElement) -> str:
+    return str(element.tag)
 
 
 def _is_name(name: str) -> bool:
@@ -122,7 +126,7 @@ def _score(items: Sequence[HtmlElement], marked: _Marked) -> tuple[float, int]:
     Counted are different addresses of items with one headline, twice those with a date, less where others match too.
     """
     items = items[:MAX_ITEMS]
-    single = {}
+    single: dict[str | None, HtmlElement] = {}
     for item in items:
         hrefs = {link.get("href") for link in marked.headlines.get(item, ())}
         if len(hrefs) == 1:
@@ -163,10 +167,10 @@ def _is_headline(marked: _Marked) -> Callable[[HtmlElement, HtmlElement], bool]:
 def _titles(item: HtmlElement, link: HtmlElement) -> Iterator[str]:
     inside = next(link.iter(*_HEADINGS), None)
     if inside is not None:
-        yield str(inside.tag)
+        yield _tag(inside)
     for above in link.iterancestors(*_HEADINGS):
         if item in above.iterancestors():
-            yield f"{above.tag} a"
+            yield f"{_tag(above)} a"
     yield from (name for name in _named(link) if not name.startswith("#"))
     if item is not link:
         yield "a"
@@ -179,8 +183,8 @@ def _dates(item: HtmlElement, marked: _Marked) -> Iterator[str]:
                 yield "time"
             yield from (name for name in _named(element) if not name.startswith("#"))
             parent = element.getparent()
-            yield from (f"{name} {element.tag}" for name in _named(parent) if parent is not item)
-            yield str(element.tag)
+            yield from (f"{name} {_tag(element)}" for name in _named(parent) if parent is not item)
+            yield _tag(element)
 
 
 def _summaries(item: HtmlElement, marked: _Marked) -> Iterator[str]:
