@@ -17,6 +17,7 @@ from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
 from news_assets.commands import replay as replay_command
+from news_assets.commands import try_selectors as try_selectors_command
 from news_assets.commands import try_source as try_source_command
 from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.search import query as search
@@ -220,9 +221,18 @@ def try_source(
     max_age_days: Annotated[int, typer.Option(min=1, help="how old the newest entry may be")] = MAX_AGE_DAYS,
     desk: Annotated[str | None, typer.Option(help="desk to extend; only its language is accepted")] = None,
     tries_all: Annotated[bool, typer.Option("--all", help="try common addresses even if a source was found")] = False,
+    selectors: Annotated[
+        bool, typer.Option("--selectors", help="propose CSS selectors for this listing page, and show what they yield")
+    ] = False,
+    select: Annotated[
+        list[str] | None, typer.Option(help="with --selectors: NAME=SELECTOR in place of the proposed one; repeatable")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the sources of a site, and show the block for a desk file."""
+    if selectors or select:
+        try_selectors_command.try_selectors(urls or (), select or (), desk, as_json=as_json)
+        return
     options = try_source_command.Options(language, max_age_days, desk)
     try_source_command.try_source(urls or (), options, tries_all=tries_all, as_json=as_json)
 

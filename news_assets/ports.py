@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.records import AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
+from news_assets.records import Access, AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,10 +105,11 @@ class PageRequest:
     obeys_robots: bool = True
     max_s: float | None = None
     retries_connection: bool = False
+    access: Access = Access()
 
 
 class Fetcher(Protocol):
-    """Fetches pages, one at a time per host, with the configured delay between them."""
+    """Fetches pages, one at a time per host, with the configured delay between them, as their `access` states."""
 
     def fetch(self, request: PageRequest) -> Page:
         """Return one page. Raises FetchError."""

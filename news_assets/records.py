@@ -20,6 +20,54 @@ Pace = Literal["adaptive", "civic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vendor:
+    """Limits that all hosts of one kind of source share.
+
+    At most `slots` requests at a time; each slot pauses `delay_s` between two requests, and `break_s` before another
+    host.
+    """
+
+    kind: str
+    slots: int = 1
+    delay_s: float = 0.0
+    break_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the listing and the articles of a source are requested.
+
+    `token_env` names the environment variable of a token, which is sent as `token_header` to the origin of `token_url`
+    only. `delay_s` is the pause between two requests to a host, if it is longer than NEWS_HOST_DELAY_S.
+    """
+
+    headers: tuple[tuple[str, str], ...] = ()
+    token_env: str | None = None
+    token_header: str = "Authorization"
+    token_url: str = ""
+    proxy: str | None = None
+    delay_s: float = 0.0
+    vendor: Vendor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selectors:
+    """CSS selectors of a listing page (kind `html_listing`), as the desk file states them; an empty one is left out.
+
+    `item`, `next` and `empty` are applied to the page, the others within an item. `empty` matches what a page without
+    items shows.
+    """
+
+    item: str
+    link: str = ""
+    title: str = ""
+    date: str = ""
+    summary: str = ""
+    next: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`).
 
@@ -36,6 +84,8 @@ class Source:
     every_minutes: int | None = None
     max_minutes: int | None = None
     pace: Pace = "adaptive"
+    access: Access = Access()
+    selectors: Selectors | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +185,7 @@ class Listing:
     """The content of one document of a source: entries, newest first, and the problems found in it.
 
     `is_whole` is False if the document was truncated and has to be requested again. `next_urls` are the documents that
-    continue it, in the order to request them.
+    continue it, in the order to request them. `states_empty` is True if the document says that it has no entries.
     """
 
     entries: tuple[ListedEntry, ...]
@@ -143,6 +193,7 @@ class Listing:
     language: str | None = None
     ttl_s: float | None = None
     is_whole: bool = True
+    states_empty: bool = False
     next_urls: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 

@@ -205,6 +205,11 @@ def _explain(settings: type[Settings], line: object) -> str:
     return f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted: {takes}"
 
 
+def variable_of(name: str) -> str | None:
+    """Return an environment variable that a desk file names for a token; None if it is not set."""
+    return os.environ.get(name)
+
+
 def child_environment(**changes: str) -> dict[str, str]:
     """Return this process's environment with these variables set, for a child process."""
     return {**os.environ, **changes}

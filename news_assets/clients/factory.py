@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from news_assets.ports import Enricher, Lazy, Sandbox
-from news_assets.settings import Settings
+from news_assets.settings import Settings, variable_of
 
 
 def build_enricher(enricher: str, taxonomy: Path | None, sandbox: Sandbox) -> Enricher:
@@ -33,6 +33,7 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
         delay_s=settings.host_delay_s,
         allow_private_hosts=settings.allow_private_hosts,
         logins=settings.site_logins,
+        secret_of=variable_of,
         state_dir=settings.hosts_dir,
     )
     return stack.enter_context(fetcher)

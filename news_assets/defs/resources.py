@@ -24,7 +24,7 @@ from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, op
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.ports import Enricher, Lazy
-from news_assets.settings import Settings
+from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 
@@ -79,7 +79,7 @@ def _last_commit(lake: Lake) -> int | None:
 
 
 class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
-    """The polite HTTP client. NEWS_LOGINS is not a field, because the UI shows them; it is read when it is opened."""
+    """The polite HTTP client. Logins and tokens are no fields, because the UI shows them; they are read when used."""
 
     user_agent: str = Field(description="User-Agent header")
     host_delay_s: float = Field(ge=0, description="pause between two requests to one host, in seconds")
@@ -94,6 +94,7 @@ class FetcherResource(dg.ConfigurableResource[HttpFetcher]):
             delay_s=self.host_delay_s,
             allow_private_hosts=tuple(self.allow_private_hosts),
             logins=Settings.read().site_logins,
+            secret_of=variable_of,
             state_dir=Path(self.state_dir),
         ) as fetcher:
             yield fetcher

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from news_assets.desks.import_rows import quoted
+from news_assets.desks.source_options import SelectorsSpec, VendorSpec, access_of
 from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
@@ -99,7 +100,8 @@ def explain(error: Any) -> str:
         case "missing":
             return f"{where} is missing; add `{name}: ...`"
         case "extra_forbidden":
-            known = {*DeskSpec.model_fields, *AgencySpec.model_fields, *SourceSpec.model_fields}
+            specs = (DeskSpec, AgencySpec, SourceSpec, SelectorsSpec, VendorSpec)
+            known = {key for spec in specs for key in spec.model_fields}
             return f"{where}: unknown key; {suggestion(name, known - {name}, 'remove it')}"
         case "value_error":
             return f"{where}: {error['ctx']['error']}"
@@ -147,6 +149,8 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
             language=source.language or language,
             **_interval(source, spec, desk),
             pace=source.pace or spec.pace or desk.pace,
+            access=access_of(source, source.url, source.kind, desk.vendors),
+            selectors=source.selectors.selectors() if source.selectors else None,
         )
         for source in spec.sources
     )

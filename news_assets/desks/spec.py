@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from news_assets.desks.source_options import AccessSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
 from news_assets.records import Pace
 
@@ -19,6 +20,7 @@ AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
+BY_SELECTORS = "html_listing"  # the kind of source whose selectors are in the desk file
 _MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
 Many = TypeVar("Many", bound=Sized)
@@ -91,10 +93,20 @@ class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SourceSpec(_Spec):
+def _known_kind(value: str, info: ValidationInfo) -> str:
+    kinds = (info.context or {})["kinds"]
+    if value not in kinds:
+        raise ValueError(f"`{value}` is not a kind of source; known: {', '.join(kinds)}")
+    return value
+
+
+Kind = Annotated[str, AfterValidator(_known_kind)]
+
+
+class SourceSpec(AccessSpec):
     """One source of an agency."""
 
-    kind: str
+    kind: Kind
     url: str
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
@@ -102,12 +114,16 @@ class SourceSpec(_Spec):
     timezone: TimeZone | None = None
     language: Language | None = None
 
-    @field_validator("kind")
+    selectors: SelectorsSpec | None = Field(None, validate_default=True)
+
+    @field_validator("selectors")
     @classmethod
-    def _known_kind(cls, value: str, info: ValidationInfo) -> str:
-        kinds = (info.context or {})["kinds"]
-        if value not in kinds:
-            raise ValueError(f"`{value}` is not a kind of source; known: {', '.join(kinds)}")
+    def _selectors_of_a_page(cls, value: SelectorsSpec | None, info: ValidationInfo) -> SelectorsSpec | None:
+        kind = info.data.get("kind", "")
+        if value is None and kind == BY_SELECTORS:
+            raise ValueError(f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`")
+        if value is not None and kind not in ("", BY_SELECTORS):
+            raise ValueError(f"a source of kind {kind} takes no selectors; remove them, or write kind {BY_SELECTORS}")
         return value
 
     @field_validator("url")
@@ -163,5 +179,6 @@ class DeskSpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
+    vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]

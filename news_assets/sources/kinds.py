@@ -7,6 +7,7 @@ from news_assets.records import Source
 from news_assets.sources import ebc, g1, wordpress
 from news_assets.sources.adapter import Adapter, newest_page
 from news_assets.sources.feeds import feed, json_feed
+from news_assets.sources.html import by_selectors
 from news_assets.sources.plone import listing as plone_listing
 from news_assets.sources.plone import search as plone_search
 from news_assets.sources.sitemap import sitemap
@@ -15,6 +16,7 @@ KINDS: Final[dict[str, Adapter]] = {
     "ebc": Adapter(parse=ebc.parse, day_url=newest_page),
     "feed": Adapter(parse=feed.parse),
     "g1": Adapter(parse=g1.parse),
+    "html_listing": Adapter(parse=by_selectors.parse, day_url=newest_page),
     "json_feed": Adapter(parse=json_feed.parse),
     "plone_listing": Adapter(parse=plone_listing.parse, day_url=newest_page),
     "plone_search": Adapter(parse=plone_search.parse, first_url=plone_search.first_url, day_url=plone_search.day_url),

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime
 
-from news_assets.records import Page, Source
+from news_assets.records import Page, Selectors, Source
+
+SELECTORS = Selectors(item="ul.news > li", title="h3 a", date=".date", summary="p", next=".pager a[href*=page]")
 
 
 def source_of(kind: str, url: str) -> Source:
@@ -14,6 +16,7 @@ def source_of(kind: str, url: str) -> Source:
         url=url,
         timezone="America/Sao_Paulo",
         language="pt",
+        selectors=SELECTORS if kind == "html_listing" else None,
     )
 
 

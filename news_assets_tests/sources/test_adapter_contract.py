@@ -15,6 +15,7 @@ from news_assets.text.urls import web_url
 from news_assets_tests.sources import test_ebc, test_g1, test_wordpress
 from news_assets_tests.sources.feeds import test_feed
 from news_assets_tests.sources.feeds import test_json_feed as test_json_feed_kind
+from news_assets_tests.sources.html import test_by_selectors
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 from news_assets_tests.sources.plone import test_listing as test_plone_listing
 from news_assets_tests.sources.plone import test_search as test_plone_search
@@ -25,6 +26,7 @@ SAMPLES: dict[str, tuple[str, tuple[bytes | str, ...]]] = {
     "ebc": (test_ebc.URL, (test_ebc.SAMPLE,)),
     "feed": ("https://example.org/feed", (test_feed.FULL_RSS, json.dumps(test_json_feed_kind.FEED))),
     "g1": ("https://g1.globo.com/rss/g1/politica/", (test_g1.FEED, test_g1.PAGE)),
+    "html_listing": (test_by_selectors.URL, (test_by_selectors.SAMPLE,)),
     "json_feed": ("https://example.org/feed.json", (json.dumps(test_json_feed_kind.FEED),)),
     "plone_listing": (test_plone_listing.URL, (test_plone_listing.SAMPLE,)),
     "plone_search": (test_plone_search.SITE, (test_plone_search.SAMPLE,)),
@@ -111,7 +113,7 @@ def test_the_address_of_a_past_day_is_a_web_address() -> None:
             assert web_url(url, "") == url, kind
 
 
-@pytest.mark.parametrize("kind", ["ebc", "plone_listing"])
+@pytest.mark.parametrize("kind", ["ebc", "html_listing", "plone_listing"])
 def test_a_listing_without_a_search_reaches_a_past_day_from_its_newest_page(kind: str) -> None:
     source, day_url = source_of(kind, SAMPLES[kind][0]), KINDS[kind].day_url
     assert day_url is not None

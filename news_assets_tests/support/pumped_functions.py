@@ -23,6 +23,7 @@ from news_assets.pipeline.page.readers import content_type_of, read_page
 from news_assets.records import Page
 from news_assets.sources import bot_protection, discovery, platforms
 from news_assets.sources.entries import bounded, unique
+from news_assets.sources.html import proposal
 from news_assets.sources.kinds import KINDS
 from news_assets.text import charset, dates, fingerprint, html, language, limits, plain, sentences, urls, words, zones
 from news_assets_tests.sources.page_builders import page_of, source_of
@@ -152,6 +153,11 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("plone_listing", listing("plone_listing", "<html><body><div id=content-core>"),
      (*MARKUP, "<article class=tileItem><a class=summary href=/{n}>a</a>", "<div class=item><h2><a href=/{n}>a</a></h2></div>")),
     ("ebc", listing("ebc", "<html><body>"), ("<h3 class=heading><a href=/{n}>a</a></h3>", "<a href=?page={n}>a</a>", *MARKUP)),
+    ("html_listing", listing("html_listing", "<html><body><ul class=news>"),
+     ("<li><h3><a href=/{n}>a</a></h3><p class=date>1/1/2026</p></li>", "<a href=?page={n}>a</a>", "<div class=pager>", *MARKUP)),
+    ("proposed selectors", lambda text: proposal.propose(page("<html><body>" + text), "America/Sao_Paulo"),
+     ("<li class=a{n}><h3><a href=/{n}>a headline of some words</a></h3><p class=date>1/1/2026</p></li>",
+      "<div class=a><a href=/{n}>a headline of some words</a>", "<p class=a>1/1/2026</p>", "<a rel=next href=/>", *MARKUP)),
     ("sitemap", listing("sitemap", "<urlset>", "</urlset>"),
      ("<url><loc>http://a.b/{n}</loc></url>", "<url>", "<loc>", "&", "<a ", "<url><loc>&</loc>", "<![CDATA[", "<!--", "<a{n}>")),
     ("sitemap of lines", listing("sitemap", "http://a.b/\n"), ("http://a.b/{n}\n", "a\n", " ")),

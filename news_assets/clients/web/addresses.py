@@ -1,10 +1,13 @@
 """Which network addresses and ports may be connected to: public ones, and those that the settings allow."""
 
 import ipaddress
+import re
+import socket
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last four bytes are the IPv4 address
+_LOCAL_NAMES = re.compile(r"(?:.*\.)?(?:localhost|local|internal|home\.arpa)")  # RFC 6761, 6762, 8375; ICANN 2024
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # RFC 4291: all that IANA assigns to hosts
 
 # Blocks that `is_global` accepts on some or all versions of Python.
@@ -76,6 +79,25 @@ class AddressPolicy:
         """Return whether `address`, which `host` resolved to, may be connected to."""
         ip = _embedded(ipaddress.ip_address(address))
         return is_public(ip) or _normalised(host) in self._hosts or any(ip in block for block in self._blocks)
+
+    def is_allowed_unresolved(self, host: str) -> bool:
+        """Return whether a host may be requested through a proxy, which resolves it: no name or address of a network.
+
+        What a public name resolves to there is for the proxy to check.
+        """
+        literal = literal_of(host)
+        if literal is not None:
+            return self.is_allowed(host, literal)
+        name = _normalised(host)
+        return name in self._hosts or ("." in name and not _LOCAL_NAMES.fullmatch(name))
+
+
+def literal_of(host: str) -> str | None:
+    """Return the address that a host is written as, also as `127.1` or `2130706433`; None for a name."""
+    try:
+        return str(socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0])
+    except (OSError, UnicodeError):
+        return None
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:

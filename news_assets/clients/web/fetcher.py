@@ -5,7 +5,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -20,15 +20,15 @@ from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
 from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
 from news_assets.clients.web.host_queue import run_by_host
-from news_assets.clients.web.logins import Logins
-from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError
+from news_assets.clients.web.logins import Logins, SecretOf, Tokens
+from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, lane_of
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
-from news_assets.clients.web.transport import GuardedTransport
+from news_assets.clients.web.transport import GuardedTransport, Proxy
 from news_assets.errors import FetchError, SettingsError, TooLargeError
 from news_assets.ports import PageRequest
-from news_assets.records import Page
+from news_assets.records import Access, Page
 
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()
@@ -39,6 +39,10 @@ _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Accept-Encoding": "gzip, deflate",
 }
+
+
+def _no_secret(name: str) -> None:
+    """Return None: no variable of the environment is given to this fetcher."""
 
 
 def _utc_now() -> datetime:
@@ -57,7 +61,8 @@ class HttpFetcher:
 
     `delay_s` is the minimum pause between two requests to one host, kept by all fetchers of this machine that share
     `state_dir`. `allow_private_hosts` names hosts or CIDR blocks that may be fetched although they are not public.
-    `logins` are of the form `https://user:password@host`; user and password of other addresses are not sent.
+    `logins` are of the form `https://user:password@host`, of a site or a proxy; user and password of other addresses
+    are not sent. `secret_of` returns the variable of the environment that a source names for its token.
     `total_s` limits one URL with its redirects, without waits for host slots. `retry_pauses_s` are the pauses before
     the further tries of requests with `retries_connection` whose connection failed, see `QuickTries`.
     """
@@ -70,6 +75,7 @@ class HttpFetcher:
         state_dir: Path,
         allow_private_hosts: tuple[str, ...] = (),
         logins: Iterable[str] = (),
+        secret_of: SecretOf = _no_secret,
         max_workers: int = 8,
         connect_s: float = 10.0,
         read_s: float = 20.0,
@@ -92,7 +98,7 @@ class HttpFetcher:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # cookies live in one RedirectChain only
             trust_env=False,
         )
-        self._logins = Logins(logins)
+        self._logins, self._tokens = Logins(logins), Tokens(secret_of)
         self._robots = Robots(user_agent, self._robots_text, state_dir)
         self._max_workers, self._total_s, self._caps, self._clock = max_workers, total_s, caps, clock
         self._retry_pauses_s = retry_pauses_s
@@ -124,14 +130,24 @@ class HttpFetcher:
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
             by_host[_host_of(request.url)].append(request)
-        if not by_host:
+        queues: dict[str, list[PageRequest]] = defaultdict(list)  # of a vendor's slot, one host after the other
+        for host, of_host in by_host.items():
+            for request in of_host:
+                vendor = request.access.vendor
+                queues[lane_of(vendor, host) if vendor else host].append(request)
+        if not queues:
             return
         tries = QuickTries(self._retry_pauses_s, self._total_s)
         run, repeat_s = partial(self._try, tries), partial(self._pause_s, tries)
-        wait_s, workers = self._politeness.wait_s, self._max_workers
-        for request, (result, _) in run_by_host(by_host, run, wait_s, workers, repeat_s, begin_within_s):
+        workers = self._max_workers
+        for request, (result, _) in run_by_host(queues, run, self._wait_s, workers, repeat_s, begin_within_s):
             if result is not None:
                 yield request, result
+
+    def _wait_s(self, queue: str, following: PageRequest) -> float:
+        """Return the seconds until the next request of a queue may start."""
+        host = _host_of(following.url)
+        return max(self._politeness.wait_s(host), self._politeness.wait_s(queue, host) if queue != host else 0.0)
 
     def _try(self, tries: QuickTries, request: PageRequest, stopping: threading.Event) -> _Tried:
         chain = self._chain(request, stopping, tries.spent_s(_host_of(request.url)))
@@ -144,7 +160,7 @@ class HttpFetcher:
         """Return the pause before a request is sent again; None if its result counts."""
         pause_s = tries.pause_s(_host_of(request.url), request, *tried)
         if pause_s is not None:
-            self._robots.forget_failure(request.url)  # the next try asks for it again
+            self._robots.forget_failure(request.url, request.access)  # the next try asks for it again
         return pause_s
 
     def _chain(self, request: PageRequest, stopping: threading.Event, elapsed_s: float = 0.0) -> RedirectChain:
@@ -169,6 +185,7 @@ class HttpFetcher:
         for _ in range(MAX_REDIRECTS + 1):
             chain.check_url(url)
             if not chain.is_robots:
+                self._politeness.set_delay(url.host, request.access.delay_s)
                 crawl_delay_s = self._robots.check(url, request)
                 if crawl_delay_s is not None:
                     self._politeness.set_crawl_delay(url.host, crawl_delay_s)
@@ -183,6 +200,7 @@ class HttpFetcher:
         stopping = self._closing if chain.visited else chain.stopping
         with (
             as_fetch_errors(chain.request.url),
+            self._lane(chain, stopping),
             self._politeness.slot(url.host, stopping) as slot,
             chain.timed(),
             closing(self._client.send(self._http_request(url, chain), stream=True)) as response,
@@ -190,8 +208,19 @@ class HttpFetcher:
             wait_s = self._note_times(response, slot)
             return Hop(url, response, self._read(response, chain), wait_s)
 
+    def _lane(self, chain: RedirectChain, stopping: threading.Event) -> AbstractContextManager[object]:
+        """Return the slot of the vendor, if the source has one. It is always taken before a host's slot."""
+        vendor, host = chain.request.access.vendor, _host_of(chain.request.url)
+        if vendor is None:
+            return nullcontext()
+        lane = lane_of(vendor, host)
+        self._politeness.set_delay(lane, vendor.delay_s, vendor.break_s)
+        return self._politeness.slot(lane, stopping, served=host)
+
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
-        request = self._client.build_request("GET", url)
+        access = chain.request.access
+        extensions = {"proxy": self._proxy_of(access.proxy)} if access.proxy else None
+        request = self._client.build_request("GET", url, headers=access.headers, extensions=extensions)
         validators = chain.request.validators
         if validators.etag:
             request.headers["If-None-Match"] = validators.etag
@@ -199,9 +228,14 @@ class HttpFetcher:
             request.headers["If-Modified-Since"] = validators.last_modified
         if chain.is_at_origin and (login := self._logins.header_for(url)):
             request.headers["Authorization"] = login
+        if chain.is_at_origin and not chain.is_robots and (token := self._tokens.header_for(url, chain.request)):
+            request.headers[token[0]] = token[1]
         if chain.cookies is not None:
             chain.cookies.set_cookie_header(request)
         return request
+
+    def _proxy_of(self, url: str) -> Proxy:
+        return Proxy(url, self._logins.header_for(httpx.URL(url)))
 
     def _note_times(self, response: httpx.Response, slot: HostSlot) -> float | None:
         """Note the response's time and Retry-After in the slot; return the Retry-After in seconds."""
@@ -243,9 +277,9 @@ class HttpFetcher:
             elapsed_ms=chain.elapsed_ms,
         )
 
-    def _robots_text(self, robots_url: str) -> str:
+    def _robots_text(self, robots_url: str, access: Access) -> str:
         """Return one robots.txt; without its last line if it is longer than the cap. Raises FetchError."""
-        request = PageRequest(robots_url, obeys_robots=False)
+        request = PageRequest(robots_url, obeys_robots=False, access=access)
         page = self._fetch(RedirectChain(request, min(self._total_s, _ROBOTS_S), self._closing, is_robots=True))
         body = page.body
         if len(body) > MAX_ROBOTS_BYTES:

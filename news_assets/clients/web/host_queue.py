@@ -1,4 +1,4 @@
-"""Run the jobs of many hosts concurrently, one at a time per host.
+"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot counts as one host.
 
 A worker takes the host that is due next, so hundreds of hosts that wait for their pause need no threads.
 """
@@ -20,18 +20,18 @@ Result = TypeVar("Result")
 def run_by_host(
     jobs: Mapping[str, Sequence[Job]],
     run: Callable[[Job, threading.Event], Result],
-    wait_s: Callable[[str], float],
+    wait_s: Callable[[str, Job], float],
     max_workers: int,
     repeat_s: Callable[[Job, Result], float | None] = lambda job, result: None,
     begin_within_s: float | None = None,
 ) -> Iterator[tuple[Job, Result]]:
     """Yield each job with its result as they finish; the jobs of a host run in their order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested again. `repeat_s` returns the
-    seconds after which a job runs again before the host's others, None to yield its result; other hosts go on
-    meanwhile. At most `max_workers` finished results are buffered. After `begin_within_s` seconds, and when the caller
-    stops early, no further job starts and the event passed to `run` is set. An exception raised by `run` is raised here
-    after the other jobs are done.
+    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested for its next job. `repeat_s`
+    returns the seconds after which a job runs again before the host's others, None to yield its result; other hosts go
+    on meanwhile. At most `max_workers` finished results are buffered. After `begin_within_s` seconds, and when the
+    caller stops early, no further job starts and the event passed to `run` is set. An exception raised by `run` is
+    raised here after the other jobs are done.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
@@ -52,7 +52,7 @@ def run_by_host(
                     pause_s = repeat_s(job, result)
                     put((job, result), is_final=pause_s is None)
                 finally:
-                    hosts.release(host, max(wait_s(host), pause_s or 0.0), job if pause_s is not None else None)
+                    hosts.release(host, wait_s, None if pause_s is None else (job, pause_s))
         finally:
             put(None)
 
@@ -103,14 +103,20 @@ class _HostQueue(Generic[Job]):
                 self._changed.wait(left_s)
             return None
 
-    def release(self, host: str, wait_s: float, again: Job | None = None) -> None:
-        """Return a host to the queue after its job, due in `wait_s` seconds; `again` is its next job."""
+    def release(self, host: str, wait_s: Callable[[str, Job], float], again: tuple[Job, float] | None = None) -> None:
+        """Return a host to the queue after its job, due when its next job may start.
+
+        `again` is a job that runs once more before the others, and its pause in seconds.
+        """
         with self._changed:
             self._taken -= 1
+            pause_s = 0.0
             if again is not None and not self.is_stopped.is_set():
-                self._jobs[host].appendleft(again)
-            if left := len(self._jobs[host]):
-                heapq.heappush(self._due, (time.monotonic() + wait_s, -left, host))
+                job, pause_s = again
+                self._jobs[host].appendleft(job)
+            if left := self._jobs[host]:
+                due_in_s = max(wait_s(host, left[0]), pause_s)
+                heapq.heappush(self._due, (time.monotonic() + due_in_s, -len(left), host))
             self._changed.notify_all()
 
     @contextmanager

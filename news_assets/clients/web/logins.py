@@ -1,9 +1,17 @@
-"""Logins of sites (HTTP Basic): the Authorization header by origin."""
+"""Logins of sites (HTTP Basic) and tokens of sources: the headers that carry them, by origin."""
 
+import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import httpx
+
+from news_assets.errors import FetchError
+from news_assets.ports import PageRequest
+
+SecretOf = Callable[[str], str | None]  # the value of an environment variable
+
+_HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 class Logins:
@@ -15,6 +23,30 @@ class Logins:
     def header_for(self, url: httpx.URL) -> str | None:
         """Return the Authorization header for a URL, None if its origin has no login."""
         return self._headers.get(origin_of(url))
+
+
+class Tokens:
+    """The tokens that sources name (`Access.token_env`); `secret_of` reads them when they are sent."""
+
+    def __init__(self, secret_of: SecretOf) -> None:
+        self._secret_of = secret_of
+
+    def header_for(self, url: httpx.URL, request: PageRequest) -> tuple[str, str] | None:
+        """Return name and value of the header that carries the token to this URL; None if none is due there.
+
+        Raises:
+            FetchError: The variable is not set, or cannot be sent. The source does not count as failing.
+        """
+        access = request.access
+        if access.token_env is None or origin_of(httpx.URL(access.token_url)) != origin_of(url):
+            return None
+        token = (self._secret_of(access.token_env) or "").strip()
+        if not _HEADER_VALUE.fullmatch(token):  # checked here: the HTTP library's error would contain it
+            problem = "holds characters that no header can carry" if token else "is not set"
+            reason = f"the environment variable {access.token_env} (token_env) {problem}"
+            raise FetchError(request.url, reason, weight=0.0, is_transient=True)
+        is_standard = access.token_header.lower() == "authorization"
+        return access.token_header, f"Bearer {token}" if is_standard else token
 
 
 def origin_of(url: httpx.URL) -> str:

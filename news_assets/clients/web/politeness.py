@@ -7,6 +7,7 @@ times for each host. Times are wall-clock seconds, because they outlive the proc
 import hashlib
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 import filelock
 
 from news_assets.folders import private_folder
+from news_assets.records import Vendor
 
 MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
 MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses
@@ -36,13 +38,19 @@ class StoppedError(Exception):
     """The wait was cancelled."""
 
 
+def lane_of(vendor: Vendor, host: str) -> str:
+    """Return the name of the vendor's slot that this host's requests take: always the same one."""
+    return f"vendor/{vendor.kind}/{zlib.crc32(host.encode()) % vendor.slots}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When the host last responded, the pause kept after that, and the end of its Retry-After."""
+    """When the host last responded, the pause kept after that, the end of its Retry-After, and whom a lane served."""
 
     responded_at: float = 0.0
     pause_s: float = 0.0
     retry_at: float = 0.0
+    served: str = ""
 
     def pause_left(self, pause_s: float, now: float) -> float:
         """Return the seconds left of the pause; none if the clock was set back behind the last response."""
@@ -62,7 +70,11 @@ class HostSlot:
 
 
 class Politeness:
-    """Grants host slots. All processes that keep the pauses together share `state_dir`."""
+    """Grants the slots of hosts, and of vendors as if each were a host (`lane_of`).
+
+    All processes that keep the pauses together share `state_dir`. The longest of the pauses set for a host applies.
+    `served` is the host that a request in a vendor's slot is for.
+    """
 
     def __init__(self, state_dir: Path, delay_s: float, clock: Callable[[], float] = time.time) -> None:
         self._folder = state_dir
@@ -72,7 +84,7 @@ class Politeness:
         private_folder(state_dir)
 
     @contextmanager
-    def slot(self, host: str, stopping: threading.Event) -> Iterator[HostSlot]:
+    def slot(self, host: str, stopping: threading.Event, served: str = "") -> Iterator[HostSlot]:
         """Wait until the host may be requested, and hold it for one request.
 
         Raises:
@@ -82,25 +94,30 @@ class Politeness:
         """
         entry = self._host(host)
         with entry.thread_lock:
-            self._wait(entry, stopping)
+            self._wait(entry, stopping, served)
             slot = HostSlot()
             try:
                 yield slot
             finally:
                 try:
-                    self._remember(entry, slot)
+                    self._remember(entry, slot, served)
                 finally:
                     entry.file_lock.release()
 
-    def wait_s(self, host: str) -> float:
+    def wait_s(self, host: str, served: str = "") -> float:
         """Return the seconds until this host may be requested, as far as this process knows."""
         entry, now = self._host(host), self._clock()
         retry = entry.times.retry_left(now)
-        return max(0.0, entry.times.pause_left(entry.pause_s, now), retry if retry <= MAX_WAIT_S else 0.0)
+        return max(0.0, entry.pause_left(served, now), retry if retry <= MAX_WAIT_S else 0.0)
 
     def set_crawl_delay(self, host: str, crawl_delay_s: float) -> None:
-        """Use a host's Crawl-delay where it is longer than the configured pause, up to MAX_CRAWL_DELAY_S."""
-        self._host(host).pause_s = max(self._delay_s, min(crawl_delay_s, MAX_CRAWL_DELAY_S))
+        """Use a host's Crawl-delay where it is longer than the configured pauses, up to MAX_CRAWL_DELAY_S."""
+        self._host(host).crawl_delay_s = min(crawl_delay_s, MAX_CRAWL_DELAY_S)
+
+    def set_delay(self, host: str, delay_s: float, break_s: float = 0.0) -> None:
+        """Pause at least so long between two requests to a host or in a lane, and in a lane before another host."""
+        entry = self._host(host)
+        entry.delay_s, entry.break_s = max(entry.delay_s, delay_s), max(entry.break_s, break_s)
 
     def _host(self, host: str) -> "_Host":
         if host not in self._hosts:
@@ -108,13 +125,13 @@ class Politeness:
             self._hosts.setdefault(host, _Host(self._folder / name, self._delay_s))
         return self._hosts[host]
 
-    def _wait(self, entry: "_Host", stopping: threading.Event) -> None:
+    def _wait(self, entry: "_Host", stopping: threading.Event, served: str) -> None:
         """Take the lock file once the host is due; it is not held during a pause."""
         while not stopping.is_set():
             self._lock_file(entry, stopping)
             entry.times = entry.read_times()
             now = self._clock()
-            wait_s = max(entry.times.pause_left(entry.pause_s, now), entry.times.retry_left(now))
+            wait_s = max(entry.pause_left(served, now), entry.times.retry_left(now))
             if wait_s <= 0:
                 return
             entry.file_lock.release()
@@ -135,33 +152,44 @@ class Politeness:
                 return
         raise TimeoutError("another process has held it for ten minutes")
 
-    def _remember(self, entry: "_Host", slot: HostSlot) -> None:
-        if entry.pause_s == 0 and slot.retry_after_s == 0:
+    def _remember(self, entry: "_Host", slot: HostSlot, served: str) -> None:
+        if entry.pause_s == entry.break_s == slot.retry_after_s == 0:
             return
         # The pause counts from the response: counted from the request, a slow connect would bring two requests closer
         # together at the server than the pause.
         now = self._clock()
         responded_at = slot.responded_at or now
         retry_after_s = min(slot.retry_after_s, MAX_RETRY_AFTER_S)
-        entry.times = _Times(responded_at, entry.pause_s, now + retry_after_s if retry_after_s else 0.0)
-        entry.times_file.write_text(f"{responded_at} {entry.times.pause_s} {entry.times.retry_at}")
+        entry.times = _Times(responded_at, entry.pause_s, now + retry_after_s if retry_after_s else 0.0, served)
+        entry.times_file.write_text(f"{responded_at} {entry.times.pause_s} {entry.times.retry_at} {served}")
 
 
 class _Host:
-    """Locks, times and pause of one host."""
+    """Locks, times and pauses of one host or lane."""
 
-    def __init__(self, path: Path, pause_s: float) -> None:
+    def __init__(self, path: Path, delay_s: float) -> None:
         self.thread_lock = threading.Lock()
         self.file_lock = filelock.FileLock(path.with_suffix(".lock"), thread_local=False)
         self.times_file = path.with_suffix(".times")
         self.times = _Times()
-        self.pause_s = pause_s
+        self.delay_s, self.crawl_delay_s, self.break_s = delay_s, 0.0, 0.0
+
+    @property
+    def pause_s(self) -> float:
+        """The pause between two requests."""
+        return max(self.delay_s, self.crawl_delay_s)
+
+    def pause_left(self, served: str, now: float) -> float:
+        """Return the seconds left of the pause before a request for the host `served`."""
+        is_break = self.times.served != served
+        return self.times.pause_left(max(self.pause_s, self.break_s if is_break else 0.0), now)
 
     def read_times(self) -> _Times:
         """Read the file of times; a missing, torn or impossible one counts as no earlier request."""
         try:
-            times = _Times(*map(float, self.times_file.read_text().split()))
-        except (FileNotFoundError, ValueError, TypeError):
+            responded_at, pause_s, retry_at, *served = self.times_file.read_text().split()
+            times = _Times(float(responded_at), float(pause_s), float(retry_at), "".join(served))
+        except (FileNotFoundError, ValueError):
             return _Times()
         is_possible = times.pause_s <= _MAX_PAUSE_S and times.retry_at - times.responded_at <= 2 * MAX_RETRY_AFTER_S
         return times if is_possible else _Times()

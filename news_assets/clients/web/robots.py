@@ -15,6 +15,7 @@ from protego import Protego
 from news_assets.clients.web.logins import origin_of
 from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
 from news_assets.ports import PageRequest
+from news_assets.records import Access
 
 MAX_ROBOTS_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
 _CACHE_S = 86_400.0  # section 2.4
@@ -41,14 +42,15 @@ class _Cached:
 class Robots:
     """Decides whether a URL may be fetched. `fetch_text` returns one robots.txt or raises FetchError.
 
-    The processes of a machine share the files in `folder`, so that a robots.txt is requested once a day.
+    It is requested with the `access` of the source that needs it first. The processes of a machine share the files in
+    `folder`, so that a robots.txt is requested once a day.
     """
 
-    def __init__(self, user_agent: str, fetch_text: Callable[[str], str], folder: Path) -> None:
+    def __init__(self, user_agent: str, fetch_text: Callable[[str, Access], str], folder: Path) -> None:
         self._token = product_token(user_agent)
         self._fetch_text = fetch_text
         self._folder = folder
-        self._cache: dict[str, _Cached] = {}  # by origin, the one added first is the first
+        self._cache: dict[tuple[str, str | None], _Cached] = {}  # by origin and proxy, the one added first is the first
 
     def check(self, url: httpx.URL, request: PageRequest) -> float | None:
         """Return the origin's Crawl-delay in seconds, None if it states none.
@@ -57,7 +59,7 @@ class Robots:
             RobotsError: The request obeys robots.txt, and the rules forbid this URL.
             FetchError: The request obeys robots.txt, and the rules cannot be fetched now, which forbids every URL.
         """
-        rules = self._rules_of(url)
+        rules = self._rules_of(url, request.access)
         if isinstance(rules, FetchError):
             if request.obeys_robots:
                 raise _as_transient(request.url, rules)
@@ -66,23 +68,24 @@ class Robots:
             raise RobotsError(request.url, "forbidden by robots.txt", weight=1.0, is_transient=False)
         return rules.crawl_delay(self._token)
 
-    def forget_failure(self, url: str) -> None:
+    def forget_failure(self, url: str, access: Access) -> None:
         """Fetch the robots.txt of this URL's origin again, if it could not be fetched."""
-        origin = origin_of(httpx.URL(url))
-        if (cached := self._cache.get(origin)) and isinstance(cached.rules, FetchError):
-            self._cache.pop(origin, None)
+        key = origin_of(httpx.URL(url)), access.proxy
+        if (cached := self._cache.get(key)) and isinstance(cached.rules, FetchError):
+            self._cache.pop(key, None)
 
-    def _rules_of(self, url: httpx.URL) -> Protego | FetchError:
+    def _rules_of(self, url: httpx.URL, access: Access) -> Protego | FetchError:
         origin = origin_of(url)
-        cached = self._cache.get(origin)
+        key = origin, access.proxy
+        cached = self._cache.get(key)
         if cached is None or cached.expires_at < time.monotonic():
-            self._cache.pop(origin, None)
-            cached = self._cache[origin] = self._read(f"{origin}/robots.txt")
+            self._cache.pop(key, None)
+            cached = self._cache[key] = self._read(f"{origin}/robots.txt", access)
             if len(self._cache) > _MAX_ORIGINS:
                 self._cache.pop(next(iter(self._cache)), None)
         return cached.rules
 
-    def _read(self, url: str) -> _Cached:
+    def _read(self, url: str, access: Access) -> _Cached:
         """Return the rules that a process of this machine has stored, else fetch them."""
         file = self._folder / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.robots"
         with suppress(OSError, UnicodeError):
@@ -90,7 +93,7 @@ class Robots:
             if 0 <= age_s < _CACHE_S:
                 return self._cached(file.read_bytes().decode("utf-8"), _CACHE_S - age_s)
         try:
-            text = self._fetch_text(url)
+            text = self._fetch_text(url, access)
         except FetchError as error:
             if not _means_no_rules(error):
                 return _Cached(time.monotonic() + _CACHE_FAILURE_S, error)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import httpcore
@@ -75,20 +76,36 @@ def _time_left(timeout: float | None) -> float | None:
     return left if timeout is None else min(left, timeout)
 
 
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """An HTTP proxy that resolves the host and connects to it; `authorization` is its Proxy-Authorization header."""
+
+    url: str
+    authorization: str | None = None
+
+
 class GuardedTransport(httpx.BaseTransport):
-    """httpx transport over one httpcore connection pool per origin."""
+    """httpx transport over one httpcore connection pool per origin and proxy.
+
+    A request's extension `proxy` is its Proxy. The proxy's own address is checked like any other; of the host behind it
+    only addresses and local names are refused.
+    """
 
     def __init__(self, policy: AddressPolicy, ssl_context: ssl.SSLContext) -> None:
         self._ssl_context = ssl_context
+        self._policy = policy
         self._backend = _GuardedBackend(policy)
-        self._pools: dict[str, httpcore.ConnectionPool] = {}  # by origin, least recently used first
+        self._pools: dict[tuple[str, Proxy | None], httpcore.ConnectionPool] = {}  # least recently used first
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; the response's body is streamed."""
         url = request.url
+        proxy: Proxy | None = request.extensions.get("proxy")
         assert isinstance(request.stream, httpx.SyncByteStream)
         with _as_httpx():
+            if proxy is not None and not self._policy.is_allowed_unresolved(url.host):
+                raise ForbiddenHostError(f"{url.host}, requested through a proxy, is not a public address")
             core_request = httpcore.Request(
                 method=request.method,
                 url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
@@ -96,7 +113,7 @@ class GuardedTransport(httpx.BaseTransport):
                 content=request.stream,
                 extensions=request.extensions,
             )
-            core_response = self._pool_of(str(core_request.url.origin)).handle_request(core_request)
+            core_response = self._pool_of(str(core_request.url.origin), proxy).handle_request(core_request)
         return httpx.Response(
             core_response.status,
             headers=core_response.headers,
@@ -111,24 +128,32 @@ class GuardedTransport(httpx.BaseTransport):
                 pool.close()
             self._pools.clear()
 
-    def _pool_of(self, origin: str) -> httpcore.ConnectionPool:
+    def _pool_of(self, origin: str, proxy: Proxy | None) -> httpcore.ConnectionPool:
         """Return the origin's pool; close idle, least recently used ones beyond _MAX_POOLS."""
         with self._lock:
-            pool = self._pools.pop(origin, None) or self._new_pool()
-            self._pools[origin] = pool
+            pool = self._pools.pop((origin, proxy), None) or self._new_pool(proxy)
+            self._pools[origin, proxy] = pool
             for other in list(self._pools)[: max(0, len(self._pools) - _MAX_POOLS)]:
                 if all(connection.is_idle() for connection in self._pools[other].connections):
                     self._pools.pop(other).close()
         return pool
 
-    def _new_pool(self) -> httpcore.ConnectionPool:
-        return httpcore.ConnectionPool(
-            ssl_context=self._ssl_context,
-            max_connections=None,
-            max_keepalive_connections=4,
-            keepalive_expiry=_KEEP_ALIVE_S,
-            http2=True,
-            network_backend=self._backend,
+    def _new_pool(self, proxy: Proxy | None) -> httpcore.ConnectionPool:
+        options: dict[str, Any] = {
+            "ssl_context": self._ssl_context,
+            "max_connections": None,
+            "max_keepalive_connections": 4,
+            "keepalive_expiry": _KEEP_ALIVE_S,
+            "http2": True,
+            "network_backend": self._backend,
+        }
+        if proxy is None:
+            return httpcore.ConnectionPool(**options)
+        return httpcore.HTTPProxy(
+            proxy.url,
+            proxy_headers={"Proxy-Authorization": proxy.authorization} if proxy.authorization else {},
+            proxy_ssl_context=self._ssl_context if proxy.url.startswith("https:") else None,
+            **options,
         )
 
 

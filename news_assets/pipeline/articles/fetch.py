@@ -20,6 +20,7 @@ from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Reader, Rows, Sandbox
 from news_assets.records import (
+    Access,
     Agency,
     AgencyDays,
     Desk,
@@ -144,8 +145,14 @@ def fetch_entries(
     by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
+    access = {source.source_id: source.access for agency in desk.agencies for source in agency.sources}
     requests = [
-        PageRequest(url, validators=_common(of_url, validators or {}), retries_connection=True)
+        PageRequest(
+            url,
+            validators=_common(of_url, validators or {}),
+            retries_connection=True,
+            access=access.get(of_url[0].source_id, Access()),
+        )
         for url, of_url in by_url.items()
     ]
     for request, result in fetcher.fetch_all(requests):

@@ -77,6 +77,7 @@ def poll_sources(
             _validators_of(source, states.get(source.source_id)),
             obeys_robots=False,
             max_s=SOURCE_S,
+            access=source.access,
         ): _pagination(source, states.get(source.source_id), known, first_day)
         for source in sources
     }
@@ -104,7 +105,9 @@ def poll_past_days(
     entry whose day is told neither by a date nor by its URL is left out: it would be filed under today.
     """
     listings = {
-        PageRequest(url, source.source_id, obeys_robots=False): Pagination(source, nothing_known, first, MAX_PAST_PAGES)
+        PageRequest(url, source.source_id, obeys_robots=False, access=source.access): Pagination(
+            source, nothing_known, first, MAX_PAST_PAGES
+        )
         for source in sources
         for url in _day_urls(source, first, last, adapter_of)
     }
@@ -170,7 +173,8 @@ def _fetch_listings(
                 yield _complete(polled, pagination)
             else:
                 begun[pagination] = polled
-                following[PageRequest(url, str(len(following)), max_s=pagination.left_s)] = pagination
+                access, max_s = pagination.source.access, pagination.left_s
+                following[PageRequest(url, str(len(following)), max_s=max_s, access=access)] = pagination
         for request, pagination in requests.items():
             if pagination in begun:
                 pagination.leave(request.url)
@@ -218,7 +222,7 @@ def _polled(
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
-    if listing.entries or listing.next_urls:
+    if listing.entries or listing.next_urls or listing.states_empty:
         return
     if not page.body.strip():
         raise SourceError("the document is empty")

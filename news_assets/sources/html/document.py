@@ -42,10 +42,23 @@ def _cut(tree: HtmlElement) -> HtmlElement:
     return tree
 
 
-def select(root: HtmlElement, css: str) -> list[HtmlElement]:
-    """Return the elements below `root` that match a CSS selector, in the document's order."""
+def select(root: HtmlElement, css: str, *, with_root: bool = False) -> list[HtmlElement]:
+    """Return the elements below `root` that match a CSS selector, in the document's order, and `root` if wanted."""
     found: list[HtmlElement] = _selector(css)(root)
-    return [element for element in found if element is not root]
+    return [element for element in found if with_root or element is not root]
+
+
+def problem_of(css: str) -> str | None:
+    """Return why a text cannot be used as a CSS selector, None if it can."""
+    from cssselect import SelectorError, parse
+
+    try:
+        if any(selector.pseudo_element for selector in parse(css)):
+            return "pseudo-elements such as ::text match no element"
+        _selector(css)(etree.Element("html"))
+    except (SelectorError, etree.XPathError) as error:
+        return " ".join(str(error).split())
+    return None
 
 
 @lru_cache(maxsize=512)

@@ -40,13 +40,15 @@ _PAGE_NUMBER = re.compile(r"\d{1,6}")
 class Template:
     """One markup of a listing as CSS selectors. All but `items` are applied within an item; the first match counts.
 
-    `title` matches the headline, whose link is the article's. `times` are tried in order; the words before a date tell
-    publication from change. `categories` may match several elements.
+    `title` matches the headline. The article's address is that of the first element matched by one of `links`, which
+    are tried in order, with a link in it or around it; without `links`, that of the headline. `times` are tried in
+    order; the words before a date tell publication from change. `categories` may match several elements.
     """
 
     name: str
     items: str
     title: str
+    links: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     summary: str = ""
     categories: str = ""
@@ -78,7 +80,7 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
         raise ListingChangedError(f"{page.url}: not a listing page: {found_instead(page, source.kind)}")
     base = base_of(tree, page)
     for template in templates:
-        items = _outermost(select(tree, template.items))
+        items = outermost(select(tree, template.items))
         listing = _listing(items, template, base, source)
         if any(entry.url for entry in listing.entries):
             named = replace(listing, title=title_of(tree), language=language_tag(tree.get("lang")))
@@ -94,7 +96,7 @@ def changed(page: Page, source: Source, templates: Sequence[Template]) -> Listin
     )
 
 
-def _outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
+def outermost(items: Sequence[HtmlElement]) -> list[HtmlElement]:
     """Return the items that are not nested in another item."""
     every = set(items)
     return [item for item in items if not any(above in every for above in item.iterancestors())]
@@ -113,7 +115,9 @@ def _listing(items: Sequence[HtmlElement], template: Template, base: str, source
 
 def _entry(item: HtmlElement, template: Template, base: str, source: Source) -> ListedEntry:
     headline = _headline(item, template)
-    url = _link_of(item, headline, base) if headline is not None else None
+    linked = (element for css in template.links for element in select(item, css, with_root=True))
+    stated = (_link_of(item, element, base) for element in (linked if template.links else _present(headline)))
+    url = next(filter(None, stated), None)
     title = _title_of(headline) if headline is not None else None
     summary = _LEADING_STAMP.sub("", _first_words(item, template.summary))
     published, updated = _times_of(item, template, source.timezone)
@@ -129,13 +133,17 @@ def _entry(item: HtmlElement, template: Template, base: str, source: Source) -> 
     )
 
 
+def _present(element: HtmlElement | None) -> tuple[HtmlElement, ...]:
+    return () if element is None else (element,)
+
+
 def _selected(item: HtmlElement, css: str) -> list[HtmlElement]:
     return select(item, css) if css else []
 
 
 def _headline(item: HtmlElement, template: Template) -> HtmlElement | None:
     """Return the first headline with text, else the first one."""
-    found = _selected(item, template.title)
+    found = select(item, template.title, with_root=True)
     return next((element for element in found if _title_of(element)), found[0] if found else None)
 
 
@@ -214,6 +222,14 @@ def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
     stated = _same_site((link.get("href") or "" for link in select(read.tree, _NEXT)), base, page)
     own = canonical_url(page.final_url)
     return next((url for url in stated if not page_number(url, parameter) and canonical_url(url) != own), None)
+
+
+def stated_next(read: ReadPage, page: Page, css: str) -> str | None:
+    """Return the first link to another page of the same host that a selector matches, or that is in its matches."""
+    links = (link.get("href") or "" for element in select(read.tree, css) for link in element.iter("a", "link"))
+    own = canonical_url(page.final_url)
+    urls = _same_site(links, base_of(read.tree, page), page)
+    return next((url for url in urls if canonical_url(url) != own), None)
 
 
 def _same_site(links: Iterable[str], base: str, page: Page) -> list[str]:

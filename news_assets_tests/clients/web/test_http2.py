@@ -18,7 +18,9 @@ from h2.events import RequestReceived
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import FetchError
 from news_assets.ports import PageRequest
+from news_assets.records import Access
 from news_assets_tests.clients.web.conftest import OpenFetcher
+from news_assets_tests.support.forward_proxy import PROXY_HOST, forward_proxy
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl generates the certificate")
 
@@ -99,6 +101,16 @@ def test_pages_arrive_over_http2_and_a_slow_body_ends_at_the_time_limit(
     assert [len(page.body) for page in pages] == [30_000, 30_000]
     with pytest.raises(FetchError, match="total time limit exceeded"):
         fetcher.fetch(PageRequest(f"{h2_url}/drip", obeys_robots=False))
+
+
+def test_https_is_tunnelled_through_a_proxy(h2_url: str, certificate: Path, open_fetcher: OpenFetcher) -> None:
+    port = int(h2_url.rpartition(":")[2])
+    context = ssl.create_default_context(cafile=f"{certificate}.crt")
+    fetcher = open_fetcher(ssl_context=context, allow_private_hosts=(PROXY_HOST, "localhost"), total_s=3.0)
+    with forward_proxy({"localhost": ("127.0.0.1", port)}) as proxy:
+        page = fetcher.fetch(PageRequest(f"{h2_url}/a", obeys_robots=False, access=Access(proxy=proxy.url)))
+    assert len(page.body) == 30_000
+    assert {(method, target) for method, target, _ in proxy.seen} == {("CONNECT", f"localhost:{port}")}
 
 
 @pytest.mark.parametrize("path", [path.decode() for path in _FLOODS])

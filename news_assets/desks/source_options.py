@@ -1,0 +1,164 @@
+"""Options of a source in a desk file: how it is requested, limits of its vendor, and the selectors of its listing."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+
+from news_assets.errors import without_credentials
+from news_assets.records import Access, Selectors, Vendor
+from news_assets.sources.html.document import problem_of
+
+MAX_DELAY_S = 300  # a request in a vendor's slot waits for its host; ten minutes count as a process that hangs
+_MAX_BREAK_S = 600
+_MAX_HEADERS = 20
+_MAX_CSS_CHARS = 300  # nested `:not()` within it stay below the recursion limit
+
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # a token of RFC 9110
+_VALUE = re.compile(r"[!-~](?:[ -~]{0,998}[!-~])?")
+_OF_CLIENT = re.compile(
+    r"host|user-agent|connection|keep-alive|upgrade|te|trailer|transfer-encoding|expect|range|if-.*|content-.*|"
+    r"accept-encoding|proxy-.*|http2-settings|via|forwarded|x-forwarded-.*",
+    re.IGNORECASE,
+)
+_OF_SECRETS = re.compile(r"cookie|auth|token|key|secret|password|session|credential", re.IGNORECASE)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+def _header_name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ValueError(f"`{value}` is not the name of a header; use letters, digits and -")
+    if value.lower() == "user-agent":
+        raise ValueError(f"`{value}` is set for all sources; use NEWS_USER_AGENT")
+    if _OF_CLIENT.fullmatch(value):
+        raise ValueError(f"`{value}` is set by the HTTP client; remove it")
+    return value
+
+
+def _public_header_name(value: str) -> str:
+    if _NAME.fullmatch(value) and _OF_SECRETS.search(value):
+        raise ValueError(
+            f"`{value}` is for a secret, which no desk file may contain; name an environment variable "
+            "with `token_env`, and the header with `token_header`"
+        )
+    return _header_name(value)
+
+
+def _header_value(value: object) -> object:
+    if not isinstance(value, str) or not _VALUE.fullmatch(value):
+        raise ValueError("not a header's value; write 1 to 1000 printable ASCII characters, in quotes")
+    return value
+
+
+def _named_once(headers: Mapping[str, str]) -> Mapping[str, str]:
+    names = [name.lower() for name in headers]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"`{twice}` is repeated; capital letters make no other header; keep one")
+    return headers
+
+
+def _variable(value: str) -> str:
+    if not _VARIABLE.fullmatch(value):
+        raise ValueError("not the name of an environment variable; write the name here, never the token itself")
+    if value.upper().startswith("NEWS_"):
+        raise ValueError(f"`{value}` is a setting; give the token a variable of its own, without NEWS_ in front")
+    return value
+
+
+def _token_header(value: str) -> str:
+    if "cookie" in value.lower():
+        raise ValueError(f"`{value}` cannot carry a token; name another header")
+    return _header_name(value)
+
+
+def _proxy(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        is_proxy = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_proxy = is_proxy and not (parts.path.strip("/") or parts.query or parts.fragment)
+    except ValueError:
+        is_proxy = False
+    shown = without_credentials(value)
+    if not is_proxy:
+        raise ValueError(f"`{shown}` is not the address of an HTTP proxy; write http://host:port or https://host:port")
+    if "@" in parts.netloc:
+        raise ValueError(f"`{shown}` has a user or password; put them into NEWS_LOGINS and leave them out here")
+    return value
+
+
+def _css(value: str) -> str:
+    problem = problem_of(value) if len(value) <= _MAX_CSS_CHARS else f"longer than {_MAX_CSS_CHARS} characters"
+    if problem is not None:
+        raise ValueError(f"`{value[:80]}` is not a CSS selector: {problem}; write one such as `ul.news > li`")
+    return value
+
+
+Css = Annotated[str, AfterValidator(_css)]
+HeaderName = Annotated[str, AfterValidator(_public_header_name)]
+HeaderValue = Annotated[str, BeforeValidator(_header_value)]
+Headers = Annotated[dict[HeaderName, HeaderValue], Field(max_length=_MAX_HEADERS), AfterValidator(_named_once)]
+DelayS = Annotated[float, Field(ge=0, le=MAX_DELAY_S, allow_inf_nan=False)]
+
+
+class VendorSpec(BaseModel):
+    """Limits that the hosts of one kind of source share."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    slots: int = Field(1, ge=1, le=64)
+    delay_s: DelayS = 0.0
+    break_s: float = Field(0.0, ge=0, le=_MAX_BREAK_S, allow_inf_nan=False)
+
+
+class SelectorsSpec(BaseModel):
+    """The selectors of a source of kind `html_listing`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    item: Css
+    link: Css | None = None
+    title: Css | None = None
+    date: Css | None = None
+    summary: Css | None = None
+    next: Css | None = None
+    empty: Css | None = None
+
+    def selectors(self) -> Selectors:
+        """Return the selectors without those that are left out."""
+        return Selectors(**self.model_dump(exclude_none=True))
+
+
+class AccessSpec(BaseModel):
+    """The keys of a source that say how it is requested."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    headers: Headers = Field(default_factory=dict)
+    token_env: Annotated[str, AfterValidator(_variable)] | None = None
+    token_header: Annotated[str, AfterValidator(_token_header)] | None = None
+    proxy: Annotated[str, AfterValidator(_proxy)] | None = None
+    delay_s: DelayS = 0.0
+
+    @field_validator("token_header")
+    @classmethod
+    def _of_a_token(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and info.data.get("token_env", "") is None:
+            raise ValueError("there is no token to send; add `token_env: NAME` or remove this")
+        return value
+
+
+def access_of(spec: AccessSpec, url: str, kind: str, vendors: Mapping[str, VendorSpec]) -> Access:
+    """Return how a source of this kind and address is requested."""
+    limits = vendors.get(kind)
+    return Access(
+        headers=tuple(spec.headers.items()),
+        token_env=spec.token_env,
+        token_header=spec.token_header or "Authorization",
+        token_url=url if spec.token_env else "",
+        proxy=spec.proxy,
+        delay_s=spec.delay_s,
+        vendor=Vendor(kind=kind, **limits.model_dump()) if limits else None,
+    )

@@ -1,0 +1,64 @@
+"""Listing pages that no other kind knows, read with the CSS selectors of the desk file (kind `html_listing`).
+
+An item needs a link; title, time and summary are optional. Sites with a kind of their own are not read here.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from news_assets.errors import ListingChangedError, SourceError
+from news_assets.records import Listing, Page, Selectors, Source
+from news_assets.sources.html.document import select
+from news_assets.sources.html.listing import ReadPage, Template, read_page, stated_next
+from news_assets.sources.platforms import found_instead
+
+_ANY_LINK: Final = "a[href]"
+
+
+def parse(page: Page, source: Source) -> Listing:
+    """Return the entries of one listing page, newest first, and the next page where `next` finds one.
+
+    The title is the text that `title` matches, else that of the link. The address is that of `link`, else of the title,
+    else the first one of the item. Times are read in `source.timezone`, from the attribute `datetime` or the text.
+
+    Raises:
+        ListingChangedError: No item, or none with a link, unless `empty` matches.
+        SourceError: The document is empty, or the source has no selectors.
+    """
+    selectors = source.selectors
+    if selectors is None:
+        raise SourceError(f"{page.url}: a source of kind {source.kind} needs selectors")
+    read = read_page(page, source, [_template(selectors)])
+    if read.listing.entries:
+        return _complete(read, page, selectors)
+    if selectors.empty and select(read.tree, selectors.empty):
+        return Listing(entries=(), states_empty=True)
+    raise _changed(page, source, selectors, read.tree)
+
+
+def _template(selectors: Selectors) -> Template:
+    of_link = (selectors.link,) if selectors.link else ()
+    return Template(
+        name="selectors",
+        items=selectors.item,
+        title=selectors.title or selectors.link or _ANY_LINK,
+        links=of_link or ((selectors.title, _ANY_LINK) if selectors.title else (_ANY_LINK,)),
+        times=(selectors.date,) if selectors.date else (),
+        summary=selectors.summary,
+    )
+
+
+def _complete(read: ReadPage, page: Page, selectors: Selectors) -> Listing:
+    url = stated_next(read, page, selectors.next) if selectors.next else None
+    listing = read.listing
+    untitled = sum(entry.title is None for entry in listing.entries)
+    problem = (f"{untitled} of {len(listing.entries)} entries have no title",) if untitled else ()
+    return replace(listing, next_urls=(url,) if url else (), problems=(*listing.problems, *problem))
+
+
+def _changed(page: Page, source: Source, selectors: Selectors, tree: HtmlElement) -> ListingChangedError:
+    count = len(select(tree, selectors.item))
+    what = f"none of {count} items has a link" if count else f"no item matches `{selectors.item}`"
+    return ListingChangedError(f"{page.url}: {what}: {found_instead(page, source.kind)}")
