@@ -67,7 +67,7 @@ def desk(sites: tuple[Site, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def poll_and_fetch(lake: Lake, desk: Desk, fetcher: Fetcher) -> None:
     sandbox = InlineSandbox()
-    polls = list(poll_agencies(lake, desk, ["city"], fetcher, sandbox, adapter_of, NOW, "t"))
+    polls = list(poll_agencies(lake, desk, ["city"], fetcher, sandbox, adapter_of, lambda: NOW, "t"))
     assert [poll.outcome for poll in polls] == ["ok"], polls
     keys = AgencyDays(desk.key, frozenset((entry.agency, entry.day) for entry in lake.read(FeedEntry)))
     fetch_batch(stage_named("raw_articles"), lake, desk, keys, lambda: NOW, fetcher=fetcher, sandbox=sandbox)

@@ -110,7 +110,7 @@ def _url(data: bytes) -> object:
 
 def _robots(data: bytes) -> object:
     with tempfile.TemporaryDirectory() as folder:
-        robots = Robots("news_assets/0.1", lambda _: _text(data), Path(folder))
+        robots = Robots("news_assets/0.1", lambda *_: _text(data), Path(folder))
         url = "https://example.org/a/x/b?c=d"
         return robots.check(httpx.URL(url), PageRequest(url))
 

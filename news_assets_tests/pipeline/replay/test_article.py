@@ -57,7 +57,14 @@ def test_a_text_where_there_was_none_is_gained(desk: FetchedDesk) -> None:
 
 def test_a_text_that_an_older_page_gives_keeps_the_failure_of_the_last_request(desk: FetchedDesk) -> None:
     desk.fetch_stories(1)
-    failure = {"outcome": "failed", "reason": "not found (404)", "rev_n": 0, "attempts": 2, "next_try_at": LATER}
+    failure = {
+        "outcome": "failed",
+        "reason": "not found (404)",
+        "rev_n": 0,
+        "attempts": 2,
+        "next_try_at": LATER,
+        "page_hash": None,
+    }
     desk.store_otherwise("a-1", None, fetched_at=LATER, **failure)
     one = desk.replay()["a-1"]
     assert one.change == "gained"

@@ -117,11 +117,14 @@ class Pages(ScriptedFetcher):
         return page_of(self.pages[request.url], request.url)
 
 
+AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
 def outcome_of(body: str, source: Source = SOURCE) -> tuple[str, int, Sequence[str]]:
     padded = html(f"{body}<!-- {'x' * 6000} -->")
     following = "<ul class=news><li><h3><a href=/9>Old</a></h3></ul>"
     fetcher = Pages({URL: padded, f"{URL}?page=2": html(following)})
-    (polled,) = poll_sources([source], {}, adapter_of, fetcher, InlineSandbox())
+    (polled,) = poll_sources([source], {}, adapter_of, fetcher, InlineSandbox(), lambda: AT)
     listing = polled.listing or Listing(entries=())
     return polled.outcome, len(listing.entries), listing.problems
 
