@@ -3,7 +3,8 @@
     python -m news_assets_tests.soak.run [--minutes 120] [--scaleout] [--seed 1]
 
 One request in ten is answered with a fault, hostile bodies are listed too, articles are published all the time, and
-each minute a worker is killed. The last worker is spared, so that its memory can be measured. With --scaleout the
+each minute a worker is killed. The last worker is spared, so that its memory can be measured. The lake is maintained
+every few minutes instead of daily: what a process needs grows with the files written since. With --scaleout the
 broker, Postgres and the search server are restarted in turn. Prints a line each minute and a table at the end; exits
 with 1 if an article is lost or stored twice, or if memory, open files, connections or locks grow.
 """
@@ -31,6 +32,7 @@ from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.records import Desk, Failure, FeedEntry, RawArticle
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
+from news_assets.store.maintenance import maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.index_drift import lost_documents
 from news_assets_tests.soak.processes import Watched, broken, lock_files
@@ -42,7 +44,7 @@ from news_assets_tests.support.synthetic_desk import ENV
 from news_assets_tests.typesense_server import running
 
 AGENCIES, WORKERS, FAULTY_SHARE = 12, 3, 0.1
-PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S = 2.0, 20.0, 10.0, 60.0, 240.0
+PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S, MAINTAIN_S = 2.0, 20.0, 10.0, 60.0, 240.0, 300.0
 OUTAGE_S = 20.0
 SETTLE_S = 1800.0  # at the end, until everything is stored
 KEPT_LOG = Path(".news") / "soak.log"  # of the last run that broke a promise
@@ -100,6 +102,11 @@ class Soak:
             outage()
             self.restarts += 1
 
+    def maintain(self) -> None:
+        """Maintain the lake as each night, and expire all earlier commits."""
+        with suppress(NewsAssetsError), self.open_lake() as lake:
+            maintain(lake, now=datetime.now(UTC), keep_days=0)
+
     def print_line(self, started: float) -> None:
         """Print how far everything is, and note what is stored twice."""
         try:
@@ -133,8 +140,9 @@ class Soak:
     def run(self, seconds: float) -> None:
         """Do everything at its pace for so long."""
         started = time.monotonic()
-        due = {self.publish: 0.0, self.poll: 0.0, self.measure: 0.0, self.kill: KILL_S, self.restart: RESTART_S}
-        pace = dict(zip(due, (PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S), strict=True))
+        due = {self.publish: 0.0, self.poll: 0.0, self.measure: 0.0}
+        due |= {self.kill: KILL_S, self.restart: RESTART_S, self.maintain: MAINTAIN_S}
+        pace = dict(zip(due, (PUBLISH_S, POLL_S, MEASURE_S, KILL_S, RESTART_S, MAINTAIN_S), strict=True))
         next_line = 60.0
         while (now := time.monotonic() - started) < seconds:
             for action in [one for one, at in due.items() if at <= now]:
