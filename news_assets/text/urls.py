@@ -32,7 +32,8 @@ _WEB_OR_RELATIVE = re.compile(r"https?:|[/\\]", re.IGNORECASE)
 _SCHEME_SLASHES = re.compile(r"^(https?):(?:/?|/{3,})(?=[^/])", re.IGNORECASE)
 _DOUBLED_SCHEME = re.compile(r"^(?:https?:/+)+(?=https?:/)", re.IGNORECASE)  # http://https://example.org
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+# Not after a "%" that begins no escape: `%4%34` would become the escape `%44`, and that another address.
+_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _SLASHES = re.compile(r"(?<!:)/{2,}")  # except in an address within the path: web.archive.org/web/2020/https://...
 _PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped twice

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from news_assets.text.urls import canonical_url, host_of, is_same_site, resolve, url_hash, web_url
@@ -76,6 +76,8 @@ def test_any_other_text_is_returned_stripped(rubbish: str) -> None:
 
 
 @given(ADDRESSES)
+@example("https://a.org/%f%44b")
+@example("https://a.org/%4%34b?q=%%44")
 def test_canonical_url_is_idempotent(url: str) -> None:
     once = canonical_url(url)
     assert canonical_url(once) == once
