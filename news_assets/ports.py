@@ -4,11 +4,10 @@ Implementations are in `clients/` and `store/` and do not inherit from these; th
 `news_assets_tests/support/fakes.py`.
 """
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.records import Access, AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
@@ -18,34 +17,8 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
-Port = TypeVar("Port")
 
 SearchMode = Literal["keyword", "vector", "hybrid"]
-
-
-class Lazy(Generic[Port]):
-    """A port that is opened on first use: if it is unavailable, only the work that needs it fails.
-
-    Safe to use from several threads. After an error the next use tries again.
-    """
-
-    def __init__(self, open_port: Callable[[], Port]) -> None:
-        self._open_port = open_port
-        self._opened: Port | None = None
-        self._lock = threading.Lock()
-
-    def open(self) -> Port:
-        """Return the port, which the first call opens. Raises what opening it raises."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open_port()
-            return self._opened
-
-    def take(self) -> Port | None:
-        """Return the port if it was opened, and forget it."""
-        with self._lock:
-            opened, self._opened = self._opened, None
-            return opened
 
 
 class Reader(Protocol):
@@ -79,6 +52,10 @@ class Rows(Reader, Protocol):
 
     def delete(self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
         """Delete the rows that `read` returns for the same arguments; return their number."""
+        ...
+
+    def snapshot(self) -> int:
+        """Return the number of the commit that the transaction began after."""
         ...
 
 

@@ -413,6 +413,9 @@ class RawArticle:
     attempts: Annotated[int, "failed attempts since the last success, or since the listing had news"]
     refusals: Annotated[int, "failed attempts that were no transient failures: 404, 403, a page without a text"] = 0
     next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
+    removed_at: Annotated[
+        datetime | None, "time of the first 410 or 451 of its page, if it has not been answered otherwise since"
+    ] = None
     withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn"] = None
     withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text"] = 0
     trace_id: Annotated[str, "id of the poll that found the entry"]

@@ -22,7 +22,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
-from news_assets.ports import Embedder, Lazy, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery
+from news_assets.lazy import Lazy
+from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings

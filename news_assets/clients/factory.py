@@ -5,7 +5,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from news_assets.ports import Enricher, Lazy, Sandbox
+from news_assets.lazy import Lazy
+from news_assets.ports import Enricher, Sandbox
 from news_assets.settings import Settings, variable_of
 
 

@@ -7,27 +7,30 @@ from news_assets.clients.factory import open_ports
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import WITHDRAWN, bring_back, withdraw
-from news_assets.records import FeedEntry, IndexedDocument, RawArticle
+from news_assets.ports import Reader
+from news_assets.records import IndexedDocument, RawArticle
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import KEEP_DAYS
+from news_assets.store.queries.url_history import article_ids_at
 from news_assets.terminal import Terminal
-from news_assets.text.urls import canonical_url, url_hash
 
 
 def withdraw_articles(names: Sequence[str], reason: str) -> None:
     """Withdraw the articles with these ids or addresses."""
     with open_lake() as lake:
-        articles = [article for article in _named(lake, names) if article.outcome != WITHDRAWN]
+        articles = lake.transact(lambda rows: withdraw(rows, _present(rows, names), reason, datetime.now(UTC)))
         if not articles:
             Terminal().print_line("withdrawn already")
             return
-        now, commit = datetime.now(UTC), lake.snapshot()
-        lake.transact(lambda rows: withdraw(rows, articles, reason, now, commit))
         for article in articles:
             Terminal().print_line(f"withdrawn: {article.article_id}: {article.title or 'without a title'}")
         Terminal().print_line(f"--undo brings them back for {KEEP_DAYS} days, as long as the lake keeps the last state")
         _delete_documents(lake, [article.article_id for article in articles])
+
+
+def _present(rows: Reader, names: Sequence[str]) -> list[RawArticle]:
+    return [article for article in _named(rows, names) if article.outcome != WITHDRAWN]
 
 
 def undo(names: Sequence[str]) -> None:
@@ -53,17 +56,12 @@ def _bring_back(lake: Lake, article: RawArticle) -> None:
         ) from error
 
 
-def _named(lake: Lake, names: Sequence[str]) -> list[RawArticle]:
+def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:
     """Return the articles with these ids or addresses, which may be written in any way, and may be those of entries."""
     found: dict[str, RawArticle] = {}
     unknown = []
     for name in names:
-        ids = {name}
-        if "://" in name:
-            hashed = [url_hash(canonical_url(name))]
-            listed = lake.frame(FeedEntry, None, ("article_id",), url_hash=hashed)
-            fetched = lake.frame(RawArticle, None, ("article_id",), url_hash=hashed)
-            ids = {*listed["article_id"], *fetched["article_id"]}
+        ids = article_ids_at(lake, name) if "://" in name else [name]
         articles = lake.read(RawArticle, article_id=ids)
         found |= {article.article_id: article for article in articles}
         if not articles:

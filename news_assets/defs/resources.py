@@ -23,7 +23,8 @@ from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, Proc
 from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
-from news_assets.ports import Enricher, Lazy
+from news_assets.lazy import Lazy
+from news_assets.ports import Enricher
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake

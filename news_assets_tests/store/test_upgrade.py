@@ -37,6 +37,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "relisted": ("BIGINT", 0),
         "page_hash": ("VARCHAR", None),
         "refusals": ("BIGINT", 0),
+        "removed_at": ("TIMESTAMPTZ", None),
         "withdrawn_at": ("TIMESTAMPTZ", None),
         "withdrawn_after": ("BIGINT", 0),
     },

@@ -52,14 +52,17 @@ def entry(number: int, agency: str = "a", day: date = TODAY, **changes: Any) -> 
 
 @dataclass
 class Pages(ScriptedFetcher):
-    """A fetcher with a page for every address that is not `missing`."""
+    """A fetcher with a page for every address that is not `missing`, nor `refused` with a status."""
 
     missing: set[str] = field(default_factory=set)
+    refused: dict[str, int] = field(default_factory=dict)
     words: str = "Night and day. "
 
     def answer(self, request: PageRequest) -> Page | FetchError:
         if request.url in self.missing:
             return FetchError(request.url, "not found (404)", status=404)
+        if status := self.refused.get(request.url):
+            return FetchError(request.url, f"refused ({status})", status=status)
         number = request.url.rpartition("/")[2]
         text = f"<p>{_STORY.format(number=number)}</p><p>{self.words * 20}</p>" * 2
         body = f"<html><head><title>Bus</title></head><body><article>{text}</article></body></html>"

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from news_assets.errors import IndexingError
+from news_assets.lazy import Lazy
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports import Lazy, SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
 from news_assets.records import AgencyDays
 
 if TYPE_CHECKING:

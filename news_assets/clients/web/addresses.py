@@ -81,9 +81,9 @@ class AddressPolicy:
         return is_public(ip) or _normalised(host) in self._hosts or any(ip in block for block in self._blocks)
 
     def is_allowed_unresolved(self, host: str) -> bool:
-        """Return whether a host may be requested through a proxy, which resolves it: no name or address of a network.
+        """Return whether a host may be requested through a proxy, which resolves it.
 
-        What a public name resolves to there is for the proxy to check.
+        Private addresses and names of local networks may not; what a public name resolves to, the proxy checks.
         """
         literal = literal_of(host)
         if literal is not None:

@@ -21,7 +21,7 @@ from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status
 from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
 from news_assets.clients.web.host_queue import run_by_host
 from news_assets.clients.web.logins import Logins, SecretOf, Tokens
-from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, lane_of
+from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, vendor_slot
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
@@ -134,7 +134,7 @@ class HttpFetcher:
         for host, of_host in by_host.items():
             for request in of_host:
                 vendor = request.access.vendor
-                queues[lane_of(vendor, host) if vendor else host].append(request)
+                queues[vendor_slot(vendor, host) if vendor else host].append(request)
         if not queues:
             return
         tries = QuickTries(self._retry_pauses_s, self._total_s)
@@ -200,7 +200,7 @@ class HttpFetcher:
         stopping = self._closing if chain.visited else chain.stopping
         with (
             as_fetch_errors(chain.request.url),
-            self._lane(chain, stopping),
+            self._vendor_slot(chain, stopping),
             self._politeness.slot(url.host, stopping) as slot,
             chain.timed(),
             closing(self._client.send(self._http_request(url, chain), stream=True)) as response,
@@ -208,14 +208,14 @@ class HttpFetcher:
             wait_s = self._note_times(response, slot)
             return Hop(url, response, self._read(response, chain), wait_s)
 
-    def _lane(self, chain: RedirectChain, stopping: threading.Event) -> AbstractContextManager[object]:
+    def _vendor_slot(self, chain: RedirectChain, stopping: threading.Event) -> AbstractContextManager[object]:
         """Return the slot of the vendor, if the source has one. It is always taken before a host's slot."""
         vendor, host = chain.request.access.vendor, _host_of(chain.request.url)
         if vendor is None:
             return nullcontext()
-        lane = lane_of(vendor, host)
-        self._politeness.set_delay(lane, vendor.delay_s, vendor.break_s)
-        return self._politeness.slot(lane, stopping, served=host)
+        name = vendor_slot(vendor, host)
+        self._politeness.set_delay(name, vendor.delay_s, vendor.break_s)
+        return self._politeness.slot(name, stopping, served=host)
 
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
         access = chain.request.access

@@ -30,8 +30,8 @@ def run_by_host(
     `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested for its next job. `repeat_s`
     returns the seconds after which a job runs again before the host's others, None to yield its result; other hosts go
     on meanwhile. At most `max_workers` finished results are buffered. After `begin_within_s` seconds, and when the
-    caller stops early, no further job starts and the event passed to `run` is set. An exception raised by `run` is
-    raised here after the other jobs are done.
+    caller stops early, no further job starts, not even one that waits to be repeated, and the event passed to `run` is
+    set. An exception raised by `run` is raised here after the other jobs are done.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)

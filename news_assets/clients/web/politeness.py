@@ -38,14 +38,14 @@ class StoppedError(Exception):
     """The wait was cancelled."""
 
 
-def lane_of(vendor: Vendor, host: str) -> str:
+def vendor_slot(vendor: Vendor, host: str) -> str:
     """Return the name of the vendor's slot that this host's requests take: always the same one."""
     return f"vendor/{vendor.kind}/{zlib.crc32(host.encode()) % vendor.slots}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When the host last responded, the pause kept after that, the end of its Retry-After, and whom a lane served."""
+    """When the host last responded, the pause kept after that, the end of its Retry-After, and the host served."""
 
     responded_at: float = 0.0
     pause_s: float = 0.0
@@ -70,7 +70,7 @@ class HostSlot:
 
 
 class Politeness:
-    """Grants the slots of hosts, and of vendors as if each were a host (`lane_of`).
+    """Grants the slots of hosts, and of vendors as if each were a host (`vendor_slot`).
 
     All processes that keep the pauses together share `state_dir`. The longest of the pauses set for a host applies.
     `served` is the host that a request in a vendor's slot is for.
@@ -115,7 +115,7 @@ class Politeness:
         self._host(host).crawl_delay_s = min(crawl_delay_s, MAX_CRAWL_DELAY_S)
 
     def set_delay(self, host: str, delay_s: float, break_s: float = 0.0) -> None:
-        """Pause at least so long between two requests to a host or in a lane, and in a lane before another host."""
+        """Raise the pause of a host or a vendor's slot to `delay_s`, in a slot to `break_s` before another host."""
         entry = self._host(host)
         entry.delay_s, entry.break_s = max(entry.delay_s, delay_s), max(entry.break_s, break_s)
 
@@ -165,7 +165,7 @@ class Politeness:
 
 
 class _Host:
-    """Locks, times and pauses of one host or lane."""
+    """Locks, times and pauses of one host, or of a vendor's slot."""
 
     def __init__(self, path: Path, delay_s: float) -> None:
         self.thread_lock = threading.Lock()

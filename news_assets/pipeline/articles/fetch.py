@@ -13,7 +13,7 @@ from news_assets.pipeline.articles.dedupe import marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.refetches import first_entries, has_news, is_due, with_pause_stated
 from news_assets.pipeline.articles.rows import article_row, revision_of
-from news_assets.pipeline.articles.withdrawal import WITHDRAWN
+from news_assets.pipeline.articles.withdrawal import WITHDRAWN, is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -228,21 +228,22 @@ def store_articles(
 ) -> list[RawArticle]:
     """Store one batch with its pages and revisions; return the articles that were written.
 
-    What was withdrawn meanwhile is left out. Revisions and duplicates are determined from the rows stored at this
-    moment, not from those read before fetching.
+    What was withdrawn meanwhile is left out; what its publisher removed is withdrawn. Revisions and duplicates are
+    determined from the rows stored at this moment, not from those read before fetching.
     """
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
     batch = [one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))]
-    made = [_row_of(one, stored.get(one.entry.article_id), now) for one in batch]
-    articles = marked(rows, desk.key, [row for row in made if row])
+    made = [(one, row) for one in batch if (row := _row_of(one, stored.get(one.entry.article_id), now))]
+    removed = [row for one, row in made if is_confirmed(one.result, row)]
+    articles = marked(rows, desk.key, [row for one, row in made if not is_confirmed(one.result, row)])
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
     pages = [one.page for one in batch if one.page and not _is_stored(one.page, stored.get(one.page.article_id))]
     for written in (articles, pages, [r for r in revisions if r]):
         if written:
             rows.upsert(written)
     record_article_outcomes(rows, stage, articles)
-    return articles
+    return articles + [row for article in removed for row in withdraw_removed(rows, article, now)]
 
 
 def _row_of(one: FetchedEntry, previous: RawArticle | None, now: datetime) -> RawArticle | None:

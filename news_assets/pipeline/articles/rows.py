@@ -11,6 +11,7 @@ from datetime import datetime
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.articles.refetches import is_new_version, relisted, without_pause_stated
+from news_assets.pipeline.articles.withdrawal import CONFIRMED_AFTER, is_removal, removed_at
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
 from news_assets.records import (
     ArticleRevision,
@@ -172,6 +173,9 @@ def _kept_row(
 ) -> RawArticle:
     """Return the stored row with the failure noted; the new `entry_hash` keeps the entry from staying due for ever."""
     tries = after_failure(before, result if isinstance(result, FetchError) else "failed", now)
+    removed_since = removed_at(result, kept, now)
+    if removed_since is not None and is_removal(result):
+        tries = tries._replace(next_try_at=removed_since + CONFIRMED_AFTER)
     return replace(
         kept,
         day=entry.day,
@@ -179,6 +183,7 @@ def _kept_row(
         fetched_at=_fetched_at(result, now),
         outcome="ok",
         reason=f"stored text kept: {why}",
+        removed_at=removed_since,
         trace_id=entry.trace_id,
         **tries._asdict(),
     )

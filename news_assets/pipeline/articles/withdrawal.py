@@ -1,13 +1,15 @@
 """Withdraws articles: their texts leave the lake, and come back as long as the lake keeps the commit before.
 
-The row of a withdrawn article stays, with its title, its addresses, the reason and the time, so that it is not fetched
-again. The index is not changed here.
+An operator withdraws them, or their publisher: with status 410 (Gone) or 451 (Unavailable for Legal Reasons), twice
+and at least a day apart. The row of a withdrawn article stays, with its title, its addresses, the reason and the time,
+so that it is not fetched again. The index is not changed here.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from news_assets.errors import FetchError
 from news_assets.ports import Reader, Rows
 from news_assets.records import (
     ArticleEmbedding,
@@ -16,11 +18,14 @@ from news_assets.records import (
     EnrichedArticle,
     Failure,
     FeedEntry,
+    Page,
     RawArticle,
     StoredPage,
 )
 
 WITHDRAWN = "withdrawn"
+CONFIRMED_AFTER = timedelta(days=1)
+_REMOVED = (410, 451)
 _RESTORED = (StoredPage, ArticleRevision, EnrichedArticle, ArticleEmbedding)
 
 
@@ -29,11 +34,37 @@ def withdrawn_among(rows: Reader, article_ids: Collection[str]) -> set[str]:
     return set(rows.frame(RawArticle, None, ("article_id",), article_id=article_ids, outcome=[WITHDRAWN])["article_id"])
 
 
-def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime, commit: int) -> list[RawArticle]:
-    """Remove the texts of these articles, and all that was made from them; return their new rows.
+def is_removal(result: Page | FetchError) -> bool:
+    """Whether the publisher answers that it removed the page."""
+    return isinstance(result, FetchError) and result.status in _REMOVED
 
-    `commit` is the number of the last commit that has the texts.
+
+def removed_at(result: Page | FetchError, kept: RawArticle, now: datetime) -> datetime | None:
+    """Return the time since which the page of this stored article is answered as removed; None if it is not.
+
+    A transient failure says nothing about that.
     """
+    if is_removal(result):
+        return kept.removed_at or now
+    return kept.removed_at if isinstance(result, FetchError) and result.is_transient else None
+
+
+def is_confirmed(result: Page | FetchError, row: RawArticle) -> bool:
+    """Whether this answer, of which the row was made, repeats a removal of at least a day ago."""
+    return is_removal(result) and row.removed_at is not None and row.fetched_at - row.removed_at >= CONFIRMED_AFTER
+
+
+def withdraw_removed(rows: Rows, article: RawArticle, now: datetime) -> list[RawArticle]:
+    """Withdraw an article that its publisher removed; `article` is the row made of the last answer."""
+    return withdraw(rows, [article], f"removed by its publisher, first seen {article.removed_at:%Y-%m-%d %H:%M}Z", now)
+
+
+def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime) -> list[RawArticle]:
+    """Remove the texts of these articles, as this transaction reads them, and all that was made from them.
+
+    Returns their new rows.
+    """
+    commit = rows.snapshot()
     ids = [article.article_id for article in articles]
     enriched = rows.read(EnrichedArticle, article_id=ids)
     rows.delete(CachedEnrichment, input_hash={row.input_hash for row in enriched})
@@ -52,7 +83,10 @@ def without_text(entry: FeedEntry) -> FeedEntry:
 
 
 def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """Store these withdrawn articles as they are in `former`, the reads of the commit before; return their rows."""
+    """Store these withdrawn articles as they are in `former`, the reads of the commit before; return their rows.
+
+    They are not withdrawn again because of what their pages answered until then.
+    """
     ids = [article.article_id for article in articles]
     for record in _RESTORED:
         if found := former.read(record, article_id=ids):
@@ -60,9 +94,13 @@ def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> li
     listed = {(entry.source_id, entry.entry_id): entry for entry in former.read(FeedEntry, article_id=ids)}
     if entries := rows.read(FeedEntry, article_id=ids):
         rows.upsert([_with_text(entry, listed.get((entry.source_id, entry.entry_id))) for entry in entries])
-    restored = former.read(RawArticle, article_id=ids)
+    restored = [_wanted_again(article) for article in former.read(RawArticle, article_id=ids)]
     rows.upsert(restored)
     return restored
+
+
+def _wanted_again(article: RawArticle) -> RawArticle:
+    return article if article.removed_at is None else replace(article, removed_at=None, next_try_at=None)
 
 
 def _with_text(entry: FeedEntry, former: FeedEntry | None) -> FeedEntry:

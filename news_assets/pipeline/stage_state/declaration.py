@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from news_assets.lazy import Lazy
 from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports import Lake, Lazy
+from news_assets.ports import Lake
 from news_assets.records import AgencyDays, Desk
 
 RetryAt = Callable[[int, datetime], datetime | None]

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
+from news_assets.pipeline.articles.withdrawal import WITHDRAWN
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.records import AgencyDays, Desk
 from news_assets.store.lake import Lake
@@ -55,7 +56,7 @@ WITH unsettled AS MATERIALIZED (
             first.news_hash = '' OR r.news_hash IS DISTINCT FROM first.news_hash OR r.refetch_at <= $now
         )) AS is_changed
     FROM unsettled u JOIN first USING (article_id) LEFT JOIN stored r USING (article_id)
-    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry AND r.outcome IS DISTINCT FROM 'withdrawn'
+    WHERE (u.first_seen_at, u.source_id, u.entry_id) = first.entry AND r.outcome IS DISTINCT FROM '{WITHDRAWN}'
 )
 SELECT agency, day, article_id, 'raw_articles' AS stage,
     CASE WHEN NOT is_stored THEN 'missing' WHEN is_changed THEN 'outdated' ELSE 'due' END AS why,

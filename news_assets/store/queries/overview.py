@@ -4,6 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline import stages
+from news_assets.pipeline.articles.withdrawal import WITHDRAWN
 from news_assets.store.lake import Lake
 from news_assets.store.tables import table_of
 
@@ -25,7 +26,7 @@ def stage_counts(lake: Lake, first_day: date, last_day: date, desk: str | None =
             f"""SELECT desk, agency, count(*) AS entries, max(day) AS last_day
                 FROM entries WHERE {_IN_DAYS} GROUP BY ALL""",
             f"""SELECT desk, agency, count(*) FILTER (outcome = 'ok') AS articles,
-                count(*) FILTER (outcome NOT IN ('ok', 'withdrawn')) AS failed, count(duplicate_of) AS copies
+                count(*) FILTER (outcome NOT IN ('ok', '{WITHDRAWN}')) AS failed, count(duplicate_of) AS copies
                 FROM raw_articles WHERE {_IN_DAYS} GROUP BY ALL""",
             *(
                 f"SELECT desk, agency, count(*) AS {stage.done} FROM {table_of(stage.record).name} "

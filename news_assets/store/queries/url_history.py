@@ -45,10 +45,7 @@ def url_history(lake: Reader, url: str) -> list[Event]:
 
     Any spelling of the listed address is accepted, and the address that it redirected to.
     """
-    hashed = [url_hash(canonical_url(url))]
-    listed = lake.frame(FeedEntry, None, ("article_id",), url_hash=hashed)["article_id"]
-    fetched = lake.frame(RawArticle, None, ("article_id",), url_hash=hashed)["article_id"]
-    ids = sorted({*listed, *fetched})
+    ids = article_ids_at(lake, url)
     if not ids:
         return []
     entries = lake.read(FeedEntry, article_id=ids)
@@ -61,6 +58,14 @@ def url_history(lake: Reader, url: str) -> list[Event]:
         *_failed(lake.read(Failure, article_id=ids)),
     ]
     return sorted(events, key=lambda event: event.at)
+
+
+def article_ids_at(lake: Reader, url: str) -> list[str]:
+    """Return the ids of the articles listed at this address in any spelling, or redirected to it, in order."""
+    hashed = [url_hash(canonical_url(url))]
+    listed = lake.frame(FeedEntry, None, ("article_id",), url_hash=hashed)["article_id"]
+    fetched = lake.frame(RawArticle, None, ("article_id",), url_hash=hashed)["article_id"]
+    return sorted({*listed, *fetched})
 
 
 def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, datetime], Poll]:

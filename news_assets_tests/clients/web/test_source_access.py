@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.clients.web.politeness import lane_of
+from news_assets.clients.web.politeness import vendor_slot
 from news_assets.errors import ForbiddenAddressError
 from news_assets.ports import PageRequest
 from news_assets.records import Access, Vendor
@@ -241,8 +241,8 @@ def test_several_slots_serve_several_hosts_and_other_sources_do_not_wait(
 ) -> None:
     vendor = Vendor(kind="granicus", slots=2, delay_s=0.5)
     opened = sites(6)
-    lanes = {lane_of(vendor, address_of(site)[0]) for site in opened[:5]}
-    assert lanes == {"vendor/granicus/0", "vendor/granicus/1"}
+    slots = {vendor_slot(vendor, address_of(site)[0]) for site in opened[:5]}
+    assert slots == {"vendor/granicus/0", "vendor/granicus/1"}
     other = opened[5].put("/a", answer(b"x"))
     wanted = [*of_vendor(vendor, opened[:1], 1), request(other)]
     list(open_fetcher().fetch_all(wanted))

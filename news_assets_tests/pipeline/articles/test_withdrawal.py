@@ -39,8 +39,7 @@ def room(lake: Lake) -> Newsroom:
 
 
 def take_down(room: Newsroom, reason: str = "ordered by a court") -> None:
-    articles, commit = room.lake.read(RawArticle, article_id=["a-1"]), room.lake.snapshot()
-    room.lake.transact(lambda rows: withdraw(rows, articles, reason, NOW, commit))
+    room.lake.transact(lambda rows: withdraw(rows, rows.read(RawArticle, article_id=["a-1"]), reason, NOW))
 
 
 def rows_with(lake: Lake, word: str) -> set[str]:
@@ -131,3 +130,62 @@ def test_maintenance_ends_the_way_back(room: Newsroom) -> None:
 
     with pytest.raises(LakeError, match="No snapshot found"), room.lake.at(article.withdrawn_after) as former:
         former.read(RawArticle)
+
+
+def refetch(room: Newsroom, status: int, later: timedelta = timedelta(0)) -> RawArticle:
+    """Fetch the first article because its entry changed, `later` than before; its page answers with this status."""
+    room.now += later
+    room.pages.refused = {"https://example.org/1": status} if status != 200 else {}
+    [listed] = room.lake.read(FeedEntry, article_id=["a-1"])
+    room.list(replace(listed, entry_hash=f"{listed.entry_hash}+"))
+    room.run()
+    return room.lake.read(RawArticle, article_id=["a-1"])[0]
+
+
+@pytest.mark.parametrize("status", [410, 451])
+def test_an_article_that_its_publisher_removed_is_withdrawn_after_a_second_answer_a_day_later(
+    room: Newsroom, status: int
+) -> None:
+    first = refetch(room, status)
+    assert (first.outcome, first.removed_at, first.next_try_at) == ("ok", NOW, NOW + timedelta(days=1))
+
+    room.now += timedelta(days=1)
+    room.run()
+
+    [row] = room.lake.read(RawArticle, article_id=["a-1"])
+    assert (row.outcome, row.withdrawn_at) == ("withdrawn", room.now)
+    assert row.reason == "removed by its publisher, first seen 2026-11-20 15:00Z"
+    assert rows_with(room.lake, SECRET) == set()
+    assert set(room.index.stored("d")["article_id"]) == {"a-2"}
+    assert pending_entries(room.lake, DESK, room.now).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("statuses", "kept_since"),
+    [([410, 410], NOW), ([410, 503, 410], NOW), ([410, 404, 410], NOW + timedelta(hours=10)), ([410, 200], None)],
+)
+def test_a_removal_counts_from_the_first_of_answers_in_a_row(
+    room: Newsroom, statuses: list[int], kept_since: datetime | None
+) -> None:
+    for status in statuses[:1]:
+        refetch(room, status)
+    for status in statuses[1:]:
+        row = refetch(room, status, timedelta(hours=5))
+
+    assert (row.outcome, row.removed_at) == ("ok", kept_since)
+    assert kept_since is None or row.next_try_at == kept_since + timedelta(days=1)
+
+
+def test_an_article_that_an_operator_brings_back_is_not_withdrawn_for_what_its_page_answered_before(
+    room: Newsroom,
+) -> None:
+    refetch(room, 410)
+    refetch(room, 410, timedelta(days=1))
+    [article] = room.lake.read(RawArticle, article_id=["a-1"])
+
+    with room.lake.at(article.withdrawn_after) as former:
+        room.lake.transact(lambda rows: bring_back(rows, former, [article]))
+    room.now += timedelta(days=1)
+    room.run()
+
+    assert [row.outcome for row in room.lake.read(RawArticle, article_id=["a-1"])] == ["ok"]

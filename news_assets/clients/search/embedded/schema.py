@@ -98,10 +98,10 @@ def _is_read_only(path: Path) -> bool:
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
-    """Open a file in WAL mode without writing beside it.
+    """Open a file in WAL mode for reading only, without creating the files `-wal` and `-shm`.
 
-    SQLite reads it with `mode=ro` while the log of a writer (`-wal`) is beside it. Without a log nobody writes it, and
-    it is opened as `immutable`.
+    `mode=ro` needs them, so it is used while a writer keeps them there. Without them nobody writes the file, and
+    `immutable=1` reads it alone.
     """
     has_log = Path(f"{path}-wal").exists()
     address = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
