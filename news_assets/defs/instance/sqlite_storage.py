@@ -1,17 +1,21 @@
-"""Dagster's SQLite storage with batched writes of partition events. The files are those of Dagster's own storage.
+"""Dagster's SQLite storage with open files and batched events. The files are those of Dagster's own storage.
 
 Dagster passes events on in batches if DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite storage splits them, and opens,
 commits and closes two files for each event: 9 to 14 ms of processor time, against 0.3 ms in a batch. A run over 4,800
-partitions of four assets writes 38,400 of them.
+partitions of four assets writes 38,400 of them. Closing the last connection of a file also copies its log into it.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import dagster as dg
+import sqlalchemy
 from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
+from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, _event_logs_directory
 from dagster._serdes import ConfigurableClassData
 
@@ -24,12 +28,42 @@ _ROWS_AT_ONCE = 500  # SQLite takes 32,766 values in one statement, and a row ha
 
 
 class BatchSqliteEventLogStorage(SqliteEventLogStorage):
-    """Dagster's event log on SQLite; a batch is one transaction in the run's file and one in the index."""
+    """Dagster's event log on SQLite; a batch is one transaction in the run's file and one in the index.
+
+    The index and the file of the last run stay open.
+    """
 
     def __init__(self, base_dir: str) -> None:
+        self._engines: dict[str, sqlalchemy.Engine] = {}  # by shard: the index, or the id of a run
         super().__init__(base_dir)
         # Dagster's lock is not reentrant, and a batch opens both files.
         self._db_lock = threading.RLock()  # type: ignore[assignment]
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[sqlalchemy.Connection]:
+        with self._db_lock, self._engine(shard).begin() as connection:
+            yield connection
+
+    def _engine(self, shard: str) -> sqlalchemy.Engine:
+        is_new_file = shard not in self._initialized_dbs
+        if is_new_file or shard not in self._engines:
+            if shard != INDEX_SHARD_NAME:
+                self._close(self._engines.keys() - {INDEX_SHARD_NAME})
+            url, timeout = self.conn_string_for_shard(shard), {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}
+            self._engines[shard] = sqlalchemy.create_engine(url, connect_args=timeout)
+        if is_new_file:
+            self._initdb(self._engines[shard])
+            self._initialized_dbs.add(shard)
+        return self._engines[shard]
+
+    def _close(self, shards: Iterable[str]) -> None:
+        for shard in shards:
+            self._engines.pop(shard).dispose()
+
+    def dispose(self) -> None:
+        """Close all files."""
+        self._close(tuple(self._engines))
+        super().dispose()
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
         """Store all or none of the events of one run: both files take every event before either is committed."""

@@ -114,6 +114,23 @@ def test_dagsters_own_storage_reads_its_files(tmp_path: Path, batched: dg.Dagste
         assert seen(stock, run_id) == seen(batched, run_id)
 
 
+def open_files(instance: dg.DagsterInstance) -> set[str]:
+    """Return the names of the event files with a log beside them, which SQLite deletes with the last connection."""
+    storage = instance.event_log_storage
+    assert isinstance(storage, SqliteEventLogStorage)
+    return {path.name.removesuffix(".db-wal") for path in Path(storage.path_for_shard("index")).parent.glob("*.db-wal")}
+
+
+def test_the_index_and_the_file_of_the_last_run_stay_open(tmp_path: Path) -> None:
+    with instance_in(tmp_path / "batch", BATCH) as instance:
+        runs = [run(instance) for _ in range(3)]
+        assert open_files(instance) == {"index", runs[2]}
+
+        assert instance.all_logs(runs[1])
+        assert open_files(instance) == {"index", runs[1]}
+    assert open_files(instance) == set()
+
+
 def test_a_batch_is_stored_as_a_whole_or_not_at_all(batched: dg.DagsterInstance) -> None:
     run_id = run(batched)
     storage = batched.event_log_storage
