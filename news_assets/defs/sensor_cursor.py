@@ -1,8 +1,8 @@
 """What a sensor remembers between ticks, and how long a tick waits for changes.
 
-The daemon starts a tick every five seconds. During its tick a sensor evaluates the backlog whenever the lake has
-changed, until it has runs to request or the tick's time is over. An evaluation covers the last weeks; once a minute,
-less often where that takes long, a sweep covers the whole grid.
+The daemon starts a tick within a second after the one before. During its tick a sensor evaluates the backlog whenever
+the lake has changed, until it has runs to request or the tick's time is over. An evaluation covers the last weeks; once
+a minute, less often where that takes long, a sweep covers the whole grid.
 """
 
 import json
@@ -15,10 +15,10 @@ from news_assets.defs.clock import utc_now
 from news_assets.pipeline.freshness.rectangles import AgencyDay
 from news_assets.pipeline.freshness.run_planner import Attempt, attempts_from_json, attempts_to_json
 
-TICK_S = 4.4  # the daemon starts the next tick five seconds after this one
+TICK_S = 4.4  # a fifth of the ticks that one a second would store
 _PAUSE_S = 0.2
 _EVALUATE_AGAIN_S = 30.0  # work that becomes due by the clock changes nothing in the lake
-_EVALUATE_AGAIN_ACTIVE_S = 1.0
+_EVALUATE_AGAIN_ACTIVE_S = 0.5
 _EVALUATE_SHARE = 0.08  # of one core at most during runs: with 100 pending agency-days an evaluation takes 0.25 s
 _SWEEP_S = 60.0
 _SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s

@@ -16,8 +16,8 @@ BUSY = replace(QUIET, has_backlog=True)
         (QUIET, 7, 29.0, False),
         (QUIET, 7, 30.0, True),  # work may have become due
         (QUIET, 8, 0.2, True),
-        (BUSY, 8, 0.9, False),  # active runs change the lake all the time
-        (BUSY, 7, 1.0, True),
+        (BUSY, 8, 0.4, False),  # active runs change the lake all the time
+        (BUSY, 7, 0.5, True),
         (replace(BUSY, evaluation_s=0.4), 8, 4.9, False),
         (replace(BUSY, evaluation_s=0.4), 8, 5.1, True),
     ],

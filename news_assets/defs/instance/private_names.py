@@ -76,6 +76,7 @@ PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
         "dagster._core.storage.event_log.schema:AssetCheckExecutionsTable",
         "dagster._core.storage.event_log.schema:SqlEventLogStorageTable",
     ),
+    "sensor_interval": ("dagster._daemon.sensor",),
     "sqlite_storage": (
         "dagster._core.storage.event_log:SqlEventLogStorage",
         "dagster._core.storage.event_log:SqlEventLogStorage._event_to_row",
@@ -87,8 +88,8 @@ PRIVATE_NAMES: dict[str, tuple[str, ...]] = {
         "dagster._core.storage.event_log:SqliteEventLogStorage._connect",
         "dagster._core.storage.event_log:SqliteEventLogStorage._db_lock",
         "dagster._core.storage.event_log:SqliteEventLogStorage._initdb",
-        "dagster._core.storage.event_log:SqliteEventLogStorage._initialized_dbs",
         "dagster._core.storage.event_log:SqliteEventLogStorage.conn_string_for_shard",
+        "dagster._core.storage.event_log:SqliteEventLogStorage.path_for_shard",
         "dagster._core.storage.event_log:SqliteEventLogStorage.run_connection",
         "dagster._core.storage.event_log.schema:SqlEventLogStorageTable",
         "dagster._core.storage.event_log.sqlite.sqlite_event_log:INDEX_SHARD_NAME",

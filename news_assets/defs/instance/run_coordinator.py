@@ -3,9 +3,13 @@
 The daemon reads the queue once a second, which is half the time a short run takes on a warm worker.
 """
 
+from typing import Any
+
 import dagster as dg
 from dagster._core.storage.dagster_run import IN_PROGRESS_RUN_STATUSES
 from dagster._utils.tags import TagConcurrencyLimitsCounter
+
+from news_assets.defs.instance.sensor_interval import shorten_sensor_interval
 
 
 class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
@@ -13,6 +17,10 @@ class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
 
     Two runs submitted at the same moment may exceed a limit by one.
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        shorten_sensor_interval()
 
     def submit_run(self, context: dg.SubmitRunContext) -> dg.DagsterRun:
         """Launch or queue the run and return it with its new status."""

@@ -2,12 +2,17 @@
 
 Dagster passes events on in batches if DAGSTER_EVENT_BATCH_SIZE is set. Its own SQLite storage splits them, and opens,
 commits and closes two files for each event: 9 to 14 ms of processor time, against 0.3 ms in a batch. A run over 4,800
-partitions of four assets writes 38,400 of them. Closing the last connection of a file also copies its log into it.
+partitions of four assets writes 38,400 of them. Closing the last connection of a file also copies its log into it, and
+creating the tables of a run's file takes 0.3 s.
 """
 
+import os
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import dagster as dg
@@ -30,7 +35,7 @@ _ROWS_AT_ONCE = 500  # SQLite takes 32,766 values in one statement, and a row ha
 class BatchSqliteEventLogStorage(SqliteEventLogStorage):
     """Dagster's event log on SQLite; a batch is one transaction in the run's file and one in the index.
 
-    The index and the file of the last run stay open.
+    The index and the file of the last run stay open, and the file of a new run is a copy of an empty one.
     """
 
     def __init__(self, base_dir: str) -> None:
@@ -45,16 +50,34 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
             yield connection
 
     def _engine(self, shard: str) -> sqlalchemy.Engine:
-        is_new_file = shard not in self._initialized_dbs
-        if is_new_file or shard not in self._engines:
+        path = Path(self.path_for_shard(shard))
+        if shard not in self._engines or not path.exists():
             if shard != INDEX_SHARD_NAME:
                 self._close(self._engines.keys() - {INDEX_SHARD_NAME})
+                self._create(path)
             url, timeout = self.conn_string_for_shard(shard), {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}
             self._engines[shard] = sqlalchemy.create_engine(url, connect_args=timeout)
-        if is_new_file:
-            self._initdb(self._engines[shard])
-            self._initialized_dbs.add(shard)
+            if shard == INDEX_SHARD_NAME:
+                self._initdb(self._engines[shard])  # another process may be creating it
         return self._engines[shard]
+
+    def _create(self, path: Path) -> None:
+        """Create the file of a run, as a whole, unless it exists."""
+        if path.exists():
+            return
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder, suppress(FileExistsError):
+            copy = Path(folder) / path.name
+            copy.write_bytes(self._empty_file)
+            os.link(copy, path)
+
+    @cached_property
+    def _empty_file(self) -> bytes:
+        """A file with Dagster's tables."""
+        with tempfile.TemporaryDirectory() as folder:
+            engine = sqlalchemy.create_engine(f"sqlite:///{folder}/empty.db")
+            self._initdb(engine)
+            engine.dispose()
+            return Path(folder, "empty.db").read_bytes()
 
     def _close(self, shards: Iterable[str]) -> None:
         for shard in shards:

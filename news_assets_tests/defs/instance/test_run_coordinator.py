@@ -5,9 +5,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from dagster._daemon import sensor
 
 from news_assets.defs.active_runs import POLL_TAG
 from news_assets.defs.instance.run_coordinator import ImmediateRunCoordinator
+from news_assets.defs.instance.sensor_interval import INTERVAL_S
 from news_assets_tests.defs.instance.test_stock_classes import ROOT, loaded
 
 
@@ -22,3 +24,15 @@ def test_a_poll_starts_beside_a_slow_one_and_a_second_slow_one_waits(file: str, 
         assert isinstance(coordinator, ImmediateRunCoordinator)
         instance.add_run(poll("slow", dg.DagsterRunStatus.STARTED))
         assert (coordinator._is_free(poll("quick")), coordinator._is_free(poll("slow"))) == (True, False)
+
+
+@pytest.mark.parametrize("file", ["dagster.yaml", "deploy/local/dagster.yaml", "deploy/scaleout/dagster.yaml"])
+def test_the_daemon_of_each_profile_starts_a_round_of_sensors_each_second(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_MAX_RUNS", "2")
+    monkeypatch.setattr(sensor, "MIN_INTERVAL_LOOP_TIME", 5)  # fails where Dagster has renamed it
+    config = {"run_coordinator": yaml.safe_load((ROOT / file).read_text())["run_coordinator"]}
+    with loaded(config, tmp_path) as instance:
+        assert isinstance(instance.run_coordinator, ImmediateRunCoordinator)
+    assert sensor.MIN_INTERVAL_LOOP_TIME == INTERVAL_S == 1

@@ -131,6 +131,19 @@ def test_the_index_and_the_file_of_the_last_run_stay_open(tmp_path: Path) -> Non
     assert open_files(instance) == set()
 
 
+def test_the_file_of_a_run_has_the_tables_of_dagsters_own(tmp_path: Path, batched: dg.DagsterInstance) -> None:
+    def tables(instance: dg.DagsterInstance) -> list[Any]:
+        storage = instance.event_log_storage
+        assert isinstance(storage, SqliteEventLogStorage)
+        with storage.run_connection(run(instance)) as connection:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+            schema = connection.exec_driver_sql("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all()
+            return [*schema, connection.exec_driver_sql("SELECT * FROM alembic_version").all()]
+
+    with instance_in(tmp_path / "stock", STOCK) as stock:
+        assert tables(batched) == tables(stock)
+
+
 def test_a_batch_is_stored_as_a_whole_or_not_at_all(batched: dg.DagsterInstance) -> None:
     run_id = run(batched)
     storage = batched.event_log_storage
