@@ -24,9 +24,9 @@ from news_assets.settings import Settings
 from news_assets_tests.support.profile_with_desk import ALL, RunningDesk, exported_model, profile_with_desk
 
 TARGETS_S = {  # raw alone, entry
-    "plain": (5.0, 10.0),
-    "local": (2.0, 4.0),
-    "scaleout": (2.0, 4.0),
+    "plain": (4.0, 6.0),
+    "local": (1.5, 2.5),
+    "scaleout": (1.5, 2.5),
 }
 WAIT_S = 60.0
 AGENCIES = 8
