@@ -1,4 +1,4 @@
-"""Tables for `urls.py`: query parameters that do not identify a page, and addresses that wrap another one.
+"""Tables for `urls.py`: query parameters that do not identify a page.
 
 Sorted, lower case. The first two tables only have parameters that mean the same on every site. One that identifies the
 page on some site (`ref`, `source`, `session_id`) goes into the tables by value or by site, because merging two articles
@@ -233,23 +233,4 @@ SITE_PARAMETERS = {
     "x.com": frozenset({"s", "t"}),
     "youtu.be": frozenset({"si"}),
     "youtube.com": frozenset({"feature", "pp", "si"}),
-}
-
-# (host without www., path) of a redirect -> parameters with the target. Share pages are not redirects.
-WRAPPERS = {
-    ("away.vk.com", "/away.php"): ("to",),
-    ("bing.com", "/news/apiclick.aspx"): ("url",),
-    ("getpocket.com", "/redirect"): ("url",),
-    ("google.com", "/url"): ("url", "q"),
-    ("l.facebook.com", "/l.php"): ("u",),
-    ("l.instagram.com", "/"): ("u",),
-    ("l.messenger.com", "/l.php"): ("u",),
-    ("l.threads.com", "/"): ("u",),
-    ("lm.facebook.com", "/l.php"): ("u",),
-    ("news.google.com", "/news/url"): ("url",),
-    ("news.url.google.com", "/url"): ("url", "q"),
-    ("out.reddit.com", "/"): ("url",),
-    ("t.umblr.com", "/redirect"): ("z",),
-    ("vk.com", "/away.php"): ("to",),
-    ("youtube.com", "/redirect"): ("q",),
 }

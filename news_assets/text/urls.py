@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, quote, unquote, unquote_plus, urljoin, url
 import idna
 
 from news_assets.text.limits import address
+from news_assets.text.redirects import target_parameters
 from news_assets.text.tracking import (
     CHANNEL_PARAMETERS,
     SESSION_PARAMETERS,
@@ -22,7 +23,6 @@ from news_assets.text.tracking import (
     SITE_PARAMETERS,
     TRACKING_PARAMETERS,
     TRACKING_PREFIXES,
-    WRAPPERS,
 )
 
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
@@ -277,10 +277,10 @@ def _target_of(text: str) -> str | None:
     if "?" not in text or (parts := _split(text)) is None:
         return None
     host = host_of(text).removeprefix("www.")
-    names = WRAPPERS.get(("google.com" if _GOOGLE.fullmatch(host) else host, parts.path or "/"), ())
+    names = target_parameters("google.com" if _GOOGLE.fullmatch(host) else host, parts.path)
     if not names:
         return None
     pairs = [pair.partition("=") for pair in reversed(parts.query.split("&"))]
-    query = {unquote_plus(name): value for name, _, value in pairs if value}  # the first of several values
+    query = {unquote_plus(name).lower(): value for name, _, value in pairs if value}  # the first of several values
     targets = (_absolute(unquote_plus(value)) for value in map(query.get, names) if value)
-    return next((target for target in targets if _split(target) is not None), None)
+    return next((target for target in targets if "." in host_of(target)), None)

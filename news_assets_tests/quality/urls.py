@@ -29,7 +29,7 @@ FLOORS = {
     "kept apart": 1.0,
     "normalize-url": 0.62,
     "ural": 1.0,
-    "ural redirections": 0.85,
+    "ural redirections": 0.94,
     "whatwg": 0.85,
 }
 

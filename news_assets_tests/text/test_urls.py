@@ -1,3 +1,5 @@
+from urllib.parse import quote
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -134,6 +136,42 @@ def test_a_target_wrapped_often_keeps_one_canonical_url(levels: int) -> None:
     url = "https://www.google.com/url?q=" * levels + "https://a.org/n"
 
     assert canonical_url(canonical_url(url)) == canonical_url(url)
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    [
+        "https://www.google.com.br/url?sa=t&url={}",
+        "https://l.facebook.com/l.php?u={}&h=AT0",
+        "https://mail.example.org/click/77?id=3&url={}",
+        "https://click.example.net/deeplink?mid=2&murl={}",
+        "https://www.dpbolvw.net/click-8187505-15219391?url={}",
+        "https://nam02.safelinks.protection.outlook.com/?url={}&data=05",
+        "https://example.org/out.php?Target={}",
+        "https://example.org/redirect?u={}",
+        "https://example.org/login?portal=1&redirect={}",
+    ],
+)
+def test_an_address_that_only_leads_to_another_one_gives_that(redirect: str) -> None:
+    assert canonical_url(redirect.format(quote("https://a.org/n?id=2", safe=""))) == "https://a.org/n?id=2"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "https://www.facebook.com/sharer.php?u={}",
+        "https://twitter.com/intent/tweet?url={}",
+        "https://example.org/share/link?url={}",
+        "https://example.org/news/2?url={}",
+        "https://example.org/api/link?url={}",
+        "https://example.org/link?ref={}",
+        "https://example.org/out?url=/n",
+    ],
+)
+def test_a_page_about_another_one_is_no_redirect(page: str) -> None:
+    url = page.format("https://a.org/n")
+
+    assert canonical_url(url) == url
 
 
 def test_a_wrapper_with_thousands_of_parameters_gives_its_target() -> None:
