@@ -17,11 +17,12 @@ from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
 from news_assets.commands import replay as replay_command
-from news_assets.commands import try_selectors as try_selectors_command
-from news_assets.commands import try_source as try_source_command
 from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
+from news_assets.commands.sites import try_page as try_page_command
+from news_assets.commands.sites import try_selectors as try_selectors_command
+from news_assets.commands.sites import try_source as try_source_command
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
@@ -235,6 +236,18 @@ def try_source(
         return
     options = try_source_command.Options(language, max_age_days, desk)
     try_source_command.try_source(urls or (), options, tries_all=tries_all, as_json=as_json)
+
+
+@app.command("try-page")
+def try_page(
+    url: Annotated[str, typer.Argument(help="address of an article")],
+    content: Annotated[str | None, typer.Option(help="CSS selector of what holds the text")] = None,
+    remove: Annotated[str | None, typer.Option(help="CSS selector of what is dropped first")] = None,
+    date: Annotated[str | None, typer.Option(help="CSS selector of the time of publication")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is read on a page, by the rule of its agency or the given selectors, and without."""
+    try_page_command.try_page(url, {"content": content, "remove": remove, "date": date}, as_json=as_json)
 
 
 @app.command("import")

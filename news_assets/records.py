@@ -68,6 +68,20 @@ class Selectors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageRule:
+    """CSS selectors for the pages of an agency's articles from the day `since` on; an empty one is left out.
+
+    `content` matches what holds the text, `remove` what is dropped before anything is read, `date` the time of
+    publication.
+    """
+
+    since: date | None = None
+    content: str = ""
+    remove: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`).
 
@@ -105,6 +119,7 @@ class Agency:
     is_active: bool = True
     reason: str | None = None
     since: date | None = None
+    page_rules: tuple[PageRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +159,7 @@ class Validators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """An HTTP response: its bytes, final URL and relevant headers."""
+    """An HTTP response: its bytes, final URL and relevant headers. `rule` is how it is read, from the desk file."""
 
     url: str
     final_url: str
@@ -156,6 +171,7 @@ class Page:
     max_age_s: float | None = None
     fetched_at: datetime
     elapsed_ms: int = 0
+    rule: PageRule | None = None
 
     @property
     def is_unchanged(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from news_assets.desks.import_rows import quoted
-from news_assets.desks.source_options import SelectorsSpec, VendorSpec, access_of
+from news_assets.desks.source_options import PageRuleSpec, SelectorsSpec, VendorSpec, access_of
 from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
@@ -100,7 +100,7 @@ def explain(error: Any) -> str:
         case "missing":
             return f"{where} is missing; add `{name}: ...`"
         case "extra_forbidden":
-            specs = (DeskSpec, AgencySpec, SourceSpec, SelectorsSpec, VendorSpec)
+            specs = (DeskSpec, AgencySpec, SourceSpec, SelectorsSpec, PageRuleSpec, VendorSpec)
             known = {key for spec in specs for key in spec.model_fields}
             return f"{where}: unknown key; {suggestion(name, known - {name}, 'remove it')}"
         case "value_error":
@@ -165,6 +165,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
         is_active=spec.active,
         reason=spec.reason,
         since=spec.since,
+        page_rules=tuple(rule.rule() for rule in spec.pages),
     )
 
 

@@ -1,14 +1,24 @@
-"""Options of a source in a desk file: how it is requested, limits of its vendor, and the selectors of its listing."""
+"""Options in a desk file: how a source is requested, limits of its vendor, selectors of its listing and its pages."""
 
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from datetime import date
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from news_assets.errors import without_credentials
-from news_assets.records import Access, Selectors, Vendor
+from news_assets.records import Access, PageRule, Selectors, Vendor
 from news_assets.sources.html.document import problem_of
 
 MAX_DELAY_S = 300  # a request in a vendor's slot waits for its host; ten minutes count as a process that hangs
@@ -129,6 +139,27 @@ class SelectorsSpec(BaseModel):
     def selectors(self) -> Selectors:
         """Return the selectors without those that are left out."""
         return Selectors(**self.model_dump(exclude_none=True))
+
+
+class PageRuleSpec(BaseModel):
+    """Selectors for the pages of an agency's articles."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: date | None = None
+    content: Css | None = None
+    remove: Css | None = None
+    date: Css | None = None
+
+    @model_validator(mode="after")
+    def _with_a_selector(self) -> Self:
+        if not (self.content or self.remove or self.date):
+            raise ValueError("no selector; add `content`, `remove` or `date`")
+        return self
+
+    def rule(self) -> PageRule:
+        """Return the rule without the selectors that are left out."""
+        return PageRule(**self.model_dump(exclude_none=True))
 
 
 class AccessSpec(BaseModel):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from news_assets.desks.source_options import AccessSpec, SelectorsSpec, VendorSpec
+from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
 from news_assets.records import Pace
 
@@ -152,11 +152,22 @@ class AgencySpec(_Spec):
     active: bool = True
     reason: str | None = Field(None, validate_default=True)
     since: date | None = None
+    pages: tuple[PageRuleSpec, ...] = ()
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
+
+    @field_validator("pages")
+    @classmethod
+    def _one_rule_a_day(cls, value: tuple[PageRuleSpec, ...]) -> tuple[PageRuleSpec, ...]:
+        days = [rule.since for rule in value]
+        twice = next((day for day in days if days.count(day) > 1), "")
+        if twice != "":
+            when = f"`since: {twice}`" if twice else "no `since`"
+            raise ValueError(f"two rules have {when}; join them, or give one the day from which it holds")
+        return value
 
     @field_validator("reason")
     @classmethod

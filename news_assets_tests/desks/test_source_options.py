@@ -1,12 +1,13 @@
 """How a source is requested, as a desk file states it, and every mistake in that."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from news_assets.desks.loader import load_desks
 from news_assets.errors import DeskFileError
-from news_assets.records import Access, Vendor
+from news_assets.records import Access, PageRule, Vendor
 from news_assets_tests.desks.test_loader import GOOD, KINDS, mistakes, written
 
 OPTIONS = """\
@@ -132,3 +133,37 @@ def test_a_secret_in_the_wrong_place_is_not_repeated_in_the_error(tmp_path: Path
     with pytest.raises(DeskFileError) as caught:
         load_desks([written(tmp_path, GOOD.replace("every_minutes: 15", options))], KINDS)
     assert "s3cr3t" not in str(caught.value)
+
+
+PAGES = """\
+    pages:
+      - content: .story
+        remove: .ad, nav > a
+      - since: 2026-03-01
+        date: time.published
+"""
+
+
+def test_an_agency_states_how_its_pages_are_read(tmp_path: Path) -> None:
+    (desk,) = load_desks([written(tmp_path, GOOD.replace("    name: Obs", f"{PAGES}    name: Obs"))], KINDS)
+
+    assert [agency.page_rules for agency in desk.agencies if agency.page_rules] == [
+        (PageRule(content=".story", remove=".ad, nav > a"), PageRule(since=date(2026, 3, 1), date="time.published"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "mistake"),
+    [
+        ("[{since: 2026-03-01}]", "no selector; add `content`, `remove` or `date`"),
+        ("[{content: 'div >'}]", "`div >` is not a CSS selector"),
+        ("[{contents: div}]", "unknown key; did you mean `content`?"),
+        ("[{content: p}, {date: time}]", "two rules have no `since`; join them"),
+        ("[{since: 2026-03-01, content: p}, {since: 2026-03-01, date: time}]", "two rules have `since: 2026-03-01`"),
+    ],
+)
+def test_a_wrong_rule_for_pages_is_said_with_its_line(tmp_path: Path, rules: str, mistake: str) -> None:
+    (found,) = mistakes(tmp_path, GOOD.replace("    name: Obs", f"    pages: {rules}\n    name: Obs"))
+
+    assert mistake in found
+    assert found.startswith("desk.yaml:")

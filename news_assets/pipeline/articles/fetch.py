@@ -16,6 +16,7 @@ from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.articles.withdrawal import WITHDRAWN, is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
+from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Reader, Rows, Sandbox
@@ -173,7 +174,7 @@ def _read(
     entry: FeedEntry, result: Page | FetchError, agency: Agency, sandbox: Sandbox, readers: Mapping[str, PageReader]
 ) -> ReadEntry:
     """Return what was read of the page and the listed text; an error of reading fails the page."""
-    page = result if isinstance(result, Page) else None
+    page = replace(result, rule=rule_on(agency.page_rules, entry.day)) if isinstance(result, Page) else None
     if page is None and not has_full_text(entry.content_html):
         return ReadEntry()
     [read] = sandbox.run(read_entry, [(page, entry.content_html, agency.timezone, agency.language, readers)])

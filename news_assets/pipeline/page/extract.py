@@ -13,7 +13,8 @@ from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import article_blocks, markdown_of, without_boilerplate
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
-from news_assets.records import ExtractedArticle, Page
+from news_assets.pipeline.page.site_rules import drop_removed, text_by_rule, time_by_rule
+from news_assets.records import ExtractedArticle, Page, PageRule
 from news_assets.text.charset import decode
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, lines, most
@@ -59,8 +60,13 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
 
 
 def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | None) -> ExtractedArticle:
+    rule = page.rule or PageRule()
+    drop_removed(tree, rule)
     metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at)
-    text = _text_of(tree, metadata, page.final_url)
+    if published_at := time_by_rule(tree, rule, timezone):
+        metadata = replace(metadata, published_at=published_at, published_origin="markup")
+    ruled = text_by_rule(tree, rule)
+    text = ruled or _text_of(tree, metadata, page.final_url)
     article = ExtractedArticle(
         url=page.url,
         canonical_url=metadata.canonical_url,
@@ -80,13 +86,17 @@ def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | No
         video_url=metadata.video_url,
         text=text or None,
     )
-    if refusal := refusal_of(tree, metadata, text, page):
+    if not ruled and (refusal := refusal_of(tree, metadata, text, page)):
         outcome, reason = refusal
         return replace(article, outcome=outcome, reason=reason, text=None)
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
     is_paywalled = metadata.is_paywalled or (len(text) <= PAYWALLED_CHARS and _has_paywall(tree))
-    paywall = "behind a paywall: the text may be its beginning" if is_paywalled else None
-    return replace(article, out_links=links, reason=paywall)
+    notes = []
+    if rule.content and not ruled:
+        notes.append(f"`{rule.content}` of the desk file matches no text: read without it")
+    if is_paywalled:
+        notes.append("behind a paywall: the text may be its beginning")
+    return replace(article, out_links=links, reason="; ".join(notes) or None)
 
 
 def _has_paywall(tree: HtmlElement) -> bool:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.page.readers import READERS
+from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.replay.article import Replayed, is_of_last_request, replay_article
 from news_assets.ports import PageReader, Reader, Sandbox
-from news_assets.records import AgencyDays, Desk, FeedEntry, RawArticle, StoredPage
+from news_assets.records import AgencyDays, Desk, FeedEntry, PageRule, RawArticle, StoredPage
 
 GROUP_ARTICLES = 500  # read at once: each read of whole rows decompresses the texts of their months
 BATCH_PAGES = 50  # replayed in one call of the sandbox, and stored in one transaction
@@ -116,11 +117,14 @@ def _calls(
 
 
 def _replayed(desk: Desk, calls: _Calls, sandbox: Sandbox, readers: Mapping[str, PageReader]) -> dict[str, Replayed]:
-    usual = {agency.key: (agency.timezone, agency.language) for agency in desk.agencies}
-    of_desk = (desk.timezone, desk.language)  # for agencies that are in the lake only
-    results = sandbox.run(
-        replay_article, [(*call, *usual.get(call[0].agency, of_desk), readers) for call in calls.values()]
-    )
+    agencies = {agency.key: agency for agency in desk.agencies}
+
+    def usual(article: RawArticle) -> tuple[str, str, PageRule | None]:
+        if agency := agencies.get(article.agency):
+            return agency.timezone, agency.language, rule_on(agency.page_rules, article.day)
+        return desk.timezone, desk.language, None  # of an agency that is in the lake only
+
+    results = sandbox.run(replay_article, [(*call, *usual(call[0]), readers) for call in calls.values()])
     return {
         article_id: Replayed(article, "unreadable", reason=str(result))
         if isinstance(result, NewsAssetsError)

@@ -16,7 +16,7 @@ from news_assets.pipeline.articles.refetches import with_pause_stated
 from news_assets.pipeline.articles.rows import article_row
 from news_assets.pipeline.page.readers import READERS
 from news_assets.ports import PageReader
-from news_assets.records import FeedEntry, Page, RawArticle, StoredPage
+from news_assets.records import FeedEntry, Page, PageRule, RawArticle, StoredPage
 from news_assets.text.charset import storable
 from news_assets.text.words import words
 
@@ -68,6 +68,7 @@ def replay_article(
     stored: StoredPage | None,
     timezone: str,
     language: str | None,
+    rule: PageRule | None = None,
     readers: Mapping[str, PageReader] = READERS,
 ) -> Replayed:
     """Return what a fetch that gets the stored page would change now; it works on outside bytes, so in the sandbox.
@@ -78,9 +79,10 @@ def replay_article(
         stored: The newest page; None if the stored text is the feed's because the page could not be fetched.
         timezone: IANA zone of times without one.
         language: The agency's language (BCP 47).
+        rule: The agency's rule for pages of the article's day.
         readers: Page readers by content type.
     """
-    page = _page_of(stored) if stored else None
+    page = _page_of(stored, rule) if stored else None
     read = read_entry(page, entry.content_html, timezone, language, readers)
     made = article_row(entry, page or FetchError(entry.url, "not fetched"), read, article, article.fetched_at)
     if made.attempts:  # counted by a row that keeps the stored text or has none
@@ -93,7 +95,7 @@ def is_of_last_request(article: RawArticle, page: StoredPage | None) -> bool:
     return page is not None and (page.page_hash == article.page_hash or page.fetched_at == article.fetched_at)
 
 
-def _page_of(stored: StoredPage) -> Page:
+def _page_of(stored: StoredPage, rule: PageRule | None) -> Page:
     return Page(
         url=stored.url,
         final_url=stored.final_url,
@@ -102,6 +104,7 @@ def _page_of(stored: StoredPage) -> Page:
         encoding=stored.encoding,
         body=gzip.decompress(stored.body_gzip),
         fetched_at=stored.fetched_at,
+        rule=rule,
     )
 
 

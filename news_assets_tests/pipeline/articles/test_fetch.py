@@ -23,6 +23,7 @@ from news_assets.records import (
     Failure,
     FeedEntry,
     Page,
+    PageRule,
     RawArticle,
     StoredPage,
 )
@@ -187,6 +188,20 @@ def test_a_reader_for_another_content_type_makes_articles_of_its_pages(lake: Lak
     assert [(row.outcome, row.reason, row.title, row.text) for row in lake.read(RawArticle)] == [
         ("skipped", "PDF: not read yet", "Night buses 1", None),
         ("ok", None, "Minutes", "Minutes of the meeting"),
+    ]
+
+
+def test_a_page_is_read_by_the_rule_of_its_agency_for_the_day_of_the_entry() -> None:
+    rules = PageRule(content="#none"), PageRule(since=TODAY, content="p.second")
+    desk = replace(DESK, agencies=tuple(replace(agency, page_rules=rules) for agency in DESK.agencies))
+    entries = [entry(1), entry(2, day=TODAY - timedelta(days=1))]
+    pages = SavedPages({one.url: f"{STORY}<p class=second>Only this.</p>" for one in entries})
+    found = list(fetch_entries(entries, desk, pages, InlineSandbox()))
+
+    read = {one.entry.entry_id: one.read.extracted for one in found}
+    assert [(one.text, one.reason) for key in "1" if (one := read[key])] == [("Only this.", None)]
+    assert [one.reason for key in "2" if (one := read[key])] == [
+        "`#none` of the desk file matches no text: read without it"
     ]
 
 

@@ -1,0 +1,110 @@
+"""The command `try-page`: what is read on one article's page, with and without a rule of the desk file."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Final
+
+import typer
+from pydantic import ValidationError
+
+from news_assets.commands.jsonlines import write_line
+from news_assets.desks.import_rows import quoted, web_address
+from news_assets.desks.loader import explain, load_desks
+from news_assets.desks.source_options import PageRuleSpec
+from news_assets.errors import NewsAssetsError, without_credentials
+from news_assets.pipeline.page.readers import read_page
+from news_assets.pipeline.page.site_rules import rule_on
+from news_assets.ports import PageRequest, Sandbox
+from news_assets.records import Access, Agency, ExtractedArticle, Page, PageRule
+from news_assets.settings import Settings
+from news_assets.sources.kinds import KINDS
+from news_assets.terminal import documents, report
+from news_assets.text.urls import is_same_site
+
+_USUAL: Final = Agency(key="", name="", timezone="UTC", language="en", sources=())  # of a site that no desk has
+
+
+def try_page(address: str, given: Mapping[str, str | None], *, as_json: bool) -> None:
+    """Read one page as the agency's pages are read, or with the given selectors, and show what was found.
+
+    Raises:
+        NewsAssetsError: The page cannot be fetched, or holds no article.
+    """
+    url = web_address(without_credentials(address))
+    if url is None:
+        raise typer.BadParameter(f"{quoted(address)} is not a web address")
+    stated = _rule({name: css for name, css in given.items() if css})
+    agency, access = _agency_of(url)
+    found, plain, rule = _read(url, agency, access, stated)
+    if as_json:
+        write_line({"address": url, "agency": agency.key or None, "rule": rule and asdict(rule), **asdict(found)})
+    else:
+        _show(found, plain, rule, is_stated=stated is not None)
+    if found.outcome != "ok":
+        raise NewsAssetsError(f"no article on {url}: {found.reason}")
+
+
+def _rule(given: Mapping[str, str]) -> PageRule | None:
+    """Return the rule of these selectors, by the names of their options."""
+    try:
+        return PageRuleSpec.model_validate(given).rule() if given else None
+    except ValidationError as error:
+        raise typer.BadParameter("; ".join(explain(line) for line in error.errors())) from None
+
+
+def _agency_of(url: str) -> tuple[Agency, Access]:
+    """Return the agency of the desks whose first source is on this site, and how that one is requested."""
+    for desk in load_desks(Settings.read().desks, KINDS):
+        for agency in desk.agencies:
+            for source in agency.sources:
+                if is_same_site(source.url, url):
+                    return agency, source.access
+    return _USUAL, Access()
+
+
+def _read(
+    url: str, agency: Agency, access: Access, stated: PageRule | None
+) -> tuple[ExtractedArticle, ExtractedArticle, PageRule | None]:
+    """Return the article read with the stated rule or the agency's, without any, and that rule."""
+    from news_assets.clients.factory import open_ports
+
+    def read(page: Page) -> ExtractedArticle:
+        [article] = sandbox.run(read_page, [(page, agency.timezone, agency.language)])
+        if isinstance(article, NewsAssetsError):
+            raise article
+        return article
+
+    with open_ports(Settings.read(), ["fetcher", "sandbox"]) as ports:
+        sandbox: Sandbox = ports["sandbox"]
+        page = ports["fetcher"].fetch(PageRequest(url, obeys_robots=False, access=access))
+        plain = read(page)
+        day = (plain.published_at or datetime.now(UTC)).date()
+        rule = stated or rule_on(agency.page_rules, day)
+        return (read(replace(page, rule=rule)) if rule else plain), plain, rule
+
+
+def _show(found: ExtractedArticle, plain: ExtractedArticle, rule: PageRule | None, *, is_stated: bool) -> None:
+    """Write what was found to standard error, and the text, or the block for a desk file, to standard output."""
+    for name in ("title", "subtitle", "authors", "published_at", "published_origin", "section", "language"):
+        value = getattr(found, name)
+        report(f"  {name:16} {', '.join(value) if isinstance(value, tuple) else value or '-'}")
+    report(f"  {'outcome':16} {found.outcome}{f': {found.reason}' if found.reason else ''}")
+    if rule is not None:
+        chars = [len(one.text or "") for one in (found, plain)]
+        report(f"  {'text':16} {chars[0]} characters; without the rule {chars[1]}, {_same(found, plain)}")
+    report("")
+    documents.write(_block(rule) if rule and is_stated else f"{found.text or ''}\n")
+
+
+def _same(found: ExtractedArticle, plain: ExtractedArticle) -> str:
+    return "the same text" if found.text == plain.text else "another text"
+
+
+def _block(rule: PageRule) -> str:
+    """Return the lines to paste below an agency of a desk file."""
+    import yaml
+
+    selectors = {name: css for name, css in asdict(rule).items() if css}
+    lines = yaml.safe_dump({"pages": [selectors]}, allow_unicode=True, sort_keys=False, width=1000).splitlines()
+    return "".join(f"    {line}\n" for line in lines)
