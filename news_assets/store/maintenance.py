@@ -1,14 +1,21 @@
 """Maintenance of the lake's files: flush inlined rows, merge small files, expire snapshots, delete unused files.
 
-No row changes. It may run beside readers and writers: each step is a transaction of its own, and files are kept for a
-while after they were replaced: a day for readers that began earlier, and as long as a kept backup needs them.
+No row changes. It may run beside readers and writers: each step is a transaction of its own and bounded, so that a
+writer waits some seconds at most, and files are kept for a while after they were replaced: a day for readers that began
+earlier, and as long as a kept backup needs them.
+
+DuckLake merges files in steps, but rewrites all files of a table with deleted rows in one: with 300 MB of pages this
+needs more than 512 MB of memory. So the rows of such files are inserted again here, some files at a time.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import count
 
 from news_assets.errors import LakeError
-from news_assets.store.address import LAKE, Address
+from news_assets.store.address import LAKE, METADATA, Address, quoted
 from news_assets.store.data_folder import DataFolder, files_in_use
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
@@ -24,8 +31,25 @@ RESTORE_GRACE = timedelta(days=14)  # for the files written after a backup, whic
 MAX_ORPHANS = 20
 MAX_ORPHAN_SHARE = 0.2
 
-# Files are rewritten without their deleted rows from this share on; merging alone keeps deleted rows.
-_REWRITE_SHARE = 0.1
+# One step rewrites or merges so much: 16 MB of pages take 1 to 2 s beside a full load of two processors. Files are
+# merged to SMALL_BYTES first, so that a step reads some 200 files at most (the smallest have 5 kB): each of them costs
+# requests on S3.
+STEP_BYTES = 16 << 20
+SMALL_BYTES = 1 << 20
+STEP_FILES = 100
+STEP_SNAPSHOTS = 100
+
+# Rows in the catalog are read and flushed all at once, in memory, which fails at 200 MB of pages. DuckLake sets the
+# option of a table only in a later transaction than the one that creates it.
+_PAGES_IN_FILES = f"CALL {LAKE}.set_option('data_inlining_row_limit', 0, table_name => 'pages')"
+
+# Write the rows in the catalog to files, and drop files whose rows were all deleted.
+_WHOLE_TABLE = (
+    f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{{}}')",
+    f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)",
+)
+
+_REWRITE_SHARE = 0.1  # files are rewritten without their deleted rows from this share of them on
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +82,24 @@ def maintain(
             run continues after them.
     """
     before = lake_size(lake)
-    for step in _steps(now - timedelta(days=keep_days), now - grace):
-        lake.transact(lambda transaction, step=step: _run(transaction, step))  # type: ignore[misc]
+    enough = before.files + before.file_bytes // STEP_BYTES + 1  # writers may add files faster than they are merged
+    lake.transact(partial(_run, statement=_PAGES_IN_FILES))
+    for table in TABLES:
+        for statement in _WHOLE_TABLE:
+            lake.transact(partial(_run, statement=statement.format(table.name)))
+        _repeat(lake, partial(_rewrite, table=table.name), enough)
+        for target_bytes in (SMALL_BYTES, STEP_BYTES):
+            _repeat(lake, partial(_merge, table=table.name, target_bytes=target_bytes), enough)
+    _repeat(lake, partial(_expire, expired=now - timedelta(days=keep_days)))
+    _repeat(lake, partial(_clean_up, unused=now - grace))
     return before, lake_size(lake)
+
+
+def _repeat(lake: Lake, step: Callable[[Transaction], bool], enough: int | None = None) -> None:
+    """Run a step, each time in its own transaction, until it finds nothing to do or has run often enough."""
+    for n in count():
+        if n == enough or not lake.transact(step):
+            return
 
 
 def delete_orphans(lake: Lake, *, now: datetime, grace: timedelta = FILE_GRACE) -> Orphans:
@@ -101,19 +140,85 @@ def _why_kept(count: int, in_use: int, identity: Identity, now: datetime) -> str
     return None
 
 
-def _steps(expired: datetime, unused: datetime) -> list[str]:
-    """Return the statements in order: each leaves files to the later ones."""
-    tables = [table.name for table in TABLES]
-    return [
-        *(f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{name}')" for name in tables),
-        *(
-            f"CALL ducklake_rewrite_data_files('{LAKE}', '{name}', delete_threshold => {_REWRITE_SHARE})"
-            for name in tables
-        ),
-        *(f"CALL ducklake_merge_adjacent_files('{LAKE}', '{name}')" for name in tables),
-        f"CALL ducklake_expire_snapshots('{LAKE}', older_than => {_time(expired)})",
-        f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => {_time(unused)})",
-    ]
+# --- rewrite and merge files -----------------------------------------------------------------------------------------
+
+# Files with deleted rows, with about how many bytes their other rows take. Names of data files are unique.
+_FILES_TO_REWRITE = """
+    SELECT data_file, record_count - delete_count AS live_rows,
+        (data_file_size_bytes * live_rows // record_count)::BIGINT AS live_bytes
+    FROM ducklake_list_files('{lake}', '{table}')
+        JOIN {metadata}.ducklake_data_file d ON parse_filename(d.path) = parse_filename(data_file)
+        JOIN {metadata}.ducklake_delete_file x USING (data_file_id)
+    WHERE d.end_snapshot IS NULL AND x.end_snapshot IS NULL AND live_rows > 0
+        AND (delete_count >= record_count * {share} OR live_bytes < {small})
+    WINDOW files AS (ORDER BY data_file)
+    QUALIFY row_number() OVER files = 1 OR sum(live_bytes) OVER files <= {step}
+    ORDER BY data_file LIMIT {count}
+"""
+
+
+def _rewrite(transaction: Transaction, table: str) -> bool:
+    """Write the rows of some files with deleted rows to new files; return False if there is none."""
+    files = transaction.query(
+        _FILES_TO_REWRITE.format(
+            lake=LAKE,
+            metadata=METADATA,
+            table=table,
+            share=_REWRITE_SHARE,
+            small=STEP_BYTES // 2,
+            step=STEP_BYTES,
+            count=STEP_FILES,
+        )
+    )
+    if files.is_empty():
+        return False
+    where = f"filename IN ({', '.join(quoted(file) for file in files['data_file'])})"
+    _, rows, size = files.row(0)
+    if size > STEP_BYTES:
+        first = (
+            f"SELECT file_row_number AS n FROM {table} WHERE {where} ORDER BY n LIMIT {rows * STEP_BYTES // size + 1}"
+        )
+        where += f" AND file_row_number <= (SELECT max(n) FROM ({first}))"
+    transaction.cursor.execute("SET ducklake_default_data_inlining_row_limit = 0")
+    transaction.cursor.execute(f"INSERT INTO {table} SELECT * FROM {table} WHERE {where}")
+    transaction.cursor.execute(f"DELETE FROM {table} WHERE {where}")
+    return True
+
+
+def _merge(transaction: Transaction, table: str, target_bytes: int) -> bool:
+    """Merge some files of one month that are smaller than half of `target_bytes`; return False if there are none."""
+    transaction.cursor.execute(f"SET ducklake_target_file_size = '{target_bytes} bytes'")
+    limits = f"max_compacted_files => 1, max_file_size => {target_bytes // 2}"
+    statement = f"CALL ducklake_merge_adjacent_files('{LAKE}', '{table}', {limits})"
+    return bool(transaction.cursor.execute(statement).fetchall())
+
+
+# --- remove what is no longer used -----------------------------------------------------------------------------------
+
+
+def _expire(transaction: Transaction, expired: datetime) -> bool:
+    """Delete the oldest snapshots before this time; the latest one stays."""
+    old = transaction.query(
+        f"SELECT snapshot_id FROM ducklake_snapshots('{LAKE}') "
+        f"WHERE snapshot_time < {_time(expired)} AND snapshot_id < {transaction.snapshot()} "
+        f"ORDER BY snapshot_id LIMIT {STEP_SNAPSHOTS}"
+    )["snapshot_id"].to_list()
+    if old:
+        _run(transaction, f"CALL ducklake_expire_snapshots('{LAKE}', versions => {old})")
+    return bool(old)
+
+
+def _clean_up(transaction: Transaction, unused: datetime) -> bool:
+    """Delete the files that were replaced first, before this time."""
+    found = transaction.query(
+        f"SELECT schedule_start::TIMESTAMPTZ AS scheduled_at FROM {METADATA}.ducklake_files_scheduled_for_deletion "
+        f"WHERE scheduled_at < {_time(unused)} ORDER BY scheduled_at LIMIT {STEP_FILES}"
+    )["scheduled_at"]
+    if found.is_empty():
+        return False
+    until = min(found[-1] + timedelta(microseconds=1), unused)
+    statement = f"CALL ducklake_cleanup_old_files('{LAKE}', older_than => {_time(until)})"
+    return bool(transaction.cursor.execute(statement).fetchall())
 
 
 def _time(at: datetime) -> str:
