@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from news_assets.errors import LakeError
@@ -14,11 +13,10 @@ from news_assets.records import Poll
 from news_assets.store.address import Address
 from news_assets.store.backups.backup import back_up
 from news_assets.store.backups.restore import plan_restore, restore
-from news_assets.store.connection import load_extension
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import MANY, full
 from news_assets_tests.support.lakes import Catalogs, Place
-from news_assets_tests.support.s3 import s3_server
+from news_assets_tests.support.s3 import s3_bucket
 
 pytestmark = pytest.mark.on_postgres_too
 
@@ -102,25 +100,15 @@ def test_a_process_that_died_while_it_began_a_lake_is_no_obstacle(address: Place
 
 
 @pytest.fixture
-def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
-    """The objects of an S3 server, by key, that the environment's settings of S3 lead to."""
-    connect = duckdb.connect
-
-    def connect_to_server(**given: Any) -> duckdb.DuckDBPyConnection:
-        connection = connect(**given)
-        load_extension(connection, "httpfs")
-        connection.execute("SET GLOBAL s3_url_style = 'path'")  # no environment variable sets this
-        return connection
-
-    with s3_server() as (host, objects):
-        names = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "here"}
-        for name, value in (names | {"DUCKDB_S3_ENDPOINT": host, "DUCKDB_S3_USE_SSL": "false"}).items():
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The bucket of an S3 server that the environment's settings of S3 lead to."""
+    with s3_bucket() as (variables, bucket):
+        for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(duckdb, "connect", connect_to_server)
-        yield objects
+        yield bucket
 
 
-def test_a_lake_on_s3_guards_itself_in_the_same_way(objects: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_lake_on_s3_guards_itself_in_the_same_way(bucket: Any, tmp_path: Path) -> None:
     place, now = (str(tmp_path / "catalog.sqlite"), "s3://bucket/news"), datetime.now(UTC)
     fill(place)
     backup = back_up(Address(*place), tmp_path / "backups", now)
@@ -134,10 +122,10 @@ def test_a_lake_on_s3_guards_itself_in_the_same_way(objects: dict[str, bytes], t
     with Lake.open(*place) as lake:
         assert lake.read(Poll) == [full(Poll)] * MANY
 
-    objects["news/lake_id"] = b"other"
+    bucket.put_object(Key="news/lake_id", Body=b"other")
     with pytest.raises(LakeError, match="belong to the lake other"):
         Lake.open(*place)
-    objects.clear()
+    bucket.objects.delete()
     with pytest.raises(LakeError, match="holds no file of the lake"):
         Lake.open(*place)
     assert plan_restore(Address(*place), backup.file).missing == tuple(backup.files)
