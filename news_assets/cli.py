@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from news_assets.commands import agencies as agencies_command
-from news_assets.commands import backups, lake, sources, texts, url_history
 from news_assets.commands import demo as demo_command
 from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
+from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.search import query as search
@@ -23,6 +23,8 @@ from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.commands.sites import try_page as try_page_command
 from news_assets.commands.sites import try_selectors as try_selectors_command
 from news_assets.commands.sites import try_source as try_source_command
+from news_assets.commands.upkeep import backups
+from news_assets.commands.upkeep import retention as retention_command
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
@@ -122,6 +124,17 @@ def migrate(
 ) -> None:
     """Bring the tables of an older lake up to date, as opening it does."""
     backups.migrate(dry_run=dry_run)
+
+
+@app.command()
+def retention(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be deleted, and do nothing")] = False,
+    only_copies: Annotated[
+        bool, typer.Option("--only-copies", help="also of articles whose text perhaps cannot be had again")
+    ] = False,
+) -> None:
+    """Delete old pages, polls and revisions, as daily maintenance does, and print them by table and month."""
+    retention_command.retention(dry_run=dry_run, only_copies=only_copies)
 
 
 @app.command("search-key")

@@ -31,7 +31,7 @@ def build_definitions(
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
     shared_jobs = build_shared_jobs(desks)
     return dg.Definitions(
-        assets=[*all_assets, build_lake_maintenance(desks, all_assets, settings.backup_days)],
+        assets=[*all_assets, build_lake_maintenance(desks, all_assets, settings.backup_days, settings.keep_days)],
         asset_checks=[
             check
             for desk in desks

@@ -139,6 +139,15 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepDays:
+    """How many days rows of the lake are kept; 0 for ever. The default keeps all of them."""
+
+    pages: int = 0
+    polls: int = 0
+    revisions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AgencyDays:
     """The partitions of one run: pairs of agency key and day of one desk."""
 

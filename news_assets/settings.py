@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
+from news_assets.records import KeepDays
 
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
@@ -58,6 +59,15 @@ class Settings(BaseSettings):
     )
     backup_days: int = Field(
         14, ge=0, le=3650, description="how many days the daily backups of the catalog are kept, 0 to 3650; 0 for none"
+    )
+    keep_pages_days: int = Field(
+        400, ge=0, le=36500, description="how many days fetched pages are kept, 31 to 36500; 0 for ever"
+    )
+    keep_polls_days: int = Field(
+        400, ge=0, le=36500, description="how many days the results of polls are kept, 31 to 36500; 0 for ever"
+    )
+    keep_revisions_days: int = Field(
+        1100, ge=0, le=36500, description="how many days replaced texts are kept, 31 to 36500; 0 for ever"
     )
     taxonomy: Path | None = Field(None, description="path of a taxonomy file; empty for the built-in one")
 
@@ -107,6 +117,11 @@ class Settings(BaseSettings):
         return self.home / "backups"
 
     @property
+    def keep_days(self) -> KeepDays:
+        """How long rows of the lake are kept."""
+        return KeepDays(self.keep_pages_days, self.keep_polls_days, self.keep_revisions_days)
+
+    @property
     def hosts_dir(self) -> Path:
         """Folder of the host locks that the processes of this machine share."""
         return self.home / "hosts"
@@ -137,6 +152,13 @@ class Settings(BaseSettings):
     def _some_desk(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             raise ValueError("names no desk")
+        return value
+
+    @field_validator("keep_pages_days", "keep_polls_days", "keep_revisions_days")
+    @classmethod
+    def _longer_than_checks_read(cls, value: int) -> int:
+        if 0 < value < 31:
+            raise ValueError("checks read the last 30 days")
         return value
 
     @field_validator("allow_private_hosts")

@@ -43,6 +43,8 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NEWS_DESKS", ",", "built-in desks by name"),
         ("NEWS_ALLOW_PRIVATE_HOSTS", "10.0.0.0/99", "CIDR blocks"),
         ("NEWS_ENRICHER", "oracle", "local"),
+        ("NEWS_KEEP_POLLS_DAYS", "30", "checks read the last 30 days; accepted: how many days"),
+        ("NEWS_KEEP_PAGES_DAYS", "-1", "31 to 36500; 0 for ever"),
     ],
 )
 def test_an_invalid_value_is_reported_with_its_setting_and_the_accepted_values(

@@ -2,7 +2,7 @@
 
     standard input    texts: parse-feed, extract, canonical-url, dedupe, classify, embed
     sites and lists   try_source, sources (import, export --opml): desk files
-    lake              lake (status, export), url_history, agencies, gaps, failures, backups
+    lake              lake (status, export), url_history, agencies, gaps, failures, upkeep/ (backups, retention)
     search index      search/ (query, rebuild, search_key, search_fields)
     sample desk       demo
 

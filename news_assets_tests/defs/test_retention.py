@@ -21,7 +21,7 @@ from news_assets.defs.resources import LakeResource
 from news_assets.defs.retention import NOTHING_NEW, delete_old_runs, retention_rules
 from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.loader import load_desks
-from news_assets.records import Desk
+from news_assets.records import Desk, KeepDays
 from news_assets.sources.kinds import KINDS
 from news_assets_tests.support.graph import Graph
 
@@ -193,7 +193,7 @@ def make_older(instance: dg.DagsterInstance, run_id: str, days: int) -> None:
 
 def test_maintenance_reports_deleted_runs_by_job(tmp_path: Path) -> None:
     lake = LakeResource(catalog=str(tmp_path / "catalog.sqlite"), data=str(tmp_path / "data"))
-    maintenance = build_lake_maintenance([DESK], [feed_entries], 0)
+    maintenance = build_lake_maintenance([DESK], [feed_entries], 0, KeepDays())
     with dg.DagsterInstance.ephemeral() as instance:
         old, young = poll(instance, ""), poll(instance, "")
         make_older(instance, old, days=2)

@@ -1,4 +1,4 @@
-"""The asset `lake/maintenance`: maintains the lake's files and deletes old runs."""
+"""The asset `lake/maintenance`: deletes old rows and old runs, and maintains the lake's files."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,10 +11,11 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.defs.retention import delete_old_runs, retention_rules
 from news_assets.errors import LakeError
-from news_assets.records import Desk
+from news_assets.records import Desk, KeepDays
 from news_assets.store.backups.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import FILE_GRACE, LakeSize, Orphans, delete_orphans, maintain
+from news_assets.store.retention import OldRows, delete_old_rows
 
 MAINTENANCE_KEY = dg.AssetKey(["lake", "maintenance"])
 KNOWN_FILES = "data_files_are_known"
@@ -23,7 +24,7 @@ _SHOWN_FILES = 100
 
 
 def build_lake_maintenance(
-    desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition], backup_days: int
+    desks: Sequence[Desk], assets: Sequence[dg.AssetsDefinition], backup_days: int, keep: KeepDays
 ) -> dg.AssetsDefinition:
     """Return the asset; runs with the newest materialisations of `assets`, which are all others, are kept."""
     rules = retention_rules(desks)
@@ -38,26 +39,29 @@ def build_lake_maintenance(
         group_name="lake",
         owners=OWNERS,
         kinds={"ducklake"},
-        code_version="3",
+        code_version="4",
         check_specs=[dg.AssetCheckSpec(name, asset=MAINTENANCE_KEY, description=text) for name, text in checks.items()],
     )
     def lake_maintenance(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # with a check, Dagster takes `[None]` for a wrong annotation
         """Backup and maintenance of the lake, and maintenance of Dagster's run history.
 
-        Backs the catalog up, writes inlined rows to files, merges small files, and removes old snapshots, orphaned
-        files and old backups. Deletes old finished runs with their events and logs, except those with the newest
-        materialisation of a partition. Once a day is enough; other runs are not disturbed, and it can be repeated at
-        any time.
+        Backs the catalog up, deletes pages, polls and revisions that are too old, writes inlined rows to files, merges
+        small files, and removes old snapshots, orphaned files and old backups. Deletes old finished runs with their
+        events and logs, except those with the newest materialisation of a partition. Once a day is enough; other runs
+        are not disturbed, and it can be repeated at any time.
         """
         now = utc_now()
         deleted = delete_old_runs(context.instance, rules, keys, now, context.log)
         backed_up = _backup(lake, backup_days, now)
         grace = max(FILE_GRACE, timedelta(days=backup_days))  # a kept backup needs the files of its commit
+        old_rows = list(delete_old_rows(lake, keep, now))
         upkeep = _upkeep(*maintain(lake, now=now, grace=grace))
         orphans = delete_orphans(lake, now=now, grace=grace)
         return dg.MaterializeResult(
             metadata={
                 **upkeep,
+                "rows_deleted": sum(one.rows for one in old_rows),
+                "old_rows": _old_rows(old_rows),
                 "orphans_deleted": 0 if orphans.why_kept else len(orphans.files),
                 "runs_deleted": sum(deleted.values()),
                 "runs": dg.MetadataValue.md(markdown_table(("job", "runs deleted"), sorted(deleted.items()))),
@@ -100,6 +104,11 @@ def _known_files(orphans: Orphans) -> dg.AssetCheckResult:
         description=orphans.why_kept,
         metadata=metadata,
     )
+
+
+def _old_rows(months: Sequence[OldRows]) -> dg.MarkdownMetadataValue:
+    counts = [(one.table, f"{one.month:%Y-%m}", one.rows, one.file_bytes, one.kept) for one in months]
+    return dg.MetadataValue.md(markdown_table(("table", "month", "rows deleted", "bytes", "kept"), counts))
 
 
 def _upkeep(before: LakeSize, after: LakeSize) -> "dict[str, dg.RawMetadataValue]":

@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.assets.lake_maintenance import BACKED_UP, KNOWN_FILES, build_lake_maintenance
+from news_assets.records import KeepDays
 from news_assets.store.backups.backup import back_up
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import MAX_ORPHANS
@@ -20,7 +21,7 @@ def lake(lake: Lake, tmp_path: Path) -> Lake:
 
 def run(lake: Lake, backup_days: int) -> tuple[dict[str, dg.AssetCheckEvaluation], dict[str, Any]]:
     """Materialise the asset and return its checks by name and its metadata."""
-    asset = build_lake_maintenance((), (), backup_days)
+    asset = build_lake_maintenance((), (), backup_days, KeepDays())
     with lake:
         result = dg.materialize([asset], resources={"lake": lake})
     (made,) = result.asset_materializations_for_node("lake__maintenance")

@@ -1,0 +1,1 @@
+"""Commands that keep the lake: `backup`, `restore`, `migrate` and `retention`."""

@@ -1,0 +1,124 @@
+"""Deletes old pages, polls and revisions, a month in a transaction. Maintenance then frees their files.
+
+What is kept whatever its age: the last poll of each source, and the pages and revisions of articles whose text perhaps
+cannot be had again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+
+from news_assets.records import KeepDays
+from news_assets.store.address import METADATA
+from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot, Transaction
+
+_ANSWERED = timedelta(days=30)  # the longest pause between two polls
+
+# The last attempt gave the page that the text is from, and the source still answers; or nobody wants the text.
+_TEXT_IS_SAFE = """article_id IN (
+    SELECT a.article_id FROM raw_articles a LEFT JOIN sources s USING (source_id)
+    WHERE a.outcome = 'withdrawn' OR (
+        a.outcome = 'ok' AND a.text_origin = 'page' AND a.attempts = 0 AND a.removed_at IS NULL
+        AND s.last_outcome IN ('ok', 'unchanged') AND s.last_polled_at >= {}
+    )
+)"""
+_IS_NOT_THE_LAST = "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled_at)) FROM polls GROUP BY source_id)"
+
+
+@dataclass(frozen=True, slots=True)
+class OldRows:
+    """The rows of one table and month that are too old.
+
+    Attributes:
+        table: Name of the table.
+        month: First day of the month that their files are partitioned by.
+        rows: How many are deleted.
+        file_bytes: How much as many rows of this table take in files on average.
+        kept: How many stay whatever their age.
+    """
+
+    table: str
+    month: date
+    rows: int
+    file_bytes: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The rows of `table` that are `old` are deleted where `may_go` holds; their files are partitioned by `month`."""
+
+    table: str
+    month: str
+    old: str
+    may_go: str
+
+
+def delete_old_rows(
+    lake: Lake, keep: KeepDays, now: datetime, *, only_copies: bool = False, dry_run: bool = False
+) -> Iterator[OldRows]:
+    """Delete what is older than `keep`, by whole months, and yield what was deleted; a dry run deletes nothing.
+
+    Rows count from when the page was fetched, the poll was made, or the revision was replaced; those of one calendar
+    month (UTC) become too old together. With `only_copies`, pages and revisions of articles whose text perhaps cannot
+    be had again are deleted too.
+
+    Raises:
+        LakeError: The lake could not be written; the months before stay deleted.
+    """
+    for rule in _rules(keep, now, only_copies=only_copies):
+        months = lake.query(
+            f"SELECT DISTINCT date_trunc('month', {rule.month})::DATE FROM {rule.table} WHERE {rule.old}"
+        )
+        for (month,) in sorted(months.iter_rows()):
+            delete = partial(_delete_month, rule=rule, month=month)
+            yield _old_rows(lake, rule, month) if dry_run else lake.transact(delete)
+
+
+def _rules(keep: KeepDays, now: datetime, *, only_copies: bool) -> Iterator[_Rule]:
+    may_go = "true" if only_copies else _TEXT_IS_SAFE.format(_time(now - _ANSWERED))
+    if keep.pages:
+        yield _Rule("pages", "day", f"fetched_at < {_first(now, keep.pages)}", may_go)
+    if keep.polls:
+        yield _Rule("polls", "polled_at", f"polled_at < {_first(now, keep.polls)}", _IS_NOT_THE_LAST)
+    if keep.revisions:
+        yield _Rule("article_revisions", "day", f"replaced_at < {_first(now, keep.revisions)}", may_go)
+
+
+def _first(now: datetime, days: int) -> str:
+    """Return the beginning of the earliest month with a day to keep, as SQL."""
+    oldest = now.astimezone(UTC) - timedelta(days=days)
+    return _time(datetime(oldest.year, oldest.month, 1, tzinfo=UTC))
+
+
+def _time(at: datetime) -> str:
+    return f"TIMESTAMPTZ '{at.isoformat()}'"
+
+
+def _where(rule: _Rule, month: date) -> str:
+    return f"{rule.old} AND {rule.month} >= DATE '{month}' AND {rule.month} < DATE '{month}' + INTERVAL 1 MONTH"
+
+
+def _delete_month(transaction: Transaction, rule: _Rule, month: date) -> OldRows:
+    found = _old_rows(transaction, rule, month)
+    if found.rows:
+        transaction.cursor.execute(f"DELETE FROM {rule.table} WHERE {_where(rule, month)} AND {rule.may_go}")
+    return found
+
+
+def _old_rows(reader: Lake | Snapshot, rule: _Rule, month: date) -> OldRows:
+    rows, kept, row_bytes = reader.query(
+        f"SELECT count_if(goes)::BIGINT, count_if(NOT goes)::BIGINT, ({_ROW_BYTES}) "
+        f"FROM (SELECT {rule.may_go} AS goes FROM {rule.table} WHERE {_where(rule, month)})",
+        [rule.table],
+    ).row(0)
+    return OldRows(table=rule.table, month=month, rows=rows, file_bytes=round(rows * row_bytes), kept=kept)
+
+
+_ROW_BYTES = f"""
+    SELECT coalesce(sum(file_size_bytes)::DOUBLE / sum(record_count), 0)
+    FROM {METADATA}.ducklake_data_file d JOIN {METADATA}.ducklake_table t USING (table_id)
+    WHERE table_name = ? AND d.end_snapshot IS NULL AND t.end_snapshot IS NULL
+"""
