@@ -114,6 +114,7 @@ def test_everything_comes_back_as_it_was(lake: Lake, room: Newsroom) -> None:
     take_down(room)
     room.run("search_index")
     [article] = lake.read(RawArticle, article_id=["a-1"])
+    maintain(lake, now=datetime.now(NOW.tzinfo), grace=timedelta(0))
 
     with lake.at(article.withdrawn_after) as former:
         lake.transact(lambda rows: bring_back(rows, former, [article]))
