@@ -16,8 +16,8 @@ Every error is a `news_assets.errors.NewsAssetsError`: `SettingsError` for an in
 index cannot be read, `EmbedError` if the model cannot be used.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Self
 
@@ -67,6 +67,9 @@ class Index:
     ) -> SearchAnswer:
         """Return the best hits, the number of all, and counts by agency, theme, language and month.
 
+        A hybrid search is a keyword search where most documents with the words are in a language that the model does
+        not read.
+
         Args:
             text: Words, "quoted phrases" and -exclusions; empty lists the newest.
             filters: Filters that every hit passes.
@@ -80,9 +83,16 @@ class Index:
         """
         vector = None if mode == "keyword" or not text.strip() else self._vector(text)
         filtered = asdict(filters or Filters())
-        return self._index.search(
-            SearchQuery(text=text, mode=mode, vector=vector, limit=limit, offset=offset, **filtered)
-        )
+        query = SearchQuery(text=text, mode=mode, vector=vector, limit=limit, offset=offset, **filtered)
+        answer = self._index.search(query)
+        if mode == "hybrid" and vector and not self._reads(answer.facets["language"]):
+            return self._index.search(replace(query, mode="keyword"))
+        return answer
+
+    def _reads(self, languages: Mapping[str, int]) -> bool:
+        from news_assets.clients.embedding.models import reads
+
+        return reads(self._embedder.open().model, languages)
 
     def _vector(self, text: str) -> tuple[float, ...]:
         return self._embedder.open().embed_query(text).vector

@@ -39,7 +39,9 @@ class Settings(BaseSettings):
         SecretStr(""), description="API key of the Typesense server that NEWS_SEARCH names"
     )
     embedding_model: str = Field(
-        "all-MiniLM-L6-v2", description="name or folder of a sentence-transformers model", min_length=1
+        "multilingual-e5-small-q4",
+        description="multilingual-e5-small-q4, or name or folder of a sentence-transformers model",
+        min_length=1,
     )
     enricher: Literal["local"] = Field("local", description="local")
     host_delay_s: float = Field(

@@ -4,12 +4,14 @@ import doctest
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from news_assets import search
+from news_assets.clients.embedding.models import ENGLISH_MODEL
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
@@ -112,6 +114,23 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(tmp_path: P
         near = index.search("quermesse", mode="vector", limit=1)
         index.search("feira", mode="hybrid")
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
+
+
+class EnglishEmbedder(Embedder):
+    model = ENGLISH_MODEL
+
+
+@pytest.mark.parametrize(("text", "agency"), [("praça", "gazeta"), ("square", "prefeitura")])
+def test_a_hybrid_search_searches_by_words_where_the_model_does_not_read_the_language(
+    backend: Backend, text: str, agency: str
+) -> None:
+    with backend.open() as opened:
+        english = document("g-2", "gazeta", date(2026, 1, 8), "The square", "A square in the city.")
+        opened.upsert(
+            [document("g-3", "gazeta", date(2026, 1, 8), "A praça", "Na praça."), replace(english, language="en")]
+        )
+        index = search.Index(opened, EnglishEmbedder, opened.close)
+        assert index.search(text).hits[0].agency == agency
 
 
 def test_vectors_of_another_model_are_not_compared_with_the_querys(backend: Backend) -> None:

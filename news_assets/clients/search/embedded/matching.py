@@ -83,7 +83,7 @@ class Matcher:
             return self._grouped(
                 list(zip(near_ns.tolist(), cosines.tolist(), strict=True)), near_ns, highlighter, query
             )
-        return self._grouped(fused([words_ns, near_ns]), matched.ns, highlighter, query)
+        return self._grouped(fused(words_ns, words_scores, near_ns, cosines), matched.ns, highlighter, query)
 
     def _by_words(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, Highlighter]:
         languages = tuple([query.language] if query.language else self.table.languages())
