@@ -2,9 +2,9 @@
 
 SOURCE is the folder or hub name of a sentence-transformers model, or the file of the built-in model's weights. TARGET
 becomes a folder that `OnnxEmbedder` loads: the whole model (transformer, pooling, dense layers, normalisation) as one
-optimised graph from token ids to vectors, its tokenizer and its metadata. It is written to TARGET.part and renamed; before,
-the vectors of a sentence-transformers model are compared with its own. Exit code 0 means that TARGET exists; otherwise the
-last line on stderr is the reason. Runs in a process of its own, because it may import torch.
+optimised graph from token ids to vectors, its tokenizer and its metadata. It is written to TARGET.part and renamed;
+before, the vectors of a sentence-transformers model are compared with its own. Exit code 0 means that TARGET exists;
+otherwise the last line on stderr is the reason. Runs in a process of its own, because it may import torch.
 """
 
 import shutil

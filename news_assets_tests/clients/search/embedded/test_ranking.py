@@ -105,3 +105,33 @@ def test_the_length_factor_follows_the_formula() -> None:
     lengths = np.array([0, 1, 300, 0xFFFF], np.uint16)
     expected = [K1 * (1 - B + B * length / AVERAGE) for length in lengths.tolist()]
     assert length_factor(lengths, AVERAGE).at(np.arange(4)).tolist() == pytest.approx(expected)
+
+
+def fused(by_words: dict[int, float], near: dict[int, float]) -> list[int]:
+    arrays = [np.array(list(one)) for one in (by_words, by_words.values(), near, near.values())]
+    return [n for n, _ in ranking.fused(*arrays)]
+
+
+def test_a_document_that_is_best_by_words_and_by_vector_is_first() -> None:
+    assert fused({1: 9.0, 2: 8.0}, {3: 0.9, 1: 0.89, 4: 0.8}) == [1, 3, 2, 4]
+
+
+def test_a_clear_lead_of_the_vector_outweighs_the_words_and_a_small_one_does_not() -> None:
+    assert fused({1: 9.0}, {2: 0.9, 1: 0.82, 3: 0.8})[0] == 2
+    assert fused({1: 9.0}, {2: 0.9, 1: 0.89, 3: 0.8})[0] == 1
+
+
+def test_of_few_documents_with_nearly_the_same_cosine_words_decide() -> None:
+    assert fused({1: 9.0}, {2: 0.861, 1: 0.86}) == [1, 2]
+
+
+def test_a_further_page_has_the_scores_of_the_first() -> None:
+    cosines = dict(enumerate(np.linspace(0.9, 0.7, 200).tolist()))
+    by_words = {150: 2.0, 500: 1.0}
+    assert fused(by_words, dict(list(cosines.items())[:100]))[:50] == fused(by_words, cosines)[:50]
+    assert fused({}, cosines) == list(cosines)
+
+
+def test_words_without_a_score_do_not_change_the_order_of_vectors() -> None:
+    assert fused({1: 0.0, 2: 0.0}, {2: 0.9, 1: 0.5}) == [2, 1]
+    assert fused({1: 3.0, 2: 2.0}, {}) == [1, 2]
