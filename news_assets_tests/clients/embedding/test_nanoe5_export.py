@@ -23,7 +23,7 @@ TEXTS = [
     "The council approved the budget for 2026 after a debate of four hours: £1,200 more than in 2025 (see p. 3).",
     "Парламент принял закон. 議会は法案を可決した。 ﬁnal ① ½ 🎉 مجلس الأمة",
     "La commission a adopté, à l'unanimité, le rapport sur l'eau\u00a0; straße, naïve, señal, źródło.  Deux  espaces.",
-    "O rio subiu de novo na terça-feira e a ponte foi fechada para caminhões. " * 25,
+    "O rio subiu de novo na terça-feira e a ponte foi fechada para caminhões. " * 9,
 ]
 
 
@@ -49,10 +49,11 @@ def cosines(ours: list[tuple[float, ...]], theirs: Any) -> list[float]:
 
 
 def test_passages_and_queries_have_the_vectors_of_the_packages_engine(embedder: OnnxEmbedder, engine: Any) -> None:
-    passages = cosines([e.vector for e in embedder.embed(TEXTS)], engine.passage(TEXTS))
-    queries = cosines([embedder.embed_query(text).vector for text in TEXTS], engine.query(TEXTS))
-    assert min(passages + queries) >= 0.999
-    assert max(cosines([e.vector for e in embedder.embed(TEXTS)], engine.query(TEXTS))) < 0.99
+    passages = [found.vector for found in embedder.embed(TEXTS)]
+    queries = [embedder.embed_query(text).vector for text in TEXTS]
+    expected = engine.query(TEXTS)
+    assert min(cosines(passages, engine.passage(TEXTS)) + cosines(queries, expected)) >= 0.999
+    assert max(cosines(passages, expected)) < 0.99
 
 
 def test_texts_have_the_tokens_of_the_packages_engine(embedder: OnnxEmbedder, engine: Any) -> None:
@@ -61,7 +62,7 @@ def test_texts_have_the_tokens_of_the_packages_engine(embedder: OnnxEmbedder, en
 
 def test_articles_have_the_vectors_of_the_packages_engine(embedder: OnnxEmbedder, engine: Any, shared: Path) -> None:
     with (shared / "corpus/search_govbr_knownitem/common/docs.jsonl").open(encoding="utf-8") as file:
-        texts = [json.loads(next(file))["text"][:400] for _ in range(20)]
+        texts = [json.loads(next(file))["text"][:400] for _ in range(6)]
     assert min(cosines([e.vector for e in embedder.embed(texts)], engine.passage(texts))) >= 0.999
 
 
