@@ -16,7 +16,7 @@ _COMPARED_CHARS = 60  # of a block that is searched for in the text
 _LINK_CHARS = 500  # of a link's own text
 _READ_CHARS = 5000  # of an element, until it has as many letters
 _MAX_LINKS = 200
-_MAX_TRIED = 2000  # addresses on other sites; each is searched for in the text
+_MAX_TRIED = 2000  # links with an address; the words of each are searched for in the text
 _MAX_STATED = 10
 _NO_WORD = re.compile(r"[\W_]+")
 
@@ -57,11 +57,11 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
     found: dict[str, None] = {}
     links = (link for link in tree.iter("a") if "//" in (link.get("href") or ""))
     for link in islice(links, _MAX_TRIED):
-        target = web_url(link.get("href") or "", base)
-        if target is None or target in found or len(target) > most("address") or is_same_site(target, url):
+        if not _is_in_text(link, squeezed):  # before the address, whose parsing takes longer
             continue
-        if _is_in_text(link, squeezed):
-            found[target] = None
+        target = web_url(link.get("href") or "", base)
+        if target is not None and len(target) <= most("address") and not is_same_site(target, url):
+            found.setdefault(target)
         if len(found) == _MAX_LINKS:
             break
     return tuple(found)
