@@ -4,7 +4,9 @@
     | readers    pick the reader by content type; HTML goes to `extract`
     | extract    parse the HTML once
     | metadata   PageMetadata from json_ld, meta_tags, times and visible_dates, and links
-    | markdown   trafilatura's body tree -> Markdown without the site's boilerplate
+    | choice     the best of trafilatura's readings of the page
+    | markdown   trafilatura's body tree -> blocks of Markdown
+    | trimming   blocks without the site's boilerplate
     | refusals   outcome and reason of a page that holds no article
     = ExtractedArticle
 

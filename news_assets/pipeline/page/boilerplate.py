@@ -17,10 +17,19 @@ READ_MORE = re.compile(
     | lire\s(?:aussi|plus|la\ssuite)|à\slire(?:\saussi)?|voir\saussi
     | lesen\ssie\s(?:auch|mehr)|mehr\szum\sthema|ähnliche\sartikel
     | leggi\sanche|читайте\sтакже|по\sтеме
-    )\b\s*(?:$|[:|•…>»–-])""",
+    )\b\s*(?:$|[:|•…>»–-])
+    | [\u2190-\u2bff\U0001f000-\U0001faff]\W*
+    (?:confira|acompanhe|siga|clique|receba|assine|inscreva|veja|leia|follow|subscribe|join|sign\sup|read|click)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A pointer to another article, alone on its line or followed by a colon or bar."""
+"""A pointer to another article, alone on its line or followed by a colon or bar; or a prompt after a pictogram."""
+
+CREDITED = re.compile(
+    r"(?:^|[—–|(/.-] ?)(?:foto|photo|image|imagem|bild|crédito|credit|reprodução|divulgação)s? ?:"
+    r" ?[^.:\n]{2,80}\.?\)?$",
+    re.IGNORECASE,
+)
+"""The end of a caption: "Hospital regional — Foto: Ana Lima/Jornal"."""
 
 PROMPT_OR_CREDIT = re.compile(
     r"""[\W_]*(?:

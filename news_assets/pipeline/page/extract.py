@@ -3,24 +3,25 @@
 import logging
 import re
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 
 from lxml.etree import LxmlError, _Element
 from lxml.html import HtmlElement
 
+from news_assets.pipeline.page.choice import Mode, chosen, long_texts
 from news_assets.pipeline.page.links import base_url, out_links
-from news_assets.pipeline.page.markdown import article_blocks, markdown_of, without_boilerplate
+from news_assets.pipeline.page.markdown import Block, article_blocks, markdown_of
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.pipeline.page.site_rules import drop_removed, text_by_rule, time_by_rule
+from news_assets.pipeline.page.trimming import trimmed
 from news_assets.records import ExtractedArticle, Page, PageRule
 from news_assets.text.charset import decode
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, lines, most
 from news_assets.text.urls import canonical_url
 
-SHORT_TEXT_CHARS = 250  # shorter texts are extracted again with trafilatura's slower cascade
 PAYWALLED_CHARS = 1000  # longer texts on a page with a paywall in its markup are whole more often than not
 MAX_HTML_CHARS = 2_000_000  # without scripts and styles; the largest article pages seen have 0.9 million
 MAX_ELEMENTS = 20_000  # four times the largest article page seen; trafilatura takes 0.1 ms and more for each
@@ -191,21 +192,16 @@ def _is_too_deep(tree: HtmlElement) -> bool:
 
 
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
-    """Return the article's text as Markdown.
-
-    trafilatura's fast mode, which does not compare with readability and justext, is as good on the corpora (F1 .958,
-    .972 and .932 against .958, .972 and .924) in three quarters of the time. Short texts are compared all the same.
-    """
-    text = _markdown(tree, metadata, url, fast=True)
-    if len(text) < SHORT_TEXT_CHARS:
-        text = max(text, _markdown(tree, metadata, url, fast=False), key=len)
-    return text
+    """Return the article's text as Markdown."""
+    blocks = chosen(partial(read_blocks, tree, url), long_texts(tree), metadata.titles)
+    return markdown_of(trimmed(blocks, metadata.titles, metadata.stated_body))
 
 
-def _markdown(tree: HtmlElement, metadata: PageMetadata, url: str, *, fast: bool) -> str:
+def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
+    """Return trafilatura's reading of a page in one of its modes."""
     from trafilatura import bare_extraction
 
-    document = bare_extraction(tree, url=url, fast=fast, include_comments=False)
-    if document is None or isinstance(document, dict):
-        return ""
-    return markdown_of(without_boilerplate(article_blocks(document.body), metadata.titles, metadata.stated_body))
+    document = bare_extraction(
+        tree, url=url, fast=mode != "compared", favor_recall=mode == "recall", include_comments=False
+    )
+    return [] if document is None or isinstance(document, dict) else article_blocks(document.body)

@@ -1,14 +1,12 @@
-"""Converts trafilatura's body tree to Markdown without emphasis, and removes the site's boilerplate from it."""
+"""Converts trafilatura's body tree to Markdown without emphasis."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
 from typing import Literal
 
 from lxml.etree import _Element
 
-from news_assets.pipeline.page.boilerplate import PROMPT_OR_CREDIT, READ_MORE
 from news_assets.text.fingerprint import normal_words
 
 BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
@@ -16,18 +14,6 @@ BlockKind = Literal["paragraph", "heading", "list", "quote", "table", "code"]
 _BLOCK_TAGS = frozenset({"p", "head", "list", "quote", "table", "code", "div", "body"})
 _HEADING_LEVEL = {"h1": 2, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}  # level 1 is the article's title
 _MAX_DEPTH = 60  # of nested quotes and lists; deeper is flattened
-
-_OPENING_BLOCKS = 8  # a headline further down is another article's
-_OPENING_CHARS = 700  # of kickers, bylines and breadcrumbs; a headline below more text is not cut
-_SAME_TITLE = 0.75  # share of words; headlines on the page and in its head differ by a word or a section name
-_READ_MORE_CHARS = 220
-_PROMPT_CHARS = 440
-_MAX_TRAILING_PROMPTS = 12
-_MIN_KEPT = 0.4  # share of the characters; with less kept, the article itself matched the patterns
-_STATED_BODY_WORDS = 120  # an articleBody with fewer words is a teaser and is ignored
-_STATED_MISSED = 0.3  # with less of the stated body found, trafilatura took the wrong part of the page
-_STATED_FOUND = 0.9  # with more of the stated body found, blocks below it are not the article
-_IN_BODY = 0.5  # share of a block's word pairs that occur in the stated body
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,72 +39,9 @@ def markdown_of(blocks: Iterable[Block]) -> str:
     return "\n\n".join(block.markdown for block in blocks)
 
 
-# --- boilerplate -----------------------------------------------------------------------------------------------------
-
-
-def without_boilerplate(blocks: Sequence[Block], titles: Iterable[str], stated_body: str | None) -> list[Block]:
-    """Return the blocks without the headline, prompts to the reader, credits, and what follows the stated body.
-
-    `titles` are the forms of the headline on the page; `stated_body` is JSON-LD's articleBody.
-    """
-    kept = _within_stated_body(list(blocks), stated_body) if stated_body else list(blocks)
-    kept = [block for block in _below_headline(kept, titles) if not _is_read_more(block)]
-    kept = _without_trailing_prompts(kept)
-    is_enough = bool(stated_body and kept) or _chars(kept) >= _MIN_KEPT * _chars(blocks)
-    return kept if is_enough else list(blocks)
-
-
-def _below_headline(blocks: list[Block], titles: Iterable[str]) -> list[Block]:
-    """Cut the headline and what is above it, unless nothing is below it."""
-    known = [set(found) for title in titles if (found := normal_words(title))]
-    above = 0
-    for position, block in enumerate(blocks[:_OPENING_BLOCKS]):
-        if above > _OPENING_CHARS:
-            break
-        words = set(block.words)
-        if words and any(len(words & title) >= _SAME_TITLE * len(words | title) for title in known):
-            return blocks[position + 1 :] or blocks
-        above += len(block.markdown)
-    return blocks
-
-
-def _is_read_more(block: Block) -> bool:
-    is_short = block.kind != "table" and len(block.markdown) <= _READ_MORE_CHARS
-    return is_short and READ_MORE.match(block.markdown) is not None
-
-
-def _without_trailing_prompts(blocks: list[Block]) -> list[Block]:
-    """Cut prompts and credits at the end, and headings without text below them."""
-    kept = list(blocks)
-    for _ in range(_MAX_TRAILING_PROMPTS):
-        if not kept or not (kept[-1].kind == "heading" or _is_prompt(kept[-1])):
-            break
-        kept.pop()
-    return kept
-
-
-def _is_prompt(block: Block) -> bool:
-    return len(block.markdown) <= _PROMPT_CHARS and PROMPT_OR_CREDIT.match(block.markdown) is not None
-
-
-def _chars(blocks: Iterable[Block]) -> int:
+def chars_of(blocks: Iterable[Block]) -> int:
+    """Return the length of the blocks' Markdown."""
     return sum(len(block.markdown) for block in blocks)
-
-
-def _within_stated_body(blocks: list[Block], stated_body: str) -> list[Block]:
-    """Cut what follows the stated body; return its own paragraphs where too little of it is in the blocks."""
-    stated_words = normal_words(stated_body)
-    if len(stated_words) < _STATED_BODY_WORDS:
-        return blocks
-    stated = set(pairwise(stated_words))
-    pairs = [set(pairwise(block.words)) for block in blocks]
-    found = len(stated.intersection(chain.from_iterable(pairs))) / len(stated)
-    if found < _STATED_MISSED:
-        return [Block("paragraph", " ".join(line.split())) for line in stated_body.split("\n") if line.strip()]
-    if found < _STATED_FOUND:
-        return blocks
-    inside = [n for n, own in enumerate(pairs) if len(own & stated) >= _IN_BODY * len(own) > 0]
-    return blocks[: inside[-1] + 1] if inside else blocks
 
 
 # --- the body tree as blocks -----------------------------------------------------------------------------------------

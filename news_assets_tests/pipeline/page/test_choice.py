@@ -1,0 +1,84 @@
+"""Which reading of a page becomes the article's text."""
+
+import json
+
+import pytest
+
+from news_assets.pipeline.page.choice import chosen
+from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.page.markdown import Block, markdown_of
+from news_assets.pipeline.page.trimming import trimmed
+from news_assets_tests.pipeline.page.samples import ZONE, html, page
+
+TITLE = "Câmara aprova novo plano de transporte da cidade"
+NAMES = ("ponte", "escola", "praça", "linha", "garagem", "rua", "estação", "oficina", "terminal", "viaduto", "bairro")
+PARAGRAPHS = [
+    f"A obra da {name} número {n} custará {n * 7 + 3} milhões de reais e deve ficar pronta em {2026 + n}, segundo o "
+    f"relatório que a comissão de transporte publicou no dia {n + 2} depois de ouvir moradores."
+    for n, name in enumerate(NAMES)
+]
+AUTHOR = (
+    "Ana Lima escreve sobre cidades há vinte anos. Formada em jornalismo, passou por três redações e ganhou dois "
+    "prêmios de reportagem. Mora no centro, anda de ônibus e coleciona mapas antigos de linhas de bonde."
+)
+
+
+def blocks(texts: list[str]) -> list[Block]:
+    return [Block("paragraph", text) for text in texts]
+
+
+def choose(fast: list[str], compared: list[str], recall: list[str], long: list[str], title: str = TITLE) -> list[str]:
+    readings = {"fast": blocks(fast), "compared": blocks(compared), "recall": blocks(recall)}
+    return [block.markdown for block in chosen(lambda mode: readings[mode], long, [title])]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [[AUTHOR], PARAGRAPHS[4:6], PARAGRAPHS[:2], ["Início", "Política", "Esportes"], []],
+    ids=["author's box", "one section", "beginning", "menu", "nothing"],
+)
+def test_a_small_part_of_the_page_gives_way_to_the_whole_article(part: list[str]) -> None:
+    assert choose(part, PARAGRAPHS, part, [*PARAGRAPHS, AUTHOR]) == PARAGRAPHS
+
+
+def test_a_short_article_below_its_headline_is_kept_beside_a_longer_text_without_it() -> None:
+    short = [TITLE, *PARAGRAPHS[:2]]
+    assert choose(short, PARAGRAPHS[3:], short, PARAGRAPHS) == short
+
+
+def test_sections_left_out_in_the_middle_are_read_again() -> None:
+    partial = [*PARAGRAPHS[:3], *PARAGRAPHS[7:]]
+    assert choose(partial, partial, PARAGRAPHS, PARAGRAPHS) == PARAGRAPHS
+
+
+def test_texts_above_and_below_the_article_are_no_reason_to_read_again() -> None:
+    article = PARAGRAPHS[2:8]
+    assert choose(article, PARAGRAPHS, PARAGRAPHS, PARAGRAPHS) == article
+
+
+def test_a_page_with_an_authors_box_yields_the_whole_article() -> None:
+    sections = "".join(
+        f"<section><h3>Obra {n}</h3><div><p>{text}</p></div></section>" for n, text in enumerate(PARAGRAPHS)
+    )
+    body = f"<h1>{TITLE}</h1><main>{sections}</main><div class='author-post-content'><h5>Ana</h5><p>{AUTHOR}</p></div>"
+    text = extract(page(html(body)), ZONE).text or ""
+    assert [one for one in PARAGRAPHS if one not in text] == []
+
+
+def test_a_stated_body_that_is_a_teaser_does_not_cut_the_article() -> None:
+    stated = json.dumps({"@type": "NewsArticle", "headline": TITLE, "articleBody": " ".join(PARAGRAPHS[:5])})
+    body = f"<article><h1>{TITLE}</h1>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}</article>"
+    text = extract(page(html(body, f'<script type="application/ld+json">{stated}</script>')), ZONE).text
+    assert text == "\n\n".join(PARAGRAPHS)
+
+
+def test_a_stated_body_cuts_the_blocks_below_it() -> None:
+    other = "Outra notícia do dia fala da greve dos professores, que entra na segunda semana sem acordo com o governo."
+    assert trimmed(blocks([*PARAGRAPHS, other]), [TITLE], "\n".join(PARAGRAPHS)) == blocks(PARAGRAPHS)
+
+
+def test_a_stated_body_replaces_another_text_unless_it_is_shorter() -> None:
+    wrong = [f"Leitor {n} comenta que o preço da passagem subiu {n} vezes sem explicação nenhuma." for n in range(60)]
+    stated = "\n".join(PARAGRAPHS)
+    assert trimmed(blocks(wrong[:15]), [TITLE], stated) == blocks(PARAGRAPHS)
+    assert markdown_of(trimmed(blocks(wrong), [TITLE], stated)) == markdown_of(blocks(wrong))
