@@ -1,4 +1,4 @@
-"""Recognises HTML pages that hold no article: bot checks, consent and log-in pages, errors sent with status 200.
+"""Recognises HTML pages that hold no article: bot checks, consent and log-in pages, error pages, index pages.
 
 Precision matters more than recall: a refused text is lost, while a kept one can still be found to be short.
 """
@@ -7,6 +7,7 @@ import re
 
 from lxml.html import HtmlElement
 
+from news_assets.pipeline.page.index_pages import MIN_POINTS, index_signs
 from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.metadata import PageMetadata
 from news_assets.records import Outcome, Page
@@ -102,6 +103,9 @@ def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page:
         return "failed", f"too little text: {len(text)} characters"
     if is_home(page.final_url) and not is_article and not _is_prose(text):
         return "skipped", "home page, no article"
+    signs = index_signs(tree, metadata, page.final_url)
+    if sum(signs.values()) >= MIN_POINTS:
+        return "skipped", f"index page, no article: {', '.join(sign for sign, points in signs.items() if points > 0)}"
     return None
 
 
