@@ -55,7 +55,7 @@ _INLINE = frozenset(
      "sub", "sup", "time", "u")
 )  # fmt: skip
 _UNRELATED = frozenset(
-    ("aside", "button", "dialog", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "iframe", "nav", "noscript",
+    ("aside", "button", "dialog", "footer", "form", "h1", "h2", "h3", "iframe", "nav", "noscript",
      "script", "select", "style", "svg", "textarea")
 )  # fmt: skip
 _UNRELATED_CLASS = re.compile(
