@@ -52,7 +52,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
 
         reset_caches()
     try:
-        tree = _tree_of(page)
+        tree = page_tree(page)
         if tree is None:
             return replace(failed, reason="not HTML: no element in it")
         return _bounded(_article_of(tree, page, timezone, language))
@@ -138,7 +138,7 @@ def _language_of(text: str, stated: str | None, usual: str | None) -> str | None
 # --- the tree --------------------------------------------------------------------------------------------------------
 
 
-def _tree_of(page: Page) -> HtmlElement | None:
+def page_tree(page: Page) -> HtmlElement | None:
     """Return the parsed page, cut where it is too large; None where it has no element or is nested too deeply."""
     from trafilatura.utils import load_html
 

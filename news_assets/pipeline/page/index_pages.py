@@ -2,7 +2,7 @@
 
 No single sign decides, because each also occurs on articles: signs have points, and a page needs several of them.
 Points and bounds were set on the `dev` part of article_wcxb (79 listings and collections, 300 articles) and on the
-articles of aeb, fundus, naeb and trafilatura; `news_assets_tests/quality/index_pages.py` scores them.
+articles of aeb, fundus, naeb and trafilatura; `news_assets_tests/quality/extraction.py` scores them.
 """
 
 import re

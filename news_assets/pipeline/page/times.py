@@ -79,7 +79,7 @@ def published_time(page: DatedPage) -> Dated | None:
 
 
 def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
-    """Return a guess where nothing is stated: the update, the day (ISO) that trafilatura found, a time in the future."""
+    """Return a guess where nothing is stated: the update, trafilatura's `day` (ISO), or a time in the future."""
     if updated := updated_time(page, None):
         return Dated(updated, "guess")
     guesses = [*_on_day(_visible(page.tree), day, page.timezone), day] if day else []
