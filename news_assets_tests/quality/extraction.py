@@ -175,7 +175,7 @@ def run_set(name: str) -> Run:
         f"   F1 ratio {own[0] / other[0]:.3f}   below half {lost}   refused {refused}"
         f"   time ratio {seconds[0] / seconds[1]:.2f}"
     )
-    return Run(own[0], *seconds, refused, lost)
+    return Run(own[0], seconds[0], seconds[1], refused, lost)
 
 
 def _f1_of(name: str, truth: dict[str, Any], text: str) -> float:

@@ -1,11 +1,11 @@
-"""Patterns of boilerplate lines on article pages, collected from news sites in nine languages.
+"""Recognises boilerplate lines on article pages by their wording, collected from news sites in nine languages.
 
-`markdown.py` decides how long such a line may be and where it is cut.
+`trimming.py` decides how long such a line may be and where it is cut.
 """
 
 import re
 
-READ_MORE = re.compile(
+_READ_MORE = re.compile(
     r"""[\W_]*(?:
       leia\s(?:mais|também|tambem)|veja\s(?:mais|também|tambem)|saiba\smais|confira\stambém|assista|relacionad[ao]s?
     | (?:notícias|matérias|conteúdo)\srelacionad[ao]s?|mais\slidas|continue\slendo
@@ -22,16 +22,14 @@ READ_MORE = re.compile(
     (?:confira|acompanhe|siga|clique|receba|assine|inscreva|veja|leia|follow|subscribe|join|sign\sup|read|click)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A pointer to another article, alone on its line or followed by a colon or bar; or a prompt after a pictogram."""
 
-CREDITED = re.compile(
+_CREDITED = re.compile(
     r"(?:^|[—–|(/.-] ?)(?:foto|photo|image|imagem|bild|crédito|credit|reprodução|divulgação)s? ?:"
     r" ?[^.:\n]{2,80}\.?\)?$",
     re.IGNORECASE,
 )
-"""The end of a caption: "Hospital regional — Foto: Ana Lima/Jornal"."""
 
-PROMPT_OR_CREDIT = re.compile(
+_PROMPT_OR_CREDIT = re.compile(
     r"""[\W_]*(?:
       comentários?\b|comments?\b|\d+\scomments?|kommentare?\b|comentarios?\b|commentaires?\b|comentar\b
     | deixe\s(?:um|seu)\scomentário|(?:leave|post|add)\sa\s(?:comment|reply)|kommentar\sabgeben|tell\sus\swhat
@@ -46,4 +44,16 @@ PROMPT_OR_CREDIT = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A prompt to comment, follow or subscribe, or a note of rights and credits."""
+
+
+def is_pointer(line: str) -> bool:
+    """Whether a line points to another article, is a prompt after a pictogram, or a caption with a credit.
+
+    A pointer is alone on its line or followed by a colon or bar.
+    """
+    return bool(_READ_MORE.match(line) or _CREDITED.search(line))
+
+
+def is_prompt(line: str) -> bool:
+    """Whether a line begins with a prompt to comment, follow or subscribe, or with a note of rights and credits."""
+    return _PROMPT_OR_CREDIT.match(line) is not None

@@ -23,7 +23,7 @@ class Thresholds(NamedTuple):
     same_title: float = 0.75
     """Of the words of two headlines; those on the page and in its head differ by a word or a section name."""
 
-    byline_chars: int = 250
+    byline_chars: float = 250
     """Of a block above the headline; longer ones are text. 80 costs .009 on naeb, 700 costs .006 on trafilatura."""
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, pairwise
 
-from news_assets.pipeline.page.boilerplate import CREDITED, PROMPT_OR_CREDIT, READ_MORE
+from news_assets.pipeline.page.boilerplate import is_pointer, is_prompt
 from news_assets.pipeline.page.markdown import Block, chars_of
 from news_assets.pipeline.page.thresholds import THRESHOLDS, Thresholds
 from news_assets.text.fingerprint import normal_words
 
 _MIN_KEPT = 0.6  # of the text; a margin for unknown pages: on the labelled ones 0.4 and 0.8 give the same scores
 _OPENING_BLOCKS = 8  # a headline further down is another article's
-_READ_MORE_CHARS = 220
+_POINTER_CHARS = 220
 _PROMPT_CHARS = 440
 _MAX_TRAILING_PROMPTS = 12
 _STATED_BODY_WORDS = 120  # an articleBody with fewer words is a teaser and is ignored
@@ -57,8 +57,7 @@ def _without_pointers(blocks: list[Block]) -> list[Block]:
 
 
 def _is_pointer(block: Block) -> bool:
-    is_short = block.kind != "table" and len(block.markdown) <= _READ_MORE_CHARS
-    return is_short and bool(READ_MORE.match(block.markdown) or CREDITED.search(block.markdown))
+    return block.kind != "table" and len(block.markdown) <= _POINTER_CHARS and is_pointer(block.markdown)
 
 
 def _without_prompts(blocks: list[Block]) -> list[Block]:
@@ -72,7 +71,7 @@ def _without_prompts(blocks: list[Block]) -> list[Block]:
 
 
 def _is_prompt(block: Block) -> bool:
-    return len(block.markdown) <= _PROMPT_CHARS and PROMPT_OR_CREDIT.match(block.markdown) is not None
+    return len(block.markdown) <= _PROMPT_CHARS and is_prompt(block.markdown)
 
 
 def _within_stated_body(blocks: list[Block], stated_body: str, thresholds: Thresholds) -> list[Block]:
