@@ -19,8 +19,7 @@ from news_assets.pipeline.page.choice import Mode, chosen, long_texts
 from news_assets.pipeline.page.extract import page_tree, read_blocks
 from news_assets.pipeline.page.markdown import Block, markdown_of
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
-from news_assets.pipeline.page.thresholds import THRESHOLDS, Thresholds
-from news_assets.pipeline.page.trimming import trimmed
+from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds, trimmed
 from news_assets_tests.quality import extraction
 
 GRID: dict[str, tuple[float, ...]] = {

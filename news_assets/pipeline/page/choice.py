@@ -8,8 +8,7 @@ from lxml.etree import XPath
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.markdown import Block, chars_of, markdown_of
-from news_assets.pipeline.page.thresholds import THRESHOLDS, Thresholds
-from news_assets.pipeline.page.trimming import below_headline
+from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds, below_headline
 from news_assets.text.fingerprint import normal_words
 
 Mode = Literal["fast", "compared", "recall"]
