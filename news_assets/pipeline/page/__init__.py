@@ -3,7 +3,7 @@
     Page
     | readers    pick the reader by content type; HTML goes to `extract`
     | extract    parse the HTML once
-    | metadata   PageMetadata from json_ld, meta_tags, times and visible_dates, and links
+    | metadata   PageMetadata from stated, times and visible_dates, and links
     | choice     the best of trafilatura's readings of the page
     | markdown   trafilatura's body tree -> blocks of Markdown
     | trimming   blocks without the site's boilerplate

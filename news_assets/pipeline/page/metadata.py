@@ -8,9 +8,17 @@ from itertools import islice
 
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.json_ld import Node, article_of, article_type, json_ld_nodes, texts_of
 from news_assets.pipeline.page.links import base_url, canonical_url_of, first_url
-from news_assets.pipeline.page.meta_tags import MetaTags, contents, meta_tags
+from news_assets.pipeline.page.stated import (
+    MetaTags,
+    Node,
+    article_of,
+    article_type,
+    contents,
+    json_ld_nodes,
+    meta_tags,
+    texts_of,
+)
 from news_assets.pipeline.page.times import DatedPage, guessed_time, published_time, updated_time
 from news_assets.records import PublishedOrigin
 from news_assets.text.html import plain_text

@@ -1,4 +1,4 @@
-"""Reads schema.org objects from a page's JSON-LD."""
+"""Reads what a page states for machines: schema.org objects in JSON-LD, and meta tags."""
 
 import html
 import json
@@ -9,6 +9,7 @@ from typing import Any
 from lxml.html import HtmlElement
 
 Node = dict[str, Any]
+MetaTags = dict[str, list[str]]
 
 ARTICLE_TYPES = frozenset(
     {"BlogPosting", "Blog", "LiveBlogPosting", "Report", "PressRelease", "SocialMediaPosting", "NewsItem"}
@@ -17,6 +18,8 @@ _CONTAINERS = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart", "liveBlogU
 _MAX_NODES = 300
 _MAX_TEXTS = 100  # of one property: keywords, authors
 _MAX_SCRIPT_CHARS = 2_000_000
+_MAX_CONTENTS = 100  # of one name: a tag for each keyword
+_MAX_CHARS = 10_000  # longer than any list of keywords
 _OPENING = re.compile(r"<!--|(?://\s*+)?<!\[CDATA\[")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _KNOWN_PROPERTY = re.compile(
@@ -43,6 +46,24 @@ def article_type(node: Node) -> str | None:
     """Return the schema.org type of an article; None for other objects."""
     names = (str(name).rpartition("/")[2] for name in as_list(node.get("@type")))
     return next((name for name in names if name.endswith("Article") or name in ARTICLE_TYPES), None)
+
+
+def meta_tags(tree: HtmlElement) -> MetaTags:
+    """Return the contents of the meta tags by property or name in lower case, in order."""
+    found: MetaTags = {}
+    for tag in tree.iter("meta"):
+        content = (tag.get("content") or "").strip()
+        name = tag.get("property") or tag.get("name") or tag.get("itemprop") or tag.get("http-equiv")
+        if content and name:
+            stated = found.setdefault(name.strip().lower(), [])
+            if len(stated) < _MAX_CONTENTS:
+                stated.append(content[:_MAX_CHARS])
+    return found
+
+
+def contents(meta: MetaTags, *names: str) -> list[str]:
+    """Return the contents of the named tags, in the order of the names."""
+    return [content for name in names for content in meta.get(name, ())]
 
 
 def as_list(value: Any) -> list[Any]:
