@@ -20,6 +20,7 @@ from news_assets.text.dates import day_in_address
 MIN_POINTS = 4  # 3 would refuse 22 of 642 articles
 MIN_LINKS = 20  # all labelled index pages have 39 and more; short notices on plain pages have fewer
 LITTLE_PROSE, HARDLY_PROSE = 0.4, 0.2  # share of the page's text
+_OF_LISTINGS = ("controls of a listing", "prices", "more pages")  # the other signs are also those of short notes
 _SHORT_TITLE_WORDS = 3
 _SHORT_SLUG_WORDS = 2
 _MIN_PRICES = 5
@@ -59,7 +60,8 @@ def index_signs(tree: HtmlElement, metadata: PageMetadata, url: str) -> dict[str
     prose = prose_share(tree)
     found["little prose"] = (prose < LITTLE_PROSE) + (prose < HARDLY_PROSE)
     found["more pages"] = int(any(_NEXT_PAGES.search(link.get("href") or "") for link in tree.iter("a")))
-    return {sign: points for sign, points in found.items() if points}
+    is_listing = prose < HARDLY_PROSE or any(found[sign] for sign in _OF_LISTINGS)
+    return {sign: points for sign, points in found.items() if points} if is_listing else {}
 
 
 def _signs_of_metadata(metadata: PageMetadata, url: str, *, is_dated: bool) -> dict[str, int]:
