@@ -15,8 +15,8 @@ from urllib.parse import SplitResult, quote, unquote, unquote_plus, urljoin, url
 import idna
 
 from news_assets.text.limits import address
-from news_assets.text.redirects import target_parameters
-from news_assets.text.tracking import (
+from news_assets.text.url_tables.redirects import target_parameters
+from news_assets.text.url_tables.tracking import (
     CHANNEL_PARAMETERS,
     SESSION_PARAMETERS,
     SESSION_PARAMETERS_BY_VALUE,

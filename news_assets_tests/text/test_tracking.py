@@ -1,4 +1,4 @@
-from news_assets.text import tracking
+from news_assets.text.url_tables import tracking
 
 
 def test_the_tables_are_lower_case() -> None:

@@ -1,4 +1,4 @@
-"""Tables for `urls.py`: query parameters that do not identify a page.
+"""Tables for `text/urls.py`: query parameters that do not identify a page.
 
 Sorted, lower case. The first two tables only have parameters that mean the same on every site. One that identifies the
 page on some site (`ref`, `source`, `session_id`) goes into the tables by value or by site, because merging two articles
