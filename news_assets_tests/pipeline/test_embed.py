@@ -202,14 +202,18 @@ def test_a_model_like_the_stored_one_is_accepted(models: dict[str, int], dim: in
 @pytest.mark.parametrize(
     ("models", "dim", "reason"),
     [
-        ({"other": 384}, None, "article_embeddings holds vectors of other (384 dimensions): restore"),
+        (
+            {"other": 384},
+            None,
+            "article_embeddings holds vectors of other (384 dimensions): set NEWS_EMBEDDING_MODEL to other, or",
+        ),
         (
             {"length": 2, "other": 2},
             None,
             "article_embeddings holds vectors of length (2 dimensions), other (2 dimensions): ",
         ),
-        ({}, 384, "but the search index holds vectors of 384 dimensions: restore"),
-        ({"other": 384}, 384, "other (384 dimensions) and the search index holds vectors of 384 dimensions: restore"),
+        ({}, 384, "but the search index holds vectors of 384 dimensions: set NEWS_EMBEDDING_MODEL to the"),
+        ({"other": 384}, 384, "other (384 dimensions) and the search index holds vectors of 384 dimensions: set"),
     ],
 )
 def test_another_model_is_refused_with_the_fix(models: dict[str, int], dim: int | None, reason: str) -> None:
