@@ -46,12 +46,11 @@ def build_documents(count: int) -> list[SearchDocument]:
 
 def main() -> None:
     documents = build_documents(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
-    stories = {one.article_id: one.article_id for one in documents}
     parts: dict[str, Callable[[list[SearchDocument]], object]] = {
         "unit vectors": lambda some: sent_vectors([one.vector for one in some]),
         "stems of the texts": lambda some: stems_of_texts([one.text for one in some], LANGUAGES),
         "whole lines": lambda some: whole_lines(
-            stored_forms(some, LANGUAGES, stories), sent_vectors([one.vector for one in some])
+            stored_forms(some, LANGUAGES), sent_vectors([one.vector for one in some])
         ),
     }
     print(f"{'CPU of the client':<20}{'s per 10,000':>14}")

@@ -1,7 +1,8 @@
 """Collections and their alias: create, describe, change, and export what a desk has.
 
-Requests address the alias, which points at one collection `<alias>_<yyyymmddhhmmss>`. The collection's `metadata` has
-the schema version, the languages of the stems, the embedding model, and whether its rebuild is finished.
+Searches address the alias, which points at one collection `<alias>_<yyyymmddhhmmss>`; writes address the collection.
+Its `metadata` has the schema version, the languages of the stems, the embedding model, and whether its rebuild is
+finished.
 """
 
 import io

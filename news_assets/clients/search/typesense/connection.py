@@ -22,6 +22,7 @@ BYTES_PER_IMPORT = 20_000_000
 SEARCHES_PER_REQUEST = 50  # the server's limit
 HITS_PER_SEARCH = 250  # the server's limit
 MAX_FILTER_CHARS = 3_500  # of an encoded filter; the server accepts 4,000 characters in a URL
+_UNBOUNDED = 1 << 30  # filters in a request body may have any length
 
 _ADDRESS = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 
@@ -139,14 +140,11 @@ class TypesenseConnection:
         if response.get("search_cutoff"):
             raise failure(self.where, "the search exceeded its time limit; try again later", is_transient=True)
 
-    def matching(self, name: str, filter_by: str, fields: str) -> Iterator[Response]:
-        """Yield these fields of every document that passes the filter."""
-        common = {"collection": name, "q": "*", "filter_by": filter_by, "include_fields": fields}
-        found, page = 1, 1
-        while (page - 1) * HITS_PER_SEARCH < found:
-            (response,) = self.search([common | {"per_page": HITS_PER_SEARCH, "page": page}])
-            found, page = response["found"], page + 1
-            yield from (hit["document"] for hit in response["hits"])
+    def documents(self, name: str, article_ids: Sequence[str], fields: str) -> dict[str, Response]:
+        """Return these fields of the documents that exist, by id."""
+        common = {"collection": name, "q": "*", "include_fields": fields, "per_page": HITS_PER_SEARCH}
+        responses = self.search([common | {"filter_by": one} for one in id_filters(article_ids, _UNBOUNDED)])
+        return {str(hit["document"]["id"]): hit["document"] for response in responses for hit in response["hits"]}
 
     def export(self, name: str, fields: Sequence[str], filter_by: str = "") -> str:
         """Return these fields of every document that passes the filter, one JSON object per line."""
@@ -215,6 +213,7 @@ def _batches(lines: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]
 
 
 _NEEDS_NO_QUOTES = re.compile(r"[\w.:-]+", re.ASCII)
+_BRACKETS_CHARS = 9  # `id:[]`, encoded
 
 
 def quoted(value: str) -> str:
@@ -222,18 +221,18 @@ def quoted(value: str) -> str:
     return value if _NEEDS_NO_QUOTES.fullmatch(value) else f"`{value.replace('`', ' ')}`"
 
 
-def id_filters(values: Sequence[str], max_chars: int, field: str = "id:") -> Iterator[str]:
-    """Yield filters for these values, each of at most `max_chars` when URL-encoded."""
+def id_filters(article_ids: Sequence[str], max_chars: int) -> Iterator[str]:
+    """Yield filters for these ids, each of at most `max_chars` when URL-encoded."""
     from urllib.parse import quote
 
     part: list[str] = []
-    size = len(field) + 6
-    for value in map(quoted, values):
+    size = _BRACKETS_CHARS
+    for value in map(quoted, article_ids):
         length = len(quote(value)) + 3
         if part and (size + length > max_chars or len(part) == HITS_PER_SEARCH):
-            yield f"{field}[{','.join(part)}]"
-            part, size = [], len(field) + 6
+            yield f"id:[{','.join(part)}]"
+            part, size = [], _BRACKETS_CHARS
         part.append(value)
         size += length
     if part:
-        yield f"{field}[{','.join(part)}]"
+        yield f"id:[{','.join(part)}]"

@@ -1,10 +1,7 @@
-"""Documents as the server stores them: fields, stems, stories, and which documents are refused.
-
-A story is an article with its duplicates. Searches group hits by it.
-"""
+"""Documents as the server stores them: fields, stems, and which documents are refused."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date
 from functools import cache, lru_cache
@@ -45,25 +42,22 @@ def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
     return None if highest else "the vector is all zeros"
 
 
-def stored_forms(
-    documents: Sequence[SearchDocument], languages: tuple[str, ...], stories: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Return the stored fields of each document without its vector; `stories` is by id. Empty fields are left out."""
+def stored_forms(documents: Sequence[SearchDocument], languages: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the stored fields of each document without its vector. Empty fields are left out."""
     texts = [text for one in documents for text in (one.title, f"{one.text}\n{secondary_text(one)}")]
     stems = stems_of_texts(texts, languages)
     return [
-        _stored_form(one, stories[one.article_id], title_stems, text_stems)
+        _stored_form(one, title_stems, text_stems)
         for one, title_stems, text_stems in zip(documents, stems[::2], stems[1::2], strict=True)
     ]
 
 
-def _stored_form(document: SearchDocument, story: str, title_stems: str, stems: str) -> dict[str, Any]:
+def _stored_form(document: SearchDocument, title_stems: str, stems: str) -> dict[str, Any]:
     given = {name: value for name in _NAMES if (value := getattr(document, name))}
     own = {
         "id": document.article_id,
         "day": day_number(document.day),
         "month": f"{document.day:%Y-%m}",
-        "story": story,
         "desk_key": exact_key(document.desk),
         "agency_key": exact_key(document.agency),
         "languages": list(language_levels(document.language)),
@@ -125,33 +119,3 @@ def day_number(day: date) -> int:
 def day_of(number: int) -> date:
     """Return the day of a stored number."""
     return date(number // 10_000, number // 100 % 100, number % 100)
-
-
-# --- stories ---------------------------------------------------------------------------------------------------------
-
-
-def own_story(article_id: str, text_hash: str | None) -> str:
-    """Return the story of an original."""
-    return text_hash or article_id
-
-
-def stories_of(documents: Sequence[SearchDocument], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the story of each document by id: that of its original.
-
-    A duplicate whose original is not stored has the original's id as its story, until the original is stored.
-
-    Args:
-        documents: In any order; an original may follow its duplicates.
-        known: Stories of stored documents, by id.
-    """
-    stories = {
-        one.article_id: own_story(one.article_id, one.text_hash) for one in documents if one.duplicate_of is None
-    }
-    duplicates = {one.article_id: one.duplicate_of for one in documents if one.duplicate_of is not None}
-    for article_id in duplicates:
-        original, seen = duplicates[article_id], {article_id}
-        while original in duplicates and original not in seen:  # a duplicate of a duplicate
-            seen.add(original)
-            original = duplicates[original]
-        stories[article_id] = stories.get(original) or known.get(original) or original
-    return stories

@@ -1,19 +1,23 @@
 """The search index on a Typesense server, shared by several processes.
 
-Duplicates are one hit, as in the embedded index. The server decides some things differently: if few documents have all
-words of a query, only words at its ends are dropped; quoted phrases match other endings; and of more than ten matching
-duplicates, the original may not be found.
+Writes go to the collection's own name, not to the alias: after a restart the server replays its log in parallel queues
+and resolves an alias when a write is queued, so that writes through the alias are lost or undone.
+
+Copies are one hit, as in the embedded index. The server decides some things differently: if few documents have all
+words of a query, only words at its ends are dropped; quoted phrases match other endings; and only the copies among the
+best hits are subtracted from the number of matches.
 """
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack
 
 from news_assets.clients.search.typesense.collection import (
     FIRST_SUFFIX,
     add_fields,
+    aliased,
     create_collection,
     current_collection,
     point_alias,
@@ -27,8 +31,8 @@ from news_assets.clients.search.typesense.connection import (
     TypesenseAddress,
     TypesenseConnection,
 )
-from news_assets.clients.search.typesense.errors import REBUILD, failure
-from news_assets.clients.search.typesense.query import desk_filter
+from news_assets.clients.search.typesense.errors import REBUILD, failure, is_not_found
+from news_assets.clients.search.typesense.query import SCOPE, desk_filter
 from news_assets.clients.search.typesense.rebuild import Rebuild, begin_rebuild
 from news_assets.clients.search.typesense.schema import (
     DEFAULT_LANGUAGES,
@@ -48,6 +52,8 @@ from news_assets.records import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
+
+Written = TypeVar("Written")
 
 
 class IndexSettings(TypedDict, total=False):
@@ -145,9 +151,29 @@ class TypesenseSearchIndex:
         """
         if not documents:
             return {}
-        state = self._writable(documents)
-        writer = DocumentWriter(self.connection, self.connection.alias, self._languages, state.dim)
-        return writer.upsert(documents)
+
+        def write(state: CollectionState) -> dict[str, str]:
+            return DocumentWriter(self.connection, state.name, self._languages, state.dim).upsert(documents)
+
+        return self._on_current(lambda: self._writable(documents), write)
+
+    def _on_current(
+        self, current: Callable[[], CollectionState], write: Callable[[CollectionState], Written]
+    ) -> Written:
+        """Write to the collection behind the alias; once more whenever a rebuild moved the alias meanwhile.
+
+        A write that began before the move and ended after it is repeated as well, since the old collection is dropped.
+        """
+        while True:
+            state = current()
+            try:
+                written = write(state)
+            except IndexingError as error:
+                if not is_not_found(error) or aliased(self.connection) == state.name:
+                    raise
+                continue
+            if aliased(self.connection) == state.name:
+                return written
 
     def _writable(self, documents: Sequence[SearchDocument]) -> CollectionState:
         """Return the checked collection, to which a field is added with the first vector."""
@@ -177,7 +203,7 @@ class TypesenseSearchIndex:
 
     def delete(self, article_ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
-        self.connection.delete(self.connection.alias, article_ids)
+        self._on_current(self._refreshed, lambda state: self.connection.delete(state.name, article_ids))
 
     # --- searching ---------------------------------------------------------------------------------------------------
 
@@ -185,7 +211,9 @@ class TypesenseSearchIndex:
         """Return hits, their number and facets; any text is a valid query.
 
         A hybrid search without a vector is a keyword search; an empty text without a vector lists the newest. In a
-        hybrid search, `found` and facets are those of the words, if any document matches them.
+        hybrid search, `found` and facets are those of the words, if any document matches them. `found` is the number of
+        matching documents less the copies among the best `query.CANDIDATES`: exact up to that number, else too high by
+        the copies that rank below. A search by vector finds at most that number.
 
         Raises:
             IndexingError: The query's vector has other dimensions than the index's, or no direction, or the server is
@@ -252,5 +280,5 @@ class TypesenseSearchIndex:
         key = {"actions": ["documents:search"], "collections": [self.connection.alias], "description": description}
         expiry = {"expires_at": int(expires_at.timestamp())}
         parent = self.connection.call("post", "/keys", key | expiry)
-        scope = expiry | {"exclude_fields": "vector"} | ({"filter_by": desk_filter(desk)} if desk else {})
+        scope = expiry | SCOPE | ({"filter_by": desk_filter(desk)} if desk else {})
         return self.connection.scoped_key(str(parent["value"]), scope)

@@ -1,4 +1,4 @@
-"""Documents as lines of JSON for the import API: whole documents, partial updates, and changed stories."""
+"""Documents as lines of JSON for the import API: whole documents and partial updates."""
 
 import io
 import json
@@ -69,8 +69,3 @@ def _vector_lines(rows: Sequence[Float64s | None]) -> Iterator[tuple[int, str]]:
 def partial_line(stored: Mapping[str, Any]) -> str:
     """Return the line that updates everything but the vector; fields that are empty now are erased by null."""
     return _as_json({**dict.fromkeys(_ERASABLE), **stored})
-
-
-def story_line(article_id: str, story: str) -> str:
-    """Return the line that changes the story of a stored document."""
-    return _as_json({"id": article_id, "story": story})

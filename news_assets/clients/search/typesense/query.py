@@ -5,7 +5,7 @@ stems that documents are stored with (`text.words.shared_stem`). Stems are searc
 are corrected first (`typos.py`), because a typo in an ending changes the stem.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +16,23 @@ from news_assets.clients.search.typesense.lines import sent_vectors
 from news_assets.ports import SearchQuery
 from news_assets.text.words import shared_stem, words
 
-CANDIDATES = 100  # nearest vectors that match; more for a page further down
+CANDIDATES = 100  # best documents of each ranking; more for a page further down
 EF = 200  # recall@20 .999; the server's default of 10 gives .893
 # Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a simulated server with
 # multilingual-e5-small on known items (pt), Quati (pt), Cranfield (en) and SIB-200 (pt, documents en):
 #     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
 #     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
 ALPHA = 0.8
-MAX_OF_STORY = 10  # matching duplicates among which the original is searched
 MAX_FACET_VALUES = 10_000
 CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
 
-SHOWN = "id,title,text,summary,url,desk,agency,day,theme_code,language,duplicate_of,published_ts"
+RANKED = "id,text_hash,duplicate_of,published_ts"
+SHOWN = "id,title,text,summary,url,desk,agency,day,theme_code,language"
 FACETS = "agency,theme_path,language,month"
+
+# Besides the filter, for keys of readers; they win over the parameters of a request. Without `filter_curated_hits` the
+# filter does not hold for `pinned_hits` and for curations, of a preset as well. A cached response may be another key's.
+SCOPE = {"filter_curated_hits": True, "exclude_fields": "vector", "use_cache": False}
 
 Params = dict[str, Any]
 
@@ -101,44 +105,20 @@ def word_params() -> Params:
     }
 
 
-def page_searches(common: Params, query: SearchQuery) -> list[Params]:
-    """Return the searches for the page, grouped by story, each of at most `HITS_PER_SEARCH`."""
-    ends = query.offset + query.limit
-    starts = range(query.offset, ends, HITS_PER_SEARCH) if query.limit else [query.offset]
-    grouped = common | {"group_by": "story", "group_limit": MAX_OF_STORY, "include_fields": SHOWN}
-    return [grouped | {"offset": start, "limit": min(HITS_PER_SEARCH, ends - start)} for start in starts]
+def ranking_searches(common: Params, depth: int) -> list[Params]:
+    """Return the searches for the best `depth` documents, each for at most `HITS_PER_SEARCH`; the first has facets."""
+    ranked = common | {"include_fields": RANKED}
+    starts = range(0, depth, HITS_PER_SEARCH)
+    first, *others = (ranked | {"offset": start, "limit": min(HITS_PER_SEARCH, depth - start)} for start in starts)
+    return [first | {"facet_by": FACETS, "max_facet_values": MAX_FACET_VALUES}, *others]
 
 
-def count_search(common: Params) -> Params:
-    """Return the search that counts stories."""
-    return common | {"group_by": "story", "group_limit": 1, "include_fields": "id", "per_page": 0}
-
-
-def facet_search(common: Params) -> Params:
-    """Return the search that counts documents by facet, and reports how many words the best hit has.
-
-    It is separate because a grouped search counts groups.
-    """
-    return common | {
-        "facet_by": FACETS,
-        "max_facet_values": MAX_FACET_VALUES,
-        "include_fields": "id",
-        "per_page": 1,
-    }
-
-
-def vector_params(query: SearchQuery) -> Params:
-    """Return the parameters that add the query's vector, which must have a direction, to a search."""
-    k = max(CANDIDATES, 2 * (query.offset + query.limit))
-    (unit,) = sent_vectors([query.vector])
+def vector_params(vector: Sequence[float], depth: int) -> Params:
+    """Return the parameters that search the nearest `depth` documents; the vector must have a direction."""
+    (unit,) = sent_vectors([vector])
     assert unit is not None
     values = ", ".join(f"{value:.6g}" for value in unit.tolist())
-    return {"vector_query": f"vector:([{values}], k: {k}, ef: {EF}, alpha: {ALPHA})"}
-
-
-def without_words(params: Params) -> Params:
-    """Return the search for all documents that pass the filters."""
-    return {name: value for name, value in params.items() if name not in word_params()} | {"q": "*"}
+    return {"q": "*", "vector_query": f"vector:([{values}], k: {depth}, ef: {max(EF, depth)})"}
 
 
 # --- filters ---------------------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from news_assets.clients.search.typesense.collection import (
     write_metadata,
 )
 from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT, TypesenseConnection
-from news_assets.clients.search.typesense.documents import stored_forms, stories_of
+from news_assets.clients.search.typesense.documents import stored_forms
 from news_assets.clients.search.typesense.errors import failure
 from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
 from news_assets.clients.search.typesense.schema import CollectionState, metadata_of, schema_changes
-from news_assets.clients.search.typesense.writing import accepted_documents, story_corrections
+from news_assets.clients.search.typesense.writing import accepted_documents
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchDocument
 
@@ -41,7 +41,6 @@ class Rebuild:
     dim: int | None
     languages: tuple[str, ...]
     is_resumed: bool = False
-    _stories: dict[str, str] = field(default_factory=dict)
     _sent: set[str] = field(default_factory=set)
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
@@ -56,10 +55,8 @@ class Rebuild:
         return refused
 
     def _send(self, documents: list[SearchDocument]) -> dict[str, str]:
-        stories = stories_of(documents, self._stories)
-        self._stories |= stories
         self.connection.delete(self.name, [one.article_id for one in documents if one.article_id in self._sent])
-        forms = stored_forms(documents, self.languages, stories)
+        forms = stored_forms(documents, self.languages)
         lines = whole_lines(forms, sent_vectors([one.vector for one in documents]))
         ids = [one.article_id for one in documents]
         self._sent.update(ids)
@@ -84,7 +81,6 @@ class Rebuild:
             IndexingError: The collection differs from what is expected; the alias is unchanged.
         """
         self._check_parity(expected)
-        self._correct_stories()
         state = read_collection(self.connection, self.name)
         write_metadata(self.connection, state, is_finished=True)
         if self.connection.alias in collections(self.connection):
@@ -101,15 +97,6 @@ class Rebuild:
                 self.connection.where,
                 f"{self.name} is incomplete: {'; '.join(problems)}; searches still use the old index",
             )
-
-    def _correct_stories(self) -> None:
-        """Move duplicates that were sent before their original to its story."""
-        exported = self.connection.export(self.name, ("id", "story", "text_hash", "duplicate_of"))
-        lines = story_corrections(json.loads(line) for line in exported.split("\n") if line)
-        refused = self.connection.import_lines(self.name, lines, "update")
-        if refused:
-            reason = next(iter(refused.items()))
-            raise failure(self.connection.where, f"duplicates could not be grouped: {reason}", is_transient=True)
 
 
 def begin_rebuild(

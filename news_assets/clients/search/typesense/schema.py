@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from news_assets.clients.search.typesense.errors import REBUILD, failure
 from news_assets.ports import SearchColumn, SearchDocument
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DEFAULT_LANGUAGES = ("pt", "en")
 
 _TYPES: dict[Any, str] = {
@@ -27,7 +27,6 @@ _TYPES: dict[Any, str] = {
 _OWN_FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "title_stems", "type": "string", "optional": True},
     {"name": "stems", "type": "string", "optional": True},
-    {"name": "story", "type": "string", "facet": True},  # the same for an article and its duplicates
     {"name": "month", "type": "string", "facet": True},
     {"name": "desk_key", "type": "string"},  # hex of the key: a filter by the key itself would match ab and AB for a-b
     {"name": "agency_key", "type": "string"},

@@ -1,7 +1,7 @@
 """Runs a query: which searches are sent, and how their responses become hits, count and facets.
 
-All searches of a query are one request. A second and a third request follow only if no document has all words, or if
-words find nothing and the query has a vector.
+The searches by words and by vector are one request, and the texts of the page another. A request for typos comes
+between them if no document has all words.
 """
 
 from collections.abc import Callable
@@ -9,24 +9,32 @@ from dataclasses import dataclass
 
 from news_assets.clients.search.typesense.connection import TypesenseConnection
 from news_assets.clients.search.typesense.query import (
+    CANDIDATES,
+    SHOWN,
     Params,
     StemmedQuery,
     common_params,
-    count_search,
-    facet_search,
-    page_searches,
+    ranking_searches,
     stemmed_query,
     vector_params,
-    without_words,
 )
-from news_assets.clients.search.typesense.responses import facets_of, has_every_word, hits_of, no_facets
+from news_assets.clients.search.typesense.responses import (
+    NOTHING,
+    Candidate,
+    Ranking,
+    collapsed,
+    fused,
+    has_every_word,
+    hits_of,
+    no_facets,
+    ranking_of,
+)
 from news_assets.clients.search.typesense.schema import CollectionState
 from news_assets.clients.search.typesense.typos import known_words
 from news_assets.clients.search.vectors import check_query_vector
 from news_assets.ports import SearchHit, SearchQuery
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
-_NOTHING: Found = ((), 0, no_facets())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,64 +48,68 @@ class Searcher:
 
     def search(self, query: SearchQuery) -> Found:
         """Return hits, the number of matches, and facets."""
-        has_vector = query.mode != "keyword" and query.vector is not None
-        if has_vector and not self._check_vector(query):
+        vector = query.vector if query.mode != "keyword" else None
+        if vector is not None and not self._check_vector(vector):
             if query.mode == "vector":
-                return _NOTHING
-            has_vector = False
+                return (), 0, no_facets()
+            vector = None
         stemmed = stemmed_query(query, self.languages)
-        if has_vector and (query.mode == "vector" or not stemmed.stems):
-            return self._by_vector(query)
-        if stemmed.finds_nothing:
-            return _NOTHING
-        found = self._by_words(query, stemmed, has_vector)
-        return self._by_vector(query) if found is None else found
+        if vector is not None and (query.mode == "vector" or not stemmed.stems):
+            stemmed = StemmedQuery(is_blank=False)
+        return self._page(query, stemmed, vector)
 
-    def _check_vector(self, query: SearchQuery) -> bool:
-        """Return whether the index has vectors. Raises IndexingError if the query's vector does not fit them."""
-        state, vector = self.state(), query.vector or ()
+    def _check_vector(self, vector: tuple[float, ...]) -> bool:
+        """Return whether the index has vectors. Raises IndexingError if the query's vector does not fit them.
+
+        If a rebuild changes the dimensions meanwhile, the server refuses the vector, as it is sent without words.
+        """
+        state = self.state()
         if state is None or state.dim != len(vector):
             state = self.refreshed()  # another process may have stored the first vectors, or rebuilt the index
         if state.dim is not None:
             check_query_vector(self.connection.where, vector, state.dim)
         return state.dim is not None
 
-    def _by_vector(self, query: SearchQuery) -> Found:
-        common = without_words(common_params(self.connection.alias, query, StemmedQuery())) | vector_params(query)
-        *pages, facets = self._send([*page_searches(common, query), facet_search(common)], query)
-        return hits_of(pages, (), self.languages), int(pages[0]["found"]), facets_of(facets)
+    def _page(self, query: SearchQuery, stemmed: StemmedQuery, vector: tuple[float, ...] | None) -> Found:
+        """Return the page; if copies leave it incomplete, from a deeper ranking."""
+        end = query.offset + query.limit
+        depth = max(CANDIDATES, end)
+        while True:
+            by_words, by_vector, stems = self._rankings(query, stemmed, vector, depth)
+            ranked = collapsed(fused(by_words.candidates, by_vector.candidates))
+            is_all = max(len(by_words.candidates), len(by_vector.candidates)) < depth
+            if len(ranked) >= end or is_all:
+                break
+            depth *= 2
+        counted = by_words if by_words.found else by_vector
+        copies = len(counted.candidates) - len(collapsed(counted.candidates))
+        return self._hits(ranked[query.offset : end], stems), counted.found - copies, counted.facets
 
-    def _by_words(self, query: SearchQuery, stemmed: StemmedQuery, has_vector: bool) -> Found | None:
-        """Return the matches of the words, ranked with the vector if there is one; None to search by vector alone."""
-        found, has_all = self._search_words(query, stemmed, has_vector)
-        if stemmed.stems and not has_all:
+    def _hits(self, page: list[Candidate], stems: tuple[str, ...]) -> tuple[SearchHit, ...]:
+        documents = self.connection.documents(self.connection.alias, [one.article_id for one in page], SHOWN)
+        return hits_of(page, documents, stems, self.languages)
+
+    def _rankings(
+        self, query: SearchQuery, stemmed: StemmedQuery, vector: tuple[float, ...] | None, depth: int
+    ) -> tuple[Ranking, Ranking, tuple[str, ...]]:
+        """Return the rankings by words and by vector, and the stems to highlight."""
+        words = [] if stemmed.finds_nothing else self._word_searches(query, stemmed, depth)
+        near = []
+        if vector is not None:
+            unworded = common_params(self.connection.alias, query, StemmedQuery())
+            near = ranking_searches(unworded | vector_params(vector, depth), depth)
+        responses = self.connection.search([*words, *near])
+        of_words, of_vector = responses[: len(words)], responses[len(words) :]
+        by_vector = ranking_of(of_vector) if of_vector else NOTHING
+        if not of_words:
+            return NOTHING, by_vector, ()
+        if stemmed.stems and not has_every_word(of_words[0]):
             known = known_words(self.connection, self.connection.alias, stemmed, self.languages)
             if not known.stems:
-                return None if has_vector else _NOTHING
+                return NOTHING, by_vector, ()
             if known.stems != stemmed.stems:
-                found, _ = self._search_words(query, known, has_vector)
-        return None if has_vector and not found[1] else found
+                stemmed, of_words = known, self.connection.search(self._word_searches(query, known, depth))
+        return ranking_of(of_words), by_vector, stemmed.stems
 
-    def _search_words(self, query: SearchQuery, stemmed: StemmedQuery, has_vector: bool) -> tuple[Found, bool]:
-        """Return the matches, and whether the best one has every word."""
-        common = common_params(self.connection.alias, query, stemmed)
-        paged = common | vector_params(query) if has_vector else common
-        searches: list[Params] = [*page_searches(paged, query), facet_search(common)]
-        if has_vector:
-            searches.append(count_search(common))
-        responses = self._send(searches, query)
-        pages = responses[: len(page_searches(paged, query))]
-        facets = responses[len(pages)]
-        found = int(responses[-1 if has_vector else 0]["found"])
-        return (hits_of(pages, stemmed.stems, self.languages), found, facets_of(facets)), has_every_word(facets)
-
-    def _send(self, searches: list[Params], query: SearchQuery) -> list[Params]:
-        """Return the responses; if the alias moved since the vector was checked, check it again."""
-        responses = self.connection.search(searches)
-        searched_name = responses[0].get("request_params", {}).get("collection_name")
-        state = self.state()
-        if state is not None and searched_name != state.name:
-            self.refreshed()
-            if query.mode != "keyword" and query.vector is not None:
-                self._check_vector(query)
-        return responses
+    def _word_searches(self, query: SearchQuery, stemmed: StemmedQuery, depth: int) -> list[Params]:
+        return ranking_searches(common_params(self.connection.alias, query, stemmed), depth)

@@ -11,33 +11,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from news_assets.clients.search.documents import is_stored
-from news_assets.clients.search.typesense.connection import (
-    HITS_PER_SEARCH,
-    LINES_PER_IMPORT,
-    TypesenseConnection,
-    id_filters,
-)
-from news_assets.clients.search.typesense.documents import own_story, reason_refused, stored_forms, stories_of
-from news_assets.clients.search.typesense.lines import (
-    partial_line,
-    sent_vectors,
-    story_line,
-    vector_hash,
-    whole_lines,
-)
+from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT, TypesenseConnection
+from news_assets.clients.search.typesense.documents import reason_refused, stored_forms
+from news_assets.clients.search.typesense.lines import partial_line, sent_vectors, vector_hash, whole_lines
 from news_assets.clients.search.vectors import Float64s
 from news_assets.ports import SearchDocument
 
 _NOT_FOUND = 404
-_UNBOUNDED = 1 << 30  # filters in a request body may have any length
-_STORED_FIELDS = "id,document_hash,vector_hash,story"
+_STORED_FIELDS = "id,document_hash,vector_hash"
 
 Lines = list[tuple[str, str]]
 
 
 @dataclass(slots=True)
 class DocumentWriter:
-    """Writes to one collection, by its name or alias."""
+    """Writes to one collection, by its own name."""
 
     connection: TypesenseConnection
     name: str
@@ -52,20 +40,18 @@ class DocumentWriter:
         return refused
 
     def _upsert(self, documents: list[SearchDocument]) -> dict[str, str]:
-        stored = self._stored(documents)
+        stored = self.connection.documents(self.name, [one.article_id for one in documents], _STORED_FIELDS)
         hashes = {article_id: str(one.get("document_hash") or "") for article_id, one in stored.items()}
         changed = [one for one in documents if not is_stored(one, hashes)]
         if not changed:
             return {}
-        stories = stories_of(changed, {article_id: str(one.get("story", "")) for article_id, one in stored.items()})
         batch = _Batch()
-        forms, rows = stored_forms(changed, self.languages, stories), sent_vectors([one.vector for one in changed])
+        forms, rows = stored_forms(changed, self.languages), sent_vectors([one.vector for one in changed])
         for document, form, values in zip(changed, forms, rows, strict=True):
             batch.add(_Prepared(document.article_id, form, values), stored.get(document.article_id))
         self.connection.delete(self.name, batch.deleted)
         refused = self.connection.import_lines(self.name, _whole(batch.whole), "upsert")
         refused |= self._update(batch)
-        self._join_stories(changed, stories)
         return {article_id: reason for article_id, (_, reason) in refused.items()}
 
     def _update(self, batch: "_Batch") -> dict[str, tuple[int, str]]:
@@ -76,25 +62,6 @@ class DocumentWriter:
         again = _whole([one for one in batch.partial if one.article_id in missing])
         kept = {article_id: reason for article_id, reason in refused.items() if article_id not in missing}
         return kept | self.connection.import_lines(self.name, again, "upsert")
-
-    def _stored(self, documents: Iterable[SearchDocument]) -> dict[str, dict[str, Any]]:
-        """Return the stored hashes and stories of these documents and of their originals, by id."""
-        ids = {one.article_id for one in documents} | {one.duplicate_of for one in documents if one.duplicate_of}
-        common = {"collection": self.name, "q": "*", "include_fields": _STORED_FIELDS, "per_page": HITS_PER_SEARCH}
-        searches = [common | {"filter_by": one} for one in id_filters(sorted(ids), _UNBOUNDED)]
-        responses = self.connection.search(searches)
-        return {str(hit["document"]["id"]): hit["document"] for response in responses for hit in response["hits"]}
-
-    def _join_stories(self, changed: Iterable[SearchDocument], stories: Mapping[str, str]) -> None:
-        """Move duplicates that were stored before their original to its story."""
-        originals = [one.article_id for one in changed if one.duplicate_of is None]
-        lines: Lines = []
-        for filter_by in id_filters(sorted(originals), _UNBOUNDED, "duplicate_of:="):
-            for one in self.connection.matching(self.name, filter_by, "id,duplicate_of,story"):
-                story = stories.get(one["duplicate_of"], one["story"])
-                if one["story"] != story:
-                    lines.append((one["id"], story_line(one["id"], story)))
-        self.connection.import_lines(self.name, lines, "update")
 
 
 def accepted_documents(
@@ -147,24 +114,3 @@ class _Batch:
 def _whole(documents: Sequence[_Prepared]) -> Lines:
     lines = whole_lines([one.form for one in documents], [one.values for one in documents])
     return [(one.article_id, line) for one, line in zip(documents, lines, strict=True)]
-
-
-def story_corrections(documents: Iterable[Mapping[str, Any]]) -> Lines:
-    """Return the lines that move documents of a collection to the story of their original.
-
-    Args:
-        documents: All of the collection, with id, story, text_hash and duplicate_of.
-    """
-    listed = list(documents)
-    own = {one["id"]: own_story(one["id"], one.get("text_hash")) for one in listed if one.get("duplicate_of") is None}
-    duplicates = {one["id"]: one["duplicate_of"] for one in listed if one.get("duplicate_of") is not None}
-    lines: Lines = []
-    for one in listed:
-        original, seen = one["id"], set[str]()
-        while original in duplicates and original not in seen:
-            seen.add(original)
-            original = duplicates[original]
-        story = own.get(original, original)
-        if one["story"] != story:
-            lines.append((one["id"], story_line(one["id"], story)))
-    return lines

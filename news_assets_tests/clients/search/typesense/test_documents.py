@@ -1,4 +1,4 @@
-"""Stored fields, refusals, stories, lines, and addresses of a server."""
+"""Stored fields, refusals, lines, and addresses of a server."""
 
 import json
 import math
@@ -18,17 +18,15 @@ from news_assets.clients.search.typesense.documents import (
     reason_refused,
     stems_of_texts,
     stored_forms,
-    stories_of,
 )
 from news_assets.clients.search.typesense.lines import clean, partial_line, sent_vectors, vector_hash, whole_lines
-from news_assets.clients.search.typesense.writing import story_corrections
 from news_assets.clients.search.vectors import Float64s
 from news_assets.ports import SearchDocument
 from news_assets_tests.clients.search.typesense.samples import document
 
 
-def stored_form(document: SearchDocument, languages: tuple[str, ...], story: str) -> dict[str, Any]:
-    (form,) = stored_forms([document], languages, {document.article_id: story})
+def stored_form(document: SearchDocument, languages: tuple[str, ...]) -> dict[str, Any]:
+    (form,) = stored_forms([document], languages)
     return form
 
 
@@ -38,9 +36,9 @@ def sent(vector: Sequence[float]) -> Float64s:
     return values
 
 
-def test_a_document_is_stored_with_its_stems_story_month_and_languages() -> None:
+def test_a_document_is_stored_with_its_stems_month_and_languages() -> None:
     one = document(1, "Eleições", "As vacinas", summary="Resumo", tags=("saúde",), text_hash="abc", trace_id="trace")
-    assert stored_form(one, ("pt", "en"), "abc") == {
+    assert stored_form(one, ("pt", "en")) == {
         "id": "mec-1",
         "desk": "govbr",
         "agency": "mec",
@@ -60,13 +58,12 @@ def test_a_document_is_stored_with_its_stems_story_month_and_languages() -> None
         "languages": ["pt", "pt-br"],
         "published_ts": 1_767_225_601,
         "text_hash": "abc",
-        "story": "abc",
         "document_hash": "hash-1",
     }
 
 
 def test_a_partial_line_erases_empty_fields_and_keeps_the_vector() -> None:
-    line = json.loads(partial_line(stored_form(document(1), (), "mec-1")))
+    line = json.loads(partial_line(stored_form(document(1), ())))
     assert (line["summary"], line["theme_path"], line["duplicate_of"]) == (None, None, None)
     assert "vector" not in line
     assert "vector_hash" not in line
@@ -74,7 +71,7 @@ def test_a_partial_line_erases_empty_fields_and_keeps_the_vector() -> None:
 
 def test_a_whole_line_has_the_unit_vector_and_its_hash() -> None:
     values = sent((3.0, 4.0))
-    line = json.loads(*whole_lines([stored_form(document(1), (), "mec-1")], [values]))
+    line = json.loads(*whole_lines([stored_form(document(1), ())], [values]))
     assert (line["vector"], line["vector_hash"]) == ([0.6, 0.8], vector_hash(values))
     assert vector_hash(sent((6.0, 8.0))) == vector_hash(values) != vector_hash(None) == ""
 
@@ -121,23 +118,6 @@ def test_a_day_survives_being_stored_as_a_number(day: date) -> None:
 def test_language_levels_are_the_prefixes_of_a_tag() -> None:
     assert language_levels("zh-Hant-TW") == ("zh", "zh-hant", "zh-hant-tw")
     assert language_levels(None) == language_levels("") == ()
-
-
-def test_duplicates_have_the_story_of_their_original_in_any_order() -> None:
-    original = document(1, text_hash="a")
-    copy = document(2, duplicate_of="mec-1", text_hash="b")
-    copy_of_copy = document(3, duplicate_of="mec-2")
-    orphan = document(4, duplicate_of="elsewhere")
-    expected = {"mec-1": "a", "mec-2": "a", "mec-3": "a", "mec-4": "elsewhere"}
-    assert stories_of([original, copy, copy_of_copy, orphan], {}) == expected
-    assert stories_of([orphan, copy_of_copy, copy, original], {}) == expected
-    assert stories_of([copy], {"mec-1": "a"}) == {"mec-2": "a"}
-
-
-def test_cycles_of_duplicates_are_resolved() -> None:
-    circle = [document(1, duplicate_of="mec-2"), document(2, duplicate_of="mec-1")]
-    assert set(stories_of(circle, {})) == {"mec-1", "mec-2"}
-    assert story_corrections([{"id": "a", "duplicate_of": "a", "story": "a"}]) == []
 
 
 @pytest.mark.parametrize(
