@@ -78,8 +78,8 @@ def fused(by_words: Sequence[Candidate], by_vector: Sequence[Candidate]) -> list
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
 
 
-def collapsed(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return one document of each text with its best score: the original if it is among these, else the best.
+def copies_of(candidates: Iterable[Candidate]) -> dict[str, str]:
+    """Return by id a key that is the same for copies of one text.
 
     Copies have the same text hash, or one names the other, or both name the same original.
     """
@@ -94,15 +94,20 @@ def collapsed(candidates: Iterable[Candidate]) -> list[Candidate]:
     for one in listed:
         for key in filter(None, (one.duplicate_of, one.text_hash)):
             leaders[leader(key)] = leader(one.article_id)
+    return {one.article_id: leader(one.article_id) for one in listed}
+
+
+def collapsed(candidates: Iterable[Candidate], copies: Mapping[str, str]) -> list[Candidate]:
+    """Return one document of each text with its best score: the original if it is among these, else the best."""
     groups: dict[str, list[Candidate]] = {}
-    for one in listed:
-        groups.setdefault(leader(one.article_id), []).append(one)
-    return [replace(_shown(copies), score=copies[0].score) for copies in groups.values()]
+    for one in candidates:
+        groups.setdefault(copies[one.article_id], []).append(one)
+    return [replace(_shown(group), score=group[0].score) for group in groups.values()]
 
 
-def _shown(copies: list[Candidate]) -> Candidate:
-    originals = [one for one in copies if one.duplicate_of is None]
-    return min(originals, key=lambda one: (one.published_ts, one.article_id), default=copies[0])
+def _shown(group: list[Candidate]) -> Candidate:
+    originals = [one for one in group if one.duplicate_of is None]
+    return min(originals, key=lambda one: (one.published_ts, one.article_id), default=group[0])
 
 
 def hits_of(

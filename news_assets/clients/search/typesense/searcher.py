@@ -23,6 +23,7 @@ from news_assets.clients.search.typesense.responses import (
     Candidate,
     Ranking,
     collapsed,
+    copies_of,
     fused,
     has_every_word,
     hits_of,
@@ -76,14 +77,16 @@ class Searcher:
         depth = max(CANDIDATES, end)
         while True:
             by_words, by_vector, stems = self._rankings(query, stemmed, vector, depth)
-            ranked = collapsed(fused(by_words.candidates, by_vector.candidates))
+            ranked = fused(by_words.candidates, by_vector.candidates)
+            copies = copies_of(ranked)
+            shown = collapsed(ranked, copies)
             is_all = max(len(by_words.candidates), len(by_vector.candidates)) < depth
-            if len(ranked) >= end or is_all:
+            if len(shown) >= end or is_all:
                 break
             depth *= 2
         counted = by_words if by_words.found else by_vector
-        copies = len(counted.candidates) - len(collapsed(counted.candidates))
-        return self._hits(ranked[query.offset : end], stems), counted.found - copies, counted.facets
+        repeated = len(counted.candidates) - len({copies[one.article_id] for one in counted.candidates})
+        return self._hits(shown[query.offset : end], stems), counted.found - repeated, counted.facets
 
     def _hits(self, page: list[Candidate], stems: tuple[str, ...]) -> tuple[SearchHit, ...]:
         documents = self.connection.documents(self.connection.alias, [one.article_id for one in page], SHOWN)
