@@ -44,8 +44,6 @@ LEFT_OUT: dict[str, list[int | range]] = {
     "stemming dictionaries": [*range(672, 679), 687, 689, 690, 872, 873, 878],
     "synonym sets": [694, 696, 697, 698, 699, *range(701, 714), 715, 868, 869, 877],
     "stopwords": [range(716, 722)],
-    "presets": [722, 723, 724, 726],
-    "pinned and hidden hits, curation sets": [727, 728, 729, 730, 731, 733, 735],
     "fields of type auto and nested fields": [range(815, 825)],
     "state after a restart from a snapshot": [982, 983],
     "_rand order": [460],

@@ -11,8 +11,8 @@ from news_assets_tests.typesense_server.collections.documents import document_of
 from news_assets_tests.typesense_server.collections.store import Store
 from news_assets_tests.typesense_server.errors import ApiError
 from news_assets_tests.typesense_server.faults import Faults
-from news_assets_tests.typesense_server.search.multi_search import multi_search
-from news_assets_tests.typesense_server.search.search import search
+from news_assets_tests.typesense_server.search.curation import set_of
+from news_assets_tests.typesense_server.search.multi_search import multi_search, searched
 
 MAX_QUERY_CHARS = 4000
 VERSION = "30.0.dev-4a092b0"  # the server that was recorded
@@ -130,13 +130,23 @@ def _search(call: Call) -> Any:
             f"Query string exceeds max allowed length of {MAX_QUERY_CHARS}. Use the /multi_search end-point for larger "
             "payloads.",
         )
-    return search(call.store.collection(call.names[0]), call.query)
+    return searched(call.store, call.names[0], call.query)
 
 
 def _delete_alias(call: Call) -> Any:
     shown_alias = call.store.alias(call.names[0])
     del call.store.aliases[call.names[0]]
     return shown_alias
+
+
+def _put_curation_set(call: Call) -> Any:
+    call.store.curation_sets[call.names[0]] = given = set_of(call.names[0], call.object())
+    return given
+
+
+def _delete_curation_set(call: Call) -> Any:
+    del call.store.curation_sets[call.names[0]]
+    return {"name": call.names[0]}
 
 
 def _delete_key(call: Call) -> Any:
@@ -197,6 +207,14 @@ ROUTES: dict[tuple[str, str], Route] = {
         lambda call: call.store.put_alias(call.names[0], call.object()), "aliases:upsert", is_write=True
     ),
     ("DELETE", "/aliases/*"): Route(_delete_alias, "aliases:delete", is_write=True),
+    ("PUT", "/presets/*"): Route(
+        lambda call: call.store.put_preset(call.names[0], call.object()), "presets:upsert", is_write=True
+    ),
+    ("DELETE", "/presets/*"): Route(
+        lambda call: call.store.presets.pop(call.names[0]), "presets:delete", is_write=True
+    ),
+    ("PUT", "/curation_sets/*"): Route(_put_curation_set, "curations:upsert", is_write=True),
+    ("DELETE", "/curation_sets/*"): Route(_delete_curation_set, "curations:delete", is_write=True),
     ("GET", "/keys"): Route(
         lambda call: {"keys": [key.as_json() for key in call.store.keys.by_id.values()]}, "keys:list"
     ),

@@ -31,12 +31,13 @@ class TestServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False  # a client may keep its connection open
 
-    def __init__(self, admin_key: str, description: Description | None) -> None:
+    def __init__(self, admin_key: str, description: Description | None, keeps_log: bool) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.admin_key = admin_key
         self.store = Store(Keys(admin_key))
         self.faults = Faults()
         self.requests: list[Request] = []
+        self.writes: list[tuple[bool, Route, Call]] | None = [] if keeps_log else None
         self.violations: list[str] = []
         self.description = description
         self.lock = threading.Lock()
@@ -70,6 +71,20 @@ class TestServer(ThreadingHTTPServer):
             self.server_bind()
             self.server_activate()
             self.start()
+
+    def restart(self) -> None:
+        """Replay the log of writes in the order that loses most: first those that were sent to an alias.
+
+        A real server replays in parallel queues by collection. It resolves an alias when a write is queued; until then
+        the alias, which is written by another queue, may not exist.
+        """
+        assert self.writes is not None, "the server was started without a log"
+        with self.lock:
+            self.store = Store(self.store.keys)
+            for _, route, call in sorted(self.writes, key=lambda write: not write[0]):
+                call.store = self.store
+                with contextlib.suppress(ApiError):
+                    route.run(call)
 
     @property
     def url(self) -> str:
@@ -159,6 +174,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.faults.check(self.command, segments[0], route.is_write)
         call = Call(self.server.store, self.server.faults, names, query, body, len(split.query))
         self._authorize(route, call)
+        if self.server.writes is not None and segments[0] in ("collections", "aliases") and route.is_write:
+            self.server.writes.append(
+                (segments[0] == "collections" and bool(names) and names[0] in call.store.aliases, route, call)
+            )
         return route.status, route.run(call)
 
     def _authorize(self, route: Route, call: Call) -> None:
@@ -212,7 +231,11 @@ def _collections_of(route: Route, call: Call) -> list[str]:
 
 @contextmanager
 def running(
-    admin_key: str = "admin-key", description: Description | None = None, *, is_strict: bool = False
+    admin_key: str = "admin-key",
+    description: Description | None = None,
+    *,
+    is_strict: bool = False,
+    keeps_log: bool = False,
 ) -> Iterator[TestServer]:
     """Run a server that validates requests against the description, if there is one.
 
@@ -220,11 +243,12 @@ def running(
         admin_key: The key that allows everything.
         description: The OpenAPI description; by default the one beside the repository, if it exists.
         is_strict: Whether violations raise at the end.
+        keeps_log: Whether `restart` can replay the writes.
 
     Raises:
         AssertionError: `is_strict` and there are violations.
     """
-    server = TestServer(admin_key, description or Description.beside_the_repository())
+    server = TestServer(admin_key, description or Description.beside_the_repository(), keeps_log)
     server.start()
     try:
         yield server

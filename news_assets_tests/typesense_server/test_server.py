@@ -148,6 +148,49 @@ def test_a_key_for_a_collection_does_not_allow_its_alias(http: httpx.Client) -> 
     assert [http.get(path, headers=headers).status_code for path in paths] == [200, 401]
 
 
+def test_writes_through_an_alias_are_lost_by_a_restart_and_those_to_the_collection_are_not() -> None:
+    headers = {"X-TYPESENSE-API-KEY": KEY}
+    with (
+        running(admin_key=KEY, keeps_log=True) as server,
+        httpx.Client(base_url=server.url, headers=headers, timeout=5) as http,
+    ):
+        http.post("/collections", json={"name": "docs", "fields": FIELDS})
+        http.put("/aliases/now", json={"collection_name": "docs"})
+        for name, number in (("docs", 1), ("docs", 2), ("now", 3)):
+            http.post(f"/collections/{name}/documents", json=document(number)).raise_for_status()
+        http.delete("/collections/now/documents/1").raise_for_status()
+        assert sorted(ids(search(http))) == ["2", "3"]
+        server.restart()
+        assert sorted(ids(search(http, collection="now"))) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({}, ["1"]),
+        ({"pinned_hits": "2:1"}, ["2", "1"]),
+        ({"pinned_hits": "2:1", "filter_curated_hits": True}, ["1"]),
+        ({"hidden_hits": "1"}, []),
+        ({"curation_tags": "promoted"}, ["1", "2"]),
+        ({"curation_tags": "promoted", "filter_curated_hits": True}, ["1"]),
+        ({"curation_tags": "promoted", "enable_curations": False}, ["1"]),
+        ({"preset": "pins"}, ["2", "1"]),
+        ({"preset": "pins", "pinned_hits": "1:1"}, ["1"]),
+        ({"preset": "mj"}, []),
+    ],
+)
+def test_pinned_hits_pass_the_filter_only_with_filter_curated_hits(
+    http: httpx.Client, params: dict[str, Any], found: list[str]
+) -> None:
+    imported(http, document(1), document(2, agency="mj"))
+    item = {"id": "i", "rule": {"tags": ["promoted"]}, "includes": [{"id": "2", "position": 2}]}
+    http.put("/curation_sets/c", json={"items": [item]}).raise_for_status()
+    http.patch("/collections/docs", json={"curation_sets": ["c"]}).raise_for_status()
+    http.put("/presets/pins", json={"value": {"pinned_hits": "2:1"}}).raise_for_status()
+    http.put("/presets/mj", json={"value": {"filter_by": "agency:=mj"}}).raise_for_status()
+    assert ids(search(http, filter_by="agency:=mec", **params)) == found
+
+
 def test_a_chunked_body_is_read_completely(http: httpx.Client) -> None:
     lines = (json.dumps(document(number)).encode() + b"\n" for number in range(3))
     answer = http.post("/collections/docs/documents/import", content=lines)

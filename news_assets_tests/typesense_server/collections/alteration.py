@@ -7,7 +7,7 @@ from news_assets_tests.typesense_server.collections.documents import checked
 from news_assets_tests.typesense_server.collections.schema import Field, field_of
 from news_assets_tests.typesense_server.errors import ApiError
 
-CHANGEABLE = ("fields", "metadata")  # synonym and curation sets are not simulated
+CHANGEABLE = ("fields", "metadata", "curation_sets")  # synonym sets are not simulated
 
 
 def alter(collection: Collection, change: dict[str, Any]) -> dict[str, Any]:
@@ -23,6 +23,8 @@ def alter(collection: Collection, change: dict[str, Any]) -> dict[str, Any]:
     answer = {"fields": _alter_fields(collection, change["fields"])} if "fields" in change else {}
     if "metadata" in change:
         collection.extra["metadata"] = answer["metadata"] = change["metadata"]
+    if "curation_sets" in change:
+        collection.extra["curation_sets"] = answer["curation_sets"] = change["curation_sets"]
     return answer
 
 

@@ -15,6 +15,8 @@ class Store:
     keys: Keys
     collections: dict[str, Collection] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    curation_sets: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def collection(self, name: str) -> Collection:
         """Return the collection with this name or alias; an alias of an alias is not resolved.
@@ -70,6 +72,11 @@ class Store:
             raise ApiError(500, f"Name `{name}` conflicts with an existing collection name.")
         self.aliases[name] = str(given["collection_name"])
         return self.alias(name)
+
+    def put_preset(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Store search parameters under a name."""
+        self.presets[name] = {"name": name, "value": given.get("value", {})}
+        return self.presets[name]
 
     def alias(self, name: str) -> dict[str, str]:
         """Return an alias as JSON.

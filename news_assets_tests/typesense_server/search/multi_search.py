@@ -25,6 +25,17 @@ def searches_of(body: Any) -> list[dict[str, Any]]:
     return searches
 
 
+def searched(store: Store, name: str, params: dict[str, str]) -> dict[str, Any]:
+    """Return the response to a search of a collection, with the parameters of a preset that the request lacks.
+
+    Raises:
+        ApiError: 400, 404 or 422.
+    """
+    preset = store.presets.get(params.get("preset", ""), {"value": {}})["value"]
+    given = with_sealed(_texts(preset), {name: value for name, value in params.items() if name != "preset"})
+    return search(store.collection(name), given, store.curation_sets)
+
+
 def multi_search(store: Store, body: Any, query: dict[str, str], sealed: dict[str, Any]) -> dict[str, Any]:
     """Return the results in order. Parameters of the query string replace those of the searches.
 
@@ -46,7 +57,7 @@ def _union(store: Store, searches: list[dict[str, str]]) -> dict[str, Any]:
     Raises:
         ApiError: The error of any search.
     """
-    answers = [search(store.collection(params.get("collection", "")), params) for params in searches]
+    answers = [searched(store, params.get("collection", ""), params) for params in searches]
     hits = [
         hit | {"collection": answer["request_params"]["collection_name"], "search_index": order}
         for order, answer in enumerate(answers)
@@ -72,6 +83,6 @@ def _texts(search: Any) -> dict[str, str]:
 
 def _result(store: Store, params: dict[str, str]) -> dict[str, Any]:
     try:
-        return search(store.collection(params.get("collection", "")), params)
+        return searched(store, params.get("collection", ""), params)
     except ApiError as error:
         return {"code": error.status, "error": error.message}

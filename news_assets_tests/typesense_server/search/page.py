@@ -96,6 +96,8 @@ def _hit(collection: Collection, params: dict[str, str], hit: Hit) -> dict[str, 
     body: dict[str, Any] = {"document": document, "highlight": by_field}
     if params.get("enable_highlight_v1", "true") == "true":
         body["highlights"] = listed
+    if hit.is_curated:
+        body["curated"] = True
     if hit.text_score is not None:
         body |= {"text_match": hit.text_score, "text_match_info": _match_info(hit.text_score, hit.tokens_asked)}
     if hit.fusion is not None:

@@ -1,11 +1,14 @@
 """A search: from the parameters of the query string to the response."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from news_assets_tests.typesense_server.collections.collection import Collection
 from news_assets_tests.typesense_server.collections.documents import names_of
 from news_assets_tests.typesense_server.errors import ApiError
 from news_assets_tests.typesense_server.search import sorting, vector_query
+from news_assets_tests.typesense_server.search.curation import curated
 from news_assets_tests.typesense_server.search.facets import check_groups, facet_counts
 from news_assets_tests.typesense_server.search.filters import passing
 from news_assets_tests.typesense_server.search.matching import Search
@@ -14,6 +17,7 @@ from news_assets_tests.typesense_server.search.query import Options, QueryField,
 from news_assets_tests.typesense_server.search.sorting import Hit
 
 Params = dict[str, str]
+NO_SETS: Mapping[str, Any] = MappingProxyType({})
 NUMBERS = (
     "page", "per_page", "limit", "offset", "limit_hits", "group_limit", "max_facet_values", "drop_tokens_threshold",
     "typo_tokens_threshold", "min_len_1typo", "min_len_2typo", "snippet_threshold", "highlight_affix_num_tokens",
@@ -21,7 +25,7 @@ NUMBERS = (
 )  # fmt: skip
 
 
-def search(collection: Collection, params: Params) -> dict[str, Any]:
+def search(collection: Collection, params: Params, curation_sets: Mapping[str, Any] = NO_SETS) -> dict[str, Any]:
     """Return the response to a search.
 
     Raises:
@@ -40,7 +44,9 @@ def search(collection: Collection, params: Params) -> dict[str, Any]:
         hits, found = _wildcard(collection, params, knn, allowed, page)
     else:
         hits, found = _by_words(collection, params, fields, knn, allowed, page)
-    hits = sorting.ordered(collection, hits, sorts)
+    matched = len(hits)
+    hits = curated(collection, params, curation_sets, sorting.ordered(collection, hits, sorts), allowed)
+    found += len(hits) - matched
     counts = facet_counts(collection, params, [hit.number for hit in hits])
     return answer(collection, params, page, hits, found, counts, grouped_by)
 

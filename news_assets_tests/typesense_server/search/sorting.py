@@ -26,6 +26,7 @@ class Hit:
     fusion: float | None = None
     words: tuple[tuple[str, str], ...] = ()
     tokens_asked: int = 1
+    is_curated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
-"""The Typesense backend beyond the contract: partial updates, stale vectors, outages, compatibility checks, keys."""
+"""The Typesense backend beyond the contract: partial updates, stale vectors, outages, compatibility checks."""
 
 import traceback
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-import httpx
 import pytest
 
 from news_assets.clients.search.typesense.collection import read_collection, write_metadata
@@ -349,28 +348,3 @@ def test_a_query_vector_of_the_old_dimensions_is_refused_after_a_swap(server: Te
         rebuild.swap({"govbr": {"mec-1": "hash-1"}})
         with pytest.raises(IndexingError, match=r"must have 2 dimensions"):
             reader.search(SearchQuery(text="vacina", vector=VECTOR))
-
-
-# --- keys ------------------------------------------------------------------------------------------------------------
-
-
-def searched(server: TestServer, key: str, **params: str) -> httpx.Response:
-    return httpx.get(
-        f"{server.url}/collections/news_articles/documents/search",
-        params={"q": "*", **params},
-        headers={"X-TYPESENSE-API-KEY": key},
-    )
-
-
-def test_a_search_key_shows_one_desk_without_vectors_until_it_expires(
-    server: TestServer, index: TypesenseSearchIndex
-) -> None:
-    index.upsert([document(1, vector=VECTOR), document(2, desk="world")])
-    key = index.search_key("govbr", datetime(2100, 1, 1, tzinfo=UTC), "for a reader")
-    hits = searched(server, key, filter_by="desk:=world || desk:=govbr").json()["hits"]
-    assert [(hit["document"]["id"], "vector" in hit["document"]) for hit in hits] == [("mec-1", False)]
-    past = index.search_key("govbr", datetime(2020, 1, 1, tzinfo=UTC), "too late")
-    assert searched(server, past).status_code == 401
-    assert SECRET not in key
-    listed = httpx.get(f"{server.url}/collections", headers={"X-TYPESENSE-API-KEY": key})
-    assert listed.status_code == 401
