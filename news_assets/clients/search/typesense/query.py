@@ -2,14 +2,14 @@
 
 The server searches one text in all fields and cannot choose between forms of a word, so words are searched as the
 stems that documents are stored with (`text.words.shared_stem`). Stems are searched exactly. Stems that no document has
-are corrected first (`typos.py`), because a typo in an ending changes the stem.
+are corrected first (`words.py`), because a typo in an ending changes the stem.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from news_assets.clients.search.query import ENOUGH_MATCHES, parse_query
+from news_assets.clients.search.query import parse_query
 from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
 from news_assets.clients.search.typesense.documents import day_number, exact_key
 from news_assets.clients.search.typesense.lines import sent_vectors
@@ -93,15 +93,14 @@ def common_params(name: str, query: SearchQuery, stemmed: StemmedQuery) -> Param
 
 
 def word_params() -> Params:
-    """Return how stems are searched: titles weigh more, and words are dropped only if all have too few matches."""
+    """Return how stems are searched: titles weigh more, and all words have to occur."""
     return {
         "query_by": "title_stems,stems",
         "query_by_weights": "3,1",
         "prefix": "false",
         "num_typos": "0",
         "split_join_tokens": "off",
-        "drop_tokens_threshold": ENOUGH_MATCHES,
-        "drop_tokens_mode": "both_sides:3",
+        "drop_tokens_threshold": 0,
     }
 
 
@@ -110,7 +109,31 @@ def ranking_searches(common: Params, depth: int) -> list[Params]:
     ranked = common | {"include_fields": RANKED}
     starts = range(0, depth, HITS_PER_SEARCH)
     first, *others = (ranked | {"offset": start, "limit": min(HITS_PER_SEARCH, depth - start)} for start in starts)
-    return [first | {"facet_by": FACETS, "max_facet_values": MAX_FACET_VALUES}, *others]
+    return [with_facets(first), *others]
+
+
+def with_facets(params: Params) -> Params:
+    """Return the search with the facets of all its matches."""
+    return params | {"facet_by": FACETS, "max_facet_values": MAX_FACET_VALUES}
+
+
+def counting_search(common: Params, stemmed: StemmedQuery, stems: Iterable[str]) -> Params:
+    """Return the search that counts the documents with one of these stems; `common` searches for all of the query."""
+    listed = _listed(stems)
+    either = f"(title_stems:[{listed}] || stems:[{listed}])"
+    filter_by = " && ".join([common["filter_by"], either] if "filter_by" in common else [either])
+    return with_facets(common) | {"q": replace(stemmed, stems=()).text, "filter_by": filter_by, "per_page": 0}
+
+
+def search_from(common: Params, stemmed: StemmedQuery, start: str, depth: int) -> Params:
+    """Return the search for documents with this stem; those with the next stems of the query as well are first."""
+    stems = (start, *(stem for stem in stemmed.stems if stem != start))
+    ranked = {"include_fields": RANKED, "limit": depth, "drop_tokens_threshold": depth}
+    return common | ranked | {"q": replace(stemmed, stems=stems).text}
+
+
+def _listed(stems: Iterable[str]) -> str:
+    return ",".join(map(quoted, dict.fromkeys(stems)))
 
 
 def vector_params(vector: Sequence[float], depth: int) -> Params:
@@ -143,9 +166,8 @@ def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
     if query.to_day is not None:
         yield f"day:<={day_number(query.to_day)}"
     if stemmed.excluded:
-        stems = ",".join(map(quoted, dict.fromkeys(stemmed.excluded)))
-        yield f"title_stems:![{stems}]"
-        yield f"stems:![{stems}]"
+        yield f"title_stems:![{_listed(stemmed.excluded)}]"
+        yield f"stems:![{_listed(stemmed.excluded)}]"
 
 
 _NOTHING = "day:<0"  # the server refuses values without a letter or digit

@@ -153,9 +153,3 @@ def _counts(name: str, counts: list[Response]) -> dict[str, int]:
     if name == "month":
         return dict(sorted(pairs, reverse=True))
     return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
-
-
-def has_every_word(response: Response) -> bool:
-    """Return whether the best hit has all words of the query."""
-    hits = response["hits"]
-    return bool(hits) and hits[0].get("text_match_info", {}).get("num_tokens_dropped", 0) == 0

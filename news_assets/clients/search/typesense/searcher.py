@@ -1,12 +1,13 @@
 """Runs a query: which searches are sent, and how their responses become hits, count and facets.
 
-The searches by words and by vector are one request, and the texts of the page another. A request for typos comes
-between them if no document has all words.
+The searches by words and by vector are one request, and the texts of the page another. If few documents have all words,
+requests for the known words, and for documents with some of them, come between (`words.py`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from news_assets.clients.search.query import ENOUGH_MATCHES
 from news_assets.clients.search.typesense.connection import TypesenseConnection
 from news_assets.clients.search.typesense.query import (
     CANDIDATES,
@@ -25,13 +26,12 @@ from news_assets.clients.search.typesense.responses import (
     collapsed,
     copies_of,
     fused,
-    has_every_word,
     hits_of,
     no_facets,
     ranking_of,
 )
 from news_assets.clients.search.typesense.schema import CollectionState
-from news_assets.clients.search.typesense.typos import known_words
+from news_assets.clients.search.typesense.words import known_words, ranking_by_some_words
 from news_assets.clients.search.vectors import check_query_vector
 from news_assets.ports import SearchHit, SearchQuery
 
@@ -106,13 +106,26 @@ class Searcher:
         by_vector = ranking_of(of_vector) if of_vector else NOTHING
         if not of_words:
             return NOTHING, by_vector, ()
-        if stemmed.stems and not has_every_word(of_words[0]):
-            known = known_words(self.connection, self.connection.alias, stemmed, self.languages)
-            if not known.stems:
-                return NOTHING, by_vector, ()
-            if known.stems != stemmed.stems:
-                stemmed, of_words = known, self.connection.search(self._word_searches(query, known, depth))
-        return ranking_of(of_words), by_vector, stemmed.stems
+        by_words = ranking_of(of_words)
+        if by_words.found < ENOUGH_MATCHES and stemmed.stems:
+            by_words, stemmed = self._by_known_words(query, stemmed, depth, by_words)
+        return by_words, by_vector, stemmed.stems
+
+    def _by_known_words(
+        self, query: SearchQuery, stemmed: StemmedQuery, depth: int, by_words: Ranking
+    ) -> tuple[Ranking, StemmedQuery]:
+        """Return a ranking by corrected words, or by some of the words, if these find more."""
+        if by_words.found and len(stemmed.stems) == 1:
+            return by_words, stemmed
+        known = known_words(self.connection, self.connection.alias, stemmed, self.languages)
+        if not known.query.stems:
+            return NOTHING, stemmed
+        if known.query.stems != stemmed.stems:
+            by_words = ranking_of(self.connection.search(self._word_searches(query, known.query, depth)))
+        if by_words.found >= ENOUGH_MATCHES or len(known.query.stems) == 1:
+            return by_words, known.query
+        common = common_params(self.connection.alias, query, known.query)
+        return ranking_by_some_words(self.connection, common, known, depth), known.query
 
     def _word_searches(self, query: SearchQuery, stemmed: StemmedQuery, depth: int) -> list[Params]:
         return ranking_searches(common_params(self.connection.alias, query, stemmed), depth)
