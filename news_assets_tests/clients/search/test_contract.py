@@ -182,6 +182,13 @@ def test_documents_with_some_words_follow_those_with_every_word_only_if_these_ar
     assert "mec-1" not in found(index, "vacina idosos", limit=50)
 
 
+def test_any_word_of_a_long_query_finds_a_document(index: SearchIndex) -> None:
+    typed = ["creche", "vacina", "estrada", "ponte", "feira", "museu"]
+    index.upsert([document(n, word) for n, word in enumerate(typed, 1)])
+    index.upsert([document(n, "creche e museu") for n in range(100, 130)])
+    assert {f"mec-{n}" for n in range(2, 6)} < set(found(index, " ".join(typed), limit=100))
+
+
 def test_stop_words_do_not_replace_unknown_words(index: SearchIndex) -> None:
     index.upsert([document(1, "A feira em Vila Serena"), document(2, "Vagas em creches")])
     assert found(index, "xilofones em quermesses") == []

@@ -182,7 +182,10 @@ def _spread_over(limits: list[int], total: int) -> Iterator[tuple[int, ...]]:
 
 def _fewer(tokens: list[str], mode: str) -> Iterator[list[str]]:
     """Yield the tokens with one after another dropped from the right, the left or both."""
-    if mode.startswith("both_sides") or mode == "right_to_left":
+    name, _, most = mode.partition(":")
+    if name == "both_sides" and len(tokens) > int(most or 3):  # longer queries are cut on the right alone
+        name = "right_to_left"
+    if name != "left_to_right":
         yield from (tokens[:count] for count in range(len(tokens) - 1, 0, -1))
-    if mode.startswith("both_sides") or mode == "left_to_right":
+    if name != "right_to_left":
         yield from (tokens[-count:] for count in range(len(tokens) - 1, 0, -1))

@@ -106,6 +106,8 @@ def test_a_malformed_filter_is_rejected(collection: Collection, text: str) -> No
         ({"q": "postos marcianos"}, "ba"),
         ({"q": "postos marcianos", "drop_tokens_threshold": "0"}, ""),
         ({"q": "marcianos postos", "drop_tokens_mode": "left_to_right"}, "ba"),
+        ({"q": "marcianos verdes postos", "drop_tokens_mode": "both_sides:3", "drop_tokens_threshold": "9"}, "ba"),
+        ({"q": "marcianos verdes postos", "drop_tokens_mode": "both_sides:2", "drop_tokens_threshold": "9"}, ""),
         ({"q": ""}, "dcba"),
         ({"sort_by": "day:asc"}, "abcd"),
         ({"sort_by": "score:desc,day:asc"}, "cabd"),

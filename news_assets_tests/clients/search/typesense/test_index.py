@@ -134,9 +134,7 @@ def test_a_page_of_copies_is_filled_from_deeper_hits(index: TypesenseSearchIndex
         assert answer.found == 9
 
 
-def test_copies_are_one_hit_of_a_vector_search_and_the_server_groups_nothing(
-    server: TestServer, index: TypesenseSearchIndex
-) -> None:
+def test_copies_are_one_hit_of_a_vector_search_and_count_once(index: TypesenseSearchIndex) -> None:
     index.upsert(
         [
             document(1, "Nota", vector=VECTOR, text_hash="same"),

@@ -27,17 +27,14 @@ def index(server: TestServer) -> Iterator[TypesenseSearchIndex]:
 
 
 def searched(server: TestServer, key: str, **params: str) -> list[httpx.Response]:
-    """The same search by GET and by POST."""
+    """The same search by GET, in the body of a multi_search, and in its query string, which replaces the body."""
     headers = {"X-TYPESENSE-API-KEY": key}
-    body = {"searches": [{"collection": "news_articles", "q": "*", **params}]}
+    path, common = f"{server.url}/collections/news_articles/documents/search", {"q": "*"}
+    searches = [{"collection": "news_articles"} | common | given for given in (params, {})]
     return [
-        httpx.get(
-            f"{server.url}/collections/news_articles/documents/search", params={"q": "*", **params}, headers=headers
-        ),
-        httpx.post(f"{server.url}/multi_search", json=body, headers=headers),
-        httpx.post(
-            f"{server.url}/multi_search", json=body, params={"pinned_hits": "mec-2:1", **params}, headers=headers
-        ),
+        httpx.get(path, params=common | params, headers=headers),
+        httpx.post(f"{server.url}/multi_search", json={"searches": searches[:1]}, headers=headers),
+        httpx.post(f"{server.url}/multi_search", json={"searches": searches[1:]}, params=params, headers=headers),
     ]
 
 
