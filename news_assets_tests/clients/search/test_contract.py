@@ -186,7 +186,7 @@ def test_any_word_of_a_long_query_finds_a_document(index: SearchIndex) -> None:
     typed = ["creche", "vacina", "estrada", "ponte", "feira", "museu"]
     index.upsert([document(n, word) for n, word in enumerate(typed, 1)])
     index.upsert([document(n, "creche e museu") for n in range(100, 130)])
-    assert {f"mec-{n}" for n in range(2, 6)} < set(found(index, " ".join(typed), limit=100))
+    assert {f"mec-{n}" for n in range(2, 6)} <= set(found(index, " ".join(typed), limit=100))
 
 
 def test_stop_words_do_not_replace_unknown_words(index: SearchIndex) -> None:

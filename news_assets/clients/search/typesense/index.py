@@ -3,9 +3,9 @@
 Writes go to the collection's own name, not to the alias: after a restart the server replays its log in parallel queues
 and resolves an alias when a write is queued, so that writes through the alias are lost or undone.
 
-Copies are one hit, as in the embedded index. The server decides some things differently: if few documents have all
-words of a query, only words at its ends are dropped; quoted phrases match other endings; and only the copies among the
-best hits are subtracted from the number of matches.
+Copies are one hit, as in the embedded index. Some things differ: quoted phrases match other endings; of the documents
+with some of a query's words, the best 250 are ranked; and only the copies among the best hits are subtracted from the
+number of matches.
 """
 
 import threading
