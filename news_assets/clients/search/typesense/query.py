@@ -18,9 +18,9 @@ from news_assets.text.words import shared_stem, words
 
 CANDIDATES = 100  # best documents of each ranking; more for a page further down
 EF = 200  # recall@20 .999; the server's default of 10 gives .893
-# Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a simulated server, with words that it
-# dropped from the ends of queries (`words.py` ranks them better), and with
-# multilingual-e5-small on known items (pt), Quati (pt), Cranfield (en) and SIB-200 (pt, documents en):
+# Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a simulated server that dropped words
+# from the ends of queries (`words.py` ranks better), with multilingual-e5-small on known items (pt), Quati (pt),
+# Cranfield (en) and SIB-200 (pt, documents en):
 #     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
 #     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
 ALPHA = 0.8
