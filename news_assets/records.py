@@ -433,7 +433,18 @@ class RawArticle:
     out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]
     outcome: RowOutcome
     reason: Reason
-    duplicate_of: Annotated[str | None, "article_id of the earlier article with the same address or text"]
+    lead_minhash: Annotated[bytes | None, "MinHash of the shingles of the text's lead; none for a short text"] = None
+    duplicate_of: Annotated[
+        str | None,
+        "article_id of the earlier article, of any desk, that it is a copy of; its day is at most 10 days away",
+    ]
+    duplicate_reason: Annotated[
+        str | None,
+        "why it is a copy: same address, same text or nearly the same text; empty in copies from before this column",
+    ] = None
+    duplicate_score: Annotated[
+        float | None, "share of the shingles that the copy and its original have in common; 1 for the first two reasons"
+    ] = None
     rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text"]
     attempts: Annotated[int, "failed attempts since the last success, or since the listing had news"]
     refusals: Annotated[int, "failed attempts that were no transient failures: 404, 403, a page without a text"] = 0
@@ -444,6 +455,16 @@ class RawArticle:
     withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn"] = None
     withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text"] = 0
     trace_id: Annotated[str, "id of the poll that found the entry"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyKey:
+    """The columns of an article that copies of it are found by; a month of whole rows takes long to look through."""
+
+    article_id: ArticleId
+    day: Day_
+    url_key: Annotated[int, "CRC-32 of url_hash"]
+    lead_minhash: Annotated[bytes, "lead_minhash of the article; zeros for a short text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

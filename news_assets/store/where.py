@@ -6,6 +6,7 @@ is a condition too, which lets DuckLake skip files and row groups by their stati
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from news_assets.records import AgencyDays
@@ -98,6 +99,8 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
         return
     selection.params.extend((given[0], given[-1]))
     yield f'"{name}" BETWEEN ? AND ?'
+    if type(given[0]) is date and (given[-1] - given[0]).days == len(given) - 1:
+        return  # days in a row
     frame = f"selected_{name}"
     selection.frames[frame] = pl.DataFrame({"value": given}, schema={"value": polars_schema(selection.table)[name]})
     yield f'"{name}" IN (FROM {frame})'

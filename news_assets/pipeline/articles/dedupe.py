@@ -1,17 +1,44 @@
-"""Finds exact copies among the articles of the lake, by URL and by text.
+"""Marks copies among the articles of the lake, of all desks, when they are stored: by address, text and near text.
 
-Duplicates are kept, not deleted: the later article carries `duplicate_of`. A false match is worse than a missed one,
-so the lake ignores near-duplicates (`near_duplicates.py`).
+Duplicates are kept, not deleted: the later article carries `duplicate_of`, the reason and a score. Articles published
+more than WINDOW days apart are not compared. A missed copy is better than a wrong one, so a near copy is compared with
+originals only, by all its shingles (`likeness.py`). Articles stored before there were copy keys are not found until
+they are stored again; `replay --write` does that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from heapq import nlargest
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+from zlib import crc32
 
+from news_assets.pipeline.articles.likeness import (
+    MIN_EQUAL_BYTES,
+    MIN_TEXT_CHARS,
+    MINHASH_BYTES,
+    Shingles,
+    likeness,
+)
+from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.ports import Reader
-from news_assets.records import RawArticle
+from news_assets.ports import Reader, Rows
+from news_assets.records import CopyKey, RawArticle
 
-MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WINDOW = timedelta(days=10)  # agencies republish a text within days
+SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"
+_MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
+_NO_TEXT = bytes(MINHASH_BYTES)
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+Mark = tuple[str | None, str | None, float | None]  # duplicate_of, duplicate_reason, duplicate_score
+_ORIGINAL: Mark = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,67 +49,242 @@ class KnownArticle:
     url_hash: str
     text_hash: str | None
     duplicate_of: str | None = None
+    text: str | None = None
+    lead_minhash: bytes | None = None
+    published_at: datetime | None = None
+    first_seen_at: datetime = _LAST
+
+    @property
+    def at(self) -> datetime:
+        """The time by which the earliest of several originals is chosen."""
+        return self.published_at or self.first_seen_at
 
 
-def marked(lake: Reader, desk: str, articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """Return the articles as they are stored: with `duplicate_of` and `content_hash` as of the lake's present rows."""
-    articles = mark_duplicates(articles, _known_articles(lake, desk, articles))
-    return [replace(article, content_hash=content_hash(article)) for article in articles]
+_KNOWN_COLUMNS = KnownArticle.__match_args__
 
 
-def _known_articles(lake: Reader, desk: str, articles: Sequence[RawArticle]) -> list[KnownArticle]:
-    """Return the desk's articles with these URLs or texts, of any agency and day."""
-    columns = ("article_id", "url_hash", "text_hash", "duplicate_of")
-    urls = {article.url_hash for article in articles}
-    texts = {article.text_hash for article in articles if article.text_hash}
-    found: dict[str, KnownArticle] = {}
-    for lookup in ({"url_hash": urls}, {"text_hash": texts}):
-        frame = lake.frame(RawArticle, None, columns, desk=[desk], outcome=["ok"], **lookup)
-        found |= {row[0]: KnownArticle(*row) for row in frame.iter_rows()}
-    return list(found.values())
+def store_marked(
+    rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]
+) -> list[RawArticle]:
+    """Store articles with their marks, and mark the stored copies of those that are no originals any more anew.
+
+    The mark of an article whose address and text are as they were stays.
+
+    Args:
+        rows: The transaction.
+        articles: The rows to store, of which `duplicate_of` is ignored.
+        stored: The present rows of those that have one, by article id.
+
+    Returns:
+        The articles as they were stored, in their order, and then the copies that were marked anew.
+    """
+    settled = [_with_mark(row, _mark_of(stored[row.article_id])) for row in articles if _is_settled(row, stored)]
+    marked = _store_marked(rows, [row for row in articles if not _is_settled(row, stored)])
+    _store(rows, settled)
+    by_id = {row.article_id: row for row in (*settled, *marked)}
+    former = [stored[row.article_id] for row in marked if row.article_id in stored]
+    return [*(by_id[row.article_id] for row in articles), *mark_copies_again(rows, former)]
+
+
+def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArticle]:
+    """Mark the copies of these originals anew, after their rows were changed; return the copies as they are now.
+
+    Args:
+        rows: The transaction.
+        former: The rows of the originals before the change.
+    """
+    originals = [row for row in former if row.duplicate_of is None and row.outcome == "ok"]
+    if not originals:
+        return []
+    ids = {row.article_id for row in originals}
+    days = {day for row in originals for day in _days_around(row.day)}
+    copies = rows.frame(RawArticle, None, ("article_id", "day"), duplicate_of=ids, day=days)
+    if copies.is_empty():
+        return []
+    return _store_marked(rows, rows.read(RawArticle, article_id=set(copies["article_id"]), day=set(copies["day"])))
+
+
+def _is_settled(row: RawArticle, stored: Mapping[str, RawArticle]) -> bool:
+    """Whether the stored row has the same address and text, and was marked by these."""
+    former = stored.get(row.article_id)
+    return former is not None and former.lead_minhash is not None and _compared(former) == _compared(row)
+
+
+def _compared(row: RawArticle) -> tuple[object, ...]:
+    return row.outcome, row.day, row.url_hash, row.text_hash, row.lead_minhash
+
+
+def _mark_of(row: RawArticle) -> Mark:
+    return row.duplicate_of, row.duplicate_reason, row.duplicate_score
+
+
+def _with_mark(row: RawArticle, mark: Mark) -> RawArticle:
+    marked = replace(row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2])
+    return replace(marked, content_hash=content_hash(marked))
+
+
+def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle]:
+    marked = marked_articles(rows, articles)
+    _store(rows, marked)
+    return marked
+
+
+def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
+    if articles:
+        rows.upsert(articles)
+    if found := [row for row in articles if row.outcome == "ok"]:
+        rows.upsert(
+            [
+                CopyKey(
+                    article_id=row.article_id,
+                    day=row.day,
+                    url_key=_url_key(row),
+                    lead_minhash=row.lead_minhash or _NO_TEXT,
+                )
+                for row in found
+            ]
+        )
+
+
+def _url_key(row: RawArticle) -> int:
+    return crc32(row.url_hash.encode())
+
+
+def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:
+    """Return the articles in their order as they are to be stored: with their marks and `content_hash`.
+
+    They are compared with each other and with the stored articles of WINDOW days before and after; the present rows of
+    the articles themselves are ignored.
+    """
+    ids = {row.article_id for row in articles}
+    marked: dict[str, RawArticle] = {}
+    for day, of_day in groupby(sorted(articles, key=lambda row: row.day), key=lambda row: row.day):
+        group = list(of_day)
+        stored = [one for one in _candidates(lake, day, group) if not {one.article_id, one.duplicate_of} & ids]
+        near_days = [row for row in marked.values() if row.outcome == "ok" and abs(row.day - day) <= WINDOW]
+        known = [*stored, *(KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS)) for row in near_days)]
+        marked |= {row.article_id: row for row in mark_duplicates(group, known)}
+    return [_with_mark(row, _mark_of(marked[row.article_id])) for row in articles]
+
+
+def _days_around(day: date) -> Iterator[date]:
+    return (day + timedelta(days=n) for n in range(-WINDOW.days, WINDOW.days + 1))
+
+
+def _candidates(lake: Reader, day: date, articles: Sequence[RawArticle]) -> list[KnownArticle]:
+    """Return the stored articles near this day that some of these may be copies of, and their originals."""
+    import numpy as np
+
+    days = list(_days_around(day))
+    frame = lake.frame(CopyKey, None, ("day", "url_key", "lead_minhash"), day=days)
+    if frame.is_empty():
+        return []
+    urls = frame["url_key"].to_numpy()
+    minhashes = np.frombuffer(b"".join(frame["lead_minhash"].to_list()), np.uint8).reshape(-1, MINHASH_BYTES)
+    found = {n for row in articles if row.outcome == "ok" for n in _likely(row, urls, minhashes)}
+    if not found:
+        return []
+    chosen = frame[sorted(found)]
+    their_days = set(chosen["day"])
+    ids = set(lake.frame(CopyKey, None, ("article_id",), day=their_days, url_key=set(chosen["url_key"]))["article_id"])
+    known = _known(lake, ids, their_days)
+    missing = {one.duplicate_of for one in known if one.duplicate_of} - ids
+    return known + (_known(lake, missing, days) if missing else [])
+
+
+def _likely(row: RawArticle, urls: "NDArray[np.int64]", minhashes: "NDArray[np.uint8]") -> set[int]:
+    """Return the positions of the keys with the same address, and of those with the most equal bytes."""
+    import numpy as np
+
+    found = set(np.flatnonzero(urls == _url_key(row))[:_MAX_CANDIDATES].tolist())
+    if row.lead_minhash is not None:
+        equal = (minhashes == np.frombuffer(row.lead_minhash, np.uint8)).sum(axis=1, dtype=np.uint8)
+        likely = np.flatnonzero(equal >= MIN_EQUAL_BYTES)
+        found |= set(likely[np.argsort(equal[likely], kind="stable")[::-1][:_MAX_CANDIDATES]].tolist())
+    return found
+
+
+def _known(lake: Reader, ids: Collection[str], days: Collection[date]) -> list[KnownArticle]:
+    frame = lake.frame(RawArticle, None, _KNOWN_COLUMNS, article_id=ids, day=days, outcome=["ok"])
+    return [KnownArticle(*row) for row in frame.iter_rows()]
 
 
 def mark_duplicates(rows: Sequence[RawArticle], known: Sequence[KnownArticle]) -> list[RawArticle]:
-    """Return the rows in their order with `duplicate_of` recomputed: the id of the first original, or None.
+    """Return the rows in their order with their marks recomputed: the first original's id, or None.
 
-    Stored articles precede new ones; new ones are ordered by time of publication. Rows without a text are ignored, and
-    of texts under MIN_TEXT_CHARS only the URL is compared.
+    Stored articles precede new ones; each are ordered by time of publication. Rows without a text are ignored, and
+    of texts under MIN_TEXT_CHARS only the URL is compared. A known copy of an unknown article is ignored.
     """
     stored = {article.article_id for article in known}
     in_batch = {row.article_id for row in rows}
     index = _Index()
     duplicate_of = {article.article_id: article.duplicate_of for article in known}
-    for article in sorted(known, key=lambda article: article.duplicate_of is not None):
-        if article.article_id not in in_batch:
-            index.add(article.url_hash, article.text_hash, _root(article.article_id, duplicate_of))
-    originals: dict[str, str | None] = {}
+    for article in sorted(known, key=lambda article: (article.duplicate_of is not None, article.at)):
+        root = _root(article.article_id, duplicate_of)
+        if article.article_id not in in_batch and root in stored:
+            index.add(article, root)
+    marks: dict[str, Mark] = {}
     for row in sorted(
         rows, key=lambda r: (r.article_id not in stored, r.published_at or r.first_seen_at, r.article_id)
     ):
-        if row.outcome == "ok" and row.article_id not in originals:
-            originals[row.article_id] = index.original_of(row)
-    return [replace(row, duplicate_of=originals.get(row.article_id)) for row in rows]
+        if row.outcome == "ok" and row.article_id not in marks:
+            marks[row.article_id] = index.mark_of(row)
+    return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
+
+
+def _marked(row: RawArticle, mark: Mark) -> RawArticle:
+    return replace(row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2])
 
 
 class _Index:
-    """The first article of each URL and of each text."""
+    """The first article of each URL and of each text, and the originals by the MinHash of their leads."""
 
     def __init__(self) -> None:
         self._by_url: dict[str, str] = {}
         self._by_text: dict[str, str] = {}
+        self._originals: list[tuple[str, bytes, str]] = []  # id, MinHash, text
+        self._shingles: dict[str, Shingles | None] = {}
 
-    def add(self, url_hash: str, text_hash: str | None, article_id: str) -> None:
-        self._by_url.setdefault(url_hash, article_id)
-        if text_hash:
-            self._by_text.setdefault(text_hash, article_id)
+    def add(self, article: KnownArticle | RawArticle, root: str) -> None:
+        self._by_url.setdefault(article.url_hash, root)
+        if article.text_hash:
+            self._by_text.setdefault(article.text_hash, root)
+        if root == article.article_id and article.lead_minhash and article.text:
+            self._originals.append((root, article.lead_minhash, article.text))
 
-    def original_of(self, row: RawArticle) -> str | None:
-        """Return the id of the row's original and add the row; None where the row is an original itself."""
-        text_hash = row.text_hash if row.text_chars >= MIN_TEXT_CHARS else None
-        original = self._by_url.get(row.url_hash) or (self._by_text.get(text_hash) if text_hash else None)
-        original = None if original == row.article_id else original
-        self.add(row.url_hash, text_hash, original or row.article_id)
-        return original
+    def mark_of(self, row: RawArticle) -> Mark:
+        """Return the row's mark, and add the row."""
+        row = row if row.text_chars >= MIN_TEXT_CHARS else replace(row, text_hash=None, lead_minhash=None)
+        mark = self._found(row)
+        mark = _ORIGINAL if mark[0] == row.article_id else mark
+        self.add(row, mark[0] or row.article_id)
+        return mark
+
+    def _found(self, row: RawArticle) -> Mark:
+        if row.url_hash in self._by_url and not is_home(row.canonical_url):
+            return self._by_url[row.url_hash], SAME_ADDRESS, 1.0
+        if row.text_hash and row.text_hash in self._by_text:
+            return self._by_text[row.text_hash], SAME_TEXT, 1.0
+        return self._near(row)
+
+    def _near(self, row: RawArticle) -> Mark:
+        """Return the mark by the earliest original with nearly the same text."""
+        minhash = row.lead_minhash
+        if minhash is None or not row.text:
+            return _ORIGINAL
+        equal = ((sum(map(int.__eq__, minhash, other)), n) for n, (_, other, _) in enumerate(self._originals))
+        likeliest = nlargest(_MAX_CANDIDATES, (one for one in equal if one[0] >= MIN_EQUAL_BYTES))
+        for _, n in sorted(likeliest, key=itemgetter(1)):
+            article_id, _, text = self._originals[n]
+            ours, theirs = self._shingles_of(row.article_id, row.text), self._shingles_of(article_id, text)
+            if ours and theirs and (score := likeness(ours, theirs)):
+                return article_id, NEARLY_SAME_TEXT, round(score, 4)
+        return _ORIGINAL
+
+    def _shingles_of(self, article_id: str, text: str) -> Shingles | None:
+        if article_id not in self._shingles:
+            self._shingles[article_id] = Shingles.of(text)
+        return self._shingles[article_id]
 
 
 def _root(article_id: str, duplicate_of: Mapping[str, str | None]) -> str:

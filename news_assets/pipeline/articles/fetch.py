@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.pipeline.articles.dedupe import marked
+from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.refetches import first_entries, has_news, is_due, with_pause_stated
 from news_assets.pipeline.articles.rows import article_row, revision_of
@@ -237,10 +237,10 @@ def store_articles(
     batch = [one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))]
     made = [(one, row) for one in batch if (row := _row_of(one, stored.get(one.entry.article_id), now))]
     removed = [row for one, row in made if is_confirmed(one.result, row)]
-    articles = marked(rows, desk.key, [row for one, row in made if not is_confirmed(one.result, row)])
+    articles = store_marked(rows, [row for one, row in made if not is_confirmed(one.result, row)], stored)
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
     pages = [one.page for one in batch if one.page and not _is_stored(one.page, stored.get(one.page.article_id))]
-    for written in (articles, pages, [r for r in revisions if r]):
+    for written in (pages, [r for r in revisions if r]):
         if written:
             rows.upsert(written)
     record_article_outcomes(rows, stage, articles)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import READERS, read_page
 from news_assets.ports import PageReader
@@ -22,11 +23,12 @@ class ArticleText:
     text_hash: str | None
     word_count: int
     language: str | None
+    lead_minhash: bytes | None
 
     @classmethod
     def of(cls, text: str) -> "ArticleText | None":
         """Return the text with its properties; None if it is empty."""
-        return cls(text, text_hash(text), len(words(text)), language_of(text)) if text else None
+        return cls(text, text_hash(text), len(words(text)), language_of(text), minhash(text)) if text else None
 
 
 @dataclass(frozen=True, slots=True)

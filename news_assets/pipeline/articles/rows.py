@@ -147,6 +147,7 @@ def _ok_row(
         text_chars=len(read.text),
         word_count=read.word_count,
         text_hash=read.text_hash,
+        lead_minhash=read.lead_minhash,
         language=base.language or read.language,
         outcome="ok",
         reason=chosen.reason,

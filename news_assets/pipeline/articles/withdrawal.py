@@ -10,11 +10,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
 from news_assets.ports import Reader, Rows
 from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
     CachedEnrichment,
+    CopyKey,
     EnrichedArticle,
     Failure,
     FeedEntry,
@@ -62,18 +64,19 @@ def withdraw_removed(rows: Rows, article: RawArticle, now: datetime) -> list[Raw
 def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime) -> list[RawArticle]:
     """Remove the texts of these articles, as this transaction reads them, and all that was made from them.
 
-    Returns their new rows.
+    Their copies stay. Returns their new rows.
     """
     commit = rows.snapshot()
     ids = [article.article_id for article in articles]
     enriched = rows.read(EnrichedArticle, article_id=ids)
     rows.delete(CachedEnrichment, input_hash={row.input_hash for row in enriched})
-    for record in (*_RESTORED, Failure):
+    for record in (*_RESTORED, Failure, CopyKey):
         rows.delete(record, article_id=ids)
     if entries := rows.read(FeedEntry, article_id=ids):
         rows.upsert([without_text(entry) for entry in entries])
     withdrawn = [_withdrawn(article, reason, now, commit) for article in articles]
     rows.upsert(withdrawn)
+    mark_copies_again(rows, articles)
     return withdrawn
 
 
@@ -95,8 +98,7 @@ def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> li
     if entries := rows.read(FeedEntry, article_id=ids):
         rows.upsert([_with_text(entry, listed.get((entry.source_id, entry.entry_id))) for entry in entries])
     restored = [_wanted_again(article) for article in former.read(RawArticle, article_id=ids)]
-    rows.upsert(restored)
-    return restored
+    return store_marked(rows, restored, {})
 
 
 def _wanted_again(article: RawArticle) -> RawArticle:
@@ -125,7 +127,10 @@ def _withdrawn(article: RawArticle, reason: str, now: datetime, commit: int) -> 
         image_url=None,
         video_url=None,
         page_hash=None,
+        lead_minhash=None,
         duplicate_of=None,
+        duplicate_reason=None,
+        duplicate_score=None,
         outcome=WITHDRAWN,
         reason=reason,
         next_try_at=None,

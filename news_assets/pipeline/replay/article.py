@@ -34,9 +34,9 @@ Change = Literal[
 ]
 OTHER_TEXT: tuple[Change, ...] = ("text", "gained", "lost", "kept", "unreadable")
 
-_TEXT_COLUMNS = ("text", "text_hash", "text_chars", "word_count")
+_TEXT_COLUMNS = ("text", "text_hash", "text_chars", "word_count", "lead_minhash")
 _OF_REQUEST = ("fetched_at", "page_hash", "relisted", "first_seen_at", "trace_id")
-_SET_WHEN_STORED = ("duplicate_of", "content_hash")
+_SET_WHEN_STORED = ("duplicate_of", "duplicate_reason", "duplicate_score", "content_hash")
 
 
 @dataclass(frozen=True, slots=True)

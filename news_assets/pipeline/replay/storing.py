@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from news_assets.pipeline.articles.dedupe import marked
+from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.rows import revision_of
 from news_assets.pipeline.replay.article import Replayed
 from news_assets.pipeline.stage_state.declaration import Stage
@@ -22,11 +22,12 @@ def store_replayed(rows: Rows, stage: Stage, desk: Desk, batch: Sequence[Replaye
     ids = [one.article.article_id for one in batch if one.row]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)} if ids else {}
     checked = [_unless_newer(one, stored) for one in batch]
-    articles = marked(rows, desk.key, [one.row for one in checked if one.row])
-    revisions = [revision_of(stored[new.article_id], new, now, "method") for new in articles]
-    for written in (articles, [revision for revision in revisions if revision]):
-        if written:
-            rows.upsert(written)
+    articles = store_marked(rows, [one.row for one in checked if one.row], stored)
+    revisions = [
+        revision_of(stored[new.article_id], new, now, "method") for new in articles if new.article_id in stored
+    ]
+    if written := [revision for revision in revisions if revision]:
+        rows.upsert(written)
     record_article_outcomes(rows, stage, articles)
     return checked
 

@@ -1,0 +1,103 @@
+"""How alike two texts are, by the shingles of each text and of its lead.
+
+A follow-up report that shares its background paragraphs with the first one is no copy: what counts is how much of the
+lead two texts share.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from news_assets.text.fingerprint import normal_words, shingles
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
+_MIN_WORDS = 25
+
+# Tuned on 236 labelled pairs of real news and 813 altered copies: follow-ups differ in the lead and share what comes
+# below it, copies share the lead.
+LEAD_WORDS = 60
+_MIN_LEAD = 0.6  # share of each lead that is found in the other text
+_MIN_JACCARD = 0.55
+_MIN_CONTAINMENT, _MIN_CONTAINED_LEAD = 0.9, 0.7  # a copy that was cut off after its lead
+# A few edits in a short text leave few shingles, but the same words. In those pairs the leads of copies have .74 to .90
+# of their words in common, and those of other texts with as many common shingles at most .67.
+_MIN_LEAD_WORDS, _MIN_REWORDED_JACCARD = 0.75, 0.4
+
+MINHASH_BYTES = 32
+# Leads that share 40 % of their shingles have as many equal bytes 99 times in 100, unrelated ones 3 times in 10^9.
+MIN_EQUAL_BYTES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Shingles:
+    """Sorted 32-bit hashes of the shingles of a text and of its lead, and of the words of the lead."""
+
+    text: "NDArray[np.uint32]"
+    lead: "NDArray[np.uint32]"
+    lead_words: "NDArray[np.uint32]"
+
+    @classmethod
+    def of(cls, text: str) -> "Shingles | None":
+        """Return the hashed shingles of a text; None for one of too few words."""
+        found = normal_words(text)
+        if len(found) < _MIN_WORDS:
+            return None
+        lead = found[:LEAD_WORDS]
+        return cls(_hashes(shingles(found)), _hashes(shingles(lead)), _hashes(frozenset(lead)))
+
+
+def likeness(one: Shingles, other: Shingles) -> float:
+    """Return the share of shingles that two copies have in common; 0 for two texts that are no copies.
+
+    It is that of both texts (Jaccard), or of the shorter one where it was cut off.
+    """
+    common = _common(one.text, other.text)
+    jaccard = common / (one.text.size + other.text.size - common)
+    lead = min(_common(one.lead, other.text) / one.lead.size, _common(other.lead, one.text) / other.lead.size)
+    if lead < _MIN_LEAD or jaccard < _MIN_JACCARD:
+        if jaccard >= _MIN_REWORDED_JACCARD and _lead_words_in_common(one, other) >= _MIN_LEAD_WORDS:
+            return jaccard
+        contained = common / min(one.text.size, other.text.size)
+        return contained if contained >= _MIN_CONTAINMENT and lead >= _MIN_CONTAINED_LEAD else 0.0
+    return jaccard
+
+
+def _lead_words_in_common(one: Shingles, other: Shingles) -> float:
+    common = _common(one.lead_words, other.lead_words)
+    return common / (one.lead_words.size + other.lead_words.size - common)
+
+
+def minhash(text: str) -> bytes | None:
+    """Return one byte for each of 32 minima of the hashes of the lead's shingles; None for a text that is too short.
+
+    The share of equal bytes of two leads estimates the share of common shingles (b-bit minwise hashing, Li and König
+    2010).
+    """
+    from rensa import RMinHash  # type: ignore[import-untyped]
+
+    if len(text) < MIN_TEXT_CHARS:
+        return None
+    lead = _hashes(shingles(normal_words(text)[:LEAD_WORDS]))
+    if not lead.size:
+        return None
+    signature = RMinHash(num_perm=MINHASH_BYTES, seed=1)
+    signature.update(list(map(str, lead.tolist())))
+    return bytes(minimum & 0xFF for minimum in signature.digest())
+
+
+def _common(one: "NDArray[np.uint32]", other: "NDArray[np.uint32]") -> int:
+    import numpy as np
+
+    return np.intersect1d(one, other, assume_unique=True).size
+
+
+def _hashes(found: frozenset[str]) -> "NDArray[np.uint32]":
+    import numpy as np
+
+    # Unlike hash(), CRC-32 is the same in every process.
+    codes = (crc32(shingle.encode("utf-8", "surrogatepass")) for shingle in found)
+    return np.unique(np.fromiter(codes, dtype=np.uint32, count=len(found)))
