@@ -35,7 +35,7 @@ class Reader(Protocol):
         columns: Sequence[str] | None = None,
         **isin: Collection[Any],
     ) -> "pl.DataFrame":
-        """Return the same rows, or only the named columns, as a frame."""
+        """Return the same rows, or only the named columns, as a frame; by those columns of the key that it has."""
         ...
 
 

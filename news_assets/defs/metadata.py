@@ -71,7 +71,8 @@ class MaterializationCounts:
     def add(self, keys: AgencyDays, written: int) -> None:
         """Add one batch of partitions, after it was stored."""
         self._written += written
-        frame = self._lake.frame(self._record, keys, ("outcome", *self._preview))
+        key = table_of(self._record).key  # by which the rows are ordered
+        frame = self._lake.frame(self._record, keys, ("outcome", *self._preview, *key))
         self._outcomes.update(frame["outcome"].to_list())
         parts, empty = frame.partition_by("agency", "day", as_dict=True), frame.clear()
         add_partition_metadata(

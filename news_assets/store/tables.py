@@ -79,7 +79,7 @@ TABLES: tuple[Table, ...] = (
     Table("entries", FeedEntry, ("source_id", "entry_id"), "day", sort=("agency", "day")),
     Table("pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)),
     Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),
-    Table("copy_keys", CopyKey, ("day", "article_id"), "day", order=("day",), sort=("day",)),
+    Table("copy_keys", CopyKey, ("day", "article_id"), "day", sort=("day",)),
     Table("article_revisions", ArticleRevision, ("article_id", "rev_n", "replaced_at"), "day", sort=("article_id",)),
     Table("enriched_articles", EnrichedArticle, ("article_id",), "day", sort=("article_id",)),
     Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),

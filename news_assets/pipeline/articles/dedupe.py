@@ -63,9 +63,7 @@ class KnownArticle:
 _KNOWN_COLUMNS = KnownArticle.__match_args__
 
 
-def store_marked(
-    rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]
-) -> list[RawArticle]:
+def store_marked(rows: Rows, articles: Sequence[RawArticle], stored: Mapping[str, RawArticle]) -> list[RawArticle]:
     """Store articles with their marks, and mark the stored copies of those that are no originals any more anew.
 
     The mark of an article whose address and text are as they were stays.
@@ -118,8 +116,13 @@ def _mark_of(row: RawArticle) -> Mark:
     return row.duplicate_of, row.duplicate_reason, row.duplicate_score
 
 
+def without_mark(row: RawArticle) -> RawArticle:
+    """Return the row without what marking sets, which changes when other articles do."""
+    return replace(_marked(row, _ORIGINAL), content_hash="")
+
+
 def _with_mark(row: RawArticle, mark: Mark) -> RawArticle:
-    marked = replace(row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2])
+    marked = _marked(row, mark)
     return replace(marked, content_hash=content_hash(marked))
 
 
@@ -173,21 +176,20 @@ def _days_around(day: date) -> Iterator[date]:
 
 def _candidates(lake: Reader, day: date, articles: Sequence[RawArticle]) -> list[KnownArticle]:
     """Return the stored articles near this day that some of these may be copies of, and their originals."""
-    import numpy as np
+    import polars as pl
 
     days = list(_days_around(day))
-    frame = lake.frame(CopyKey, None, ("day", "url_key", "lead_minhash"), day=days)
+    frame = lake.frame(CopyKey, None, ("url_key", "lead_minhash"), day=days)
     if frame.is_empty():
         return []
     urls = frame["url_key"].to_numpy()
-    minhashes = np.frombuffer(b"".join(frame["lead_minhash"].to_list()), np.uint8).reshape(-1, MINHASH_BYTES)
+    minhashes = frame["lead_minhash"].bin.reinterpret(dtype=pl.Array(pl.UInt8, MINHASH_BYTES)).to_numpy()
     found = {n for row in articles if row.outcome == "ok" for n in _likely(row, urls, minhashes)}
     if not found:
         return []
-    chosen = frame[sorted(found)]
-    their_days = set(chosen["day"])
-    ids = set(lake.frame(CopyKey, None, ("article_id",), day=their_days, url_key=set(chosen["url_key"]))["article_id"])
-    known = _known(lake, ids, their_days)
+    chosen = set(urls[sorted(found)].tolist())
+    ids = set(lake.frame(CopyKey, None, ("article_id",), day=days, url_key=chosen)["article_id"])
+    known = _known(lake, ids, days)
     missing = {one.duplicate_of for one in known if one.duplicate_of} - ids
     return known + (_known(lake, missing, days) if missing else [])
 

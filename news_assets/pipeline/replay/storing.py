@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from news_assets.pipeline.articles.dedupe import store_marked
+from news_assets.pipeline.articles.dedupe import store_marked, without_mark
 from news_assets.pipeline.articles.rows import revision_of
 from news_assets.pipeline.replay.article import Replayed
 from news_assets.pipeline.stage_state.declaration import Stage
@@ -33,6 +33,7 @@ def store_replayed(rows: Rows, stage: Stage, desk: Desk, batch: Sequence[Replaye
 
 
 def _unless_newer(one: Replayed, stored: dict[str, RawArticle]) -> Replayed:
-    if one.row is None or stored.get(one.article.article_id) == one.article:
+    now = stored.get(one.article.article_id)
+    if one.row is None or (now and without_mark(now) == without_mark(one.article)):
         return one
     return replace(one, change="newer", row=None, columns=(), reason="stored again meanwhile")

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError, RobotsError
+from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.reading import ArticleText, ReadEntry, read_entry
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.stage_state.retries import retry_at
@@ -52,7 +53,8 @@ def test_the_listing_fills_missing_metadata() -> None:
         category="Educação", tags=("escolas", "Educação"), article_type=None, language="pt", published_at=NOW,
         published_origin="listing", updated_at=None, first_seen_at=NOW, fetched_at=PAGE.fetched_at, image_url="https://www.example.org/a.jpg",
         video_url=None, text=text, text_origin="page", text_chars=len(text), word_count=80, out_links=(), outcome="ok",
-        reason=None, duplicate_of=None, rev_n=1, attempts=0, next_try_at=None, trace_id="t1",
+        reason=None, lead_minhash=minhash(text), duplicate_of=None, rev_n=1, attempts=0, next_try_at=None,
+        trace_id="t1",
     )  # fmt: skip
 
 
