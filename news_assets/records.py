@@ -459,12 +459,11 @@ class RawArticle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyKey:
-    """The columns of an article that copies of it are found by; a month of whole rows takes long to look through."""
+    """What copies of an article are found by, in one column: a month of whole rows takes long to look through."""
 
     article_id: ArticleId
     day: Day_
-    url_key: Annotated[int, "CRC-32 of url_hash"]
-    lead_minhash: Annotated[bytes, "lead_minhash of the article; zeros for a short text"]
+    copy_key: Annotated[bytes, "CRC-32 of url_hash in 4 bytes, and lead_minhash in 32, zeros for a short text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 WINDOW = timedelta(days=10)  # agencies republish a text within days
 SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"
 _MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
-_NO_TEXT = bytes(MINHASH_BYTES)
+_URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 Mark = tuple[str | None, str | None, float | None]  # duplicate_of, duplicate_reason, duplicate_score
@@ -135,22 +135,13 @@ def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle
 def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
     if articles:
         rows.upsert(articles)
-    if found := [row for row in articles if row.outcome == "ok"]:
-        rows.upsert(
-            [
-                CopyKey(
-                    article_id=row.article_id,
-                    day=row.day,
-                    url_key=_url_key(row),
-                    lead_minhash=row.lead_minhash or _NO_TEXT,
-                )
-                for row in found
-            ]
-        )
+    if keys := [_key_of(row) for row in articles if row.outcome == "ok"]:
+        rows.upsert(keys)
 
 
-def _url_key(row: RawArticle) -> int:
-    return crc32(row.url_hash.encode())
+def _key_of(row: RawArticle) -> CopyKey:
+    key = crc32(row.url_hash.encode()).to_bytes(_URL_BYTES) + (row.lead_minhash or bytes(MINHASH_BYTES))
+    return CopyKey(article_id=row.article_id, day=row.day, copy_key=key)
 
 
 def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:
@@ -179,30 +170,29 @@ def _candidates(lake: Reader, day: date, articles: Sequence[RawArticle]) -> list
     import polars as pl
 
     days = list(_days_around(day))
-    frame = lake.frame(CopyKey, None, ("url_key", "lead_minhash"), day=days)
-    if frame.is_empty():
+    stored = lake.frame(CopyKey, None, ("copy_key",), day=days)["copy_key"]
+    if stored.is_empty():
         return []
-    urls = frame["url_key"].to_numpy()
-    minhashes = frame["lead_minhash"].bin.reinterpret(dtype=pl.Array(pl.UInt8, MINHASH_BYTES)).to_numpy()
-    found = {n for row in articles if row.outcome == "ok" for n in _likely(row, urls, minhashes)}
+    keys = stored.bin.reinterpret(dtype=pl.Array(pl.UInt8, _URL_BYTES + MINHASH_BYTES)).to_numpy()
+    found = {n for row in articles if row.outcome == "ok" for n in _likely(row, keys)}
     if not found:
         return []
-    chosen = set(urls[sorted(found)].tolist())
-    ids = set(lake.frame(CopyKey, None, ("article_id",), day=days, url_key=chosen)["article_id"])
+    ids = set(lake.frame(CopyKey, None, ("article_id",), day=days, copy_key=set(stored[sorted(found)]))["article_id"])
     known = _known(lake, ids, days)
     missing = {one.duplicate_of for one in known if one.duplicate_of} - ids
     return known + (_known(lake, missing, days) if missing else [])
 
 
-def _likely(row: RawArticle, urls: "NDArray[np.int64]", minhashes: "NDArray[np.uint8]") -> set[int]:
-    """Return the positions of the keys with the same address, and of those with the most equal bytes."""
+def _likely(row: RawArticle, keys: "NDArray[np.uint8]") -> set[int]:
+    """Return the positions of the keys with the same address, and of those with the most equal bytes of the MinHash."""
     import numpy as np
 
-    found = set(np.flatnonzero(urls == _url_key(row))[:_MAX_CANDIDATES].tolist())
+    equal = keys == np.frombuffer(_key_of(row).copy_key, np.uint8)
+    found = set(np.flatnonzero(equal[:, :_URL_BYTES].all(axis=1))[:_MAX_CANDIDATES].tolist())
     if row.lead_minhash is not None:
-        equal = (minhashes == np.frombuffer(row.lead_minhash, np.uint8)).sum(axis=1, dtype=np.uint8)
-        likely = np.flatnonzero(equal >= MIN_EQUAL_BYTES)
-        found |= set(likely[np.argsort(equal[likely], kind="stable")[::-1][:_MAX_CANDIDATES]].tolist())
+        counts = equal[:, _URL_BYTES:].sum(axis=1, dtype=np.uint8)
+        likely = np.flatnonzero(counts >= MIN_EQUAL_BYTES)
+        found |= set(likely[np.argsort(counts[likely], kind="stable")[::-1][:_MAX_CANDIDATES]].tolist())
     return found
 
 
