@@ -64,7 +64,8 @@ class Pages(ScriptedFetcher):
         if status := self.refused.get(request.url):
             return FetchError(request.url, f"refused ({status})", status=status)
         number = request.url.rpartition("/")[2]
-        text = f"<p>{_STORY.format(number=number)}</p><p>{self.words * 20}</p>" * 2
+        own = " ".join(f"stop{number}x{n}" for n in range(60))  # without them, all pages were copies of one text
+        text = f"<p>{_STORY.format(number=number)}</p><p>{own}</p><p>{self.words * 20}</p>" * 2
         body = f"<html><head><title>Bus</title></head><body><article>{text}</article></body></html>"
         return Page(url=request.url, final_url=request.url, status=200, body=body.encode(), fetched_at=NOW)
 

@@ -1,7 +1,8 @@
 """Enrich articles.
 
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy version), so an edited text is
-enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result.
+enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result, unless
+its text is only nearly the same.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from news_assets.errors import EnrichError
+from news_assets.pipeline.articles.dedupe import NEARLY_SAME_TEXT
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports import Enricher, Lake, Rows
@@ -127,7 +129,8 @@ class _Batch:
     def row(self, article: RawArticle, rows: Mapping[str, EnrichedArticle]) -> EnrichedArticle:
         """Return the row of one article; `rows` are the earlier rows of this call by article id."""
         key = input_hash(article.title or "", article.text or "", self._enricher)
-        original = self._usable_original(article.duplicate_of, rows)
+        is_near = article.duplicate_reason == NEARLY_SAME_TEXT  # its text may be cut, or have other facts
+        original = None if is_near else self._usable_original(article.duplicate_of, rows)
         if original is not None:
             return self._row_of(article, key, _result_of(original), reused_from=original.article_id)
         return self._row_of(article, key, self._result(key, article), reused_from=None)

@@ -197,6 +197,16 @@ def test_a_duplicate_before_its_original_reuses_its_result(enricher: CountingEnr
     assert enricher.texts == ["Some text."]
 
 
+def test_a_copy_with_another_text_is_enriched_from_its_own(enricher: CountingEnricher, now: datetime) -> None:
+    copy = raw("a1", "Some text, cut.", duplicate_of="a2", duplicate_reason="nearly the same text")
+    found = enriched([copy, raw("a2")], enricher, now)
+
+    assert ([row.reused_from for row in found.rows], enricher.texts) == (
+        [None, None],
+        ["Some text.", "Some text, cut."],
+    )
+
+
 def test_a_duplicate_reuses_a_stored_original(enricher: CountingEnricher, now: datetime) -> None:
     original = enriched([raw("a2")], CountingEnricher(), now).rows[0]
     found = enriched([raw("a1", "Copied.", duplicate_of="a2")], enricher, now, originals=(original,))

@@ -130,6 +130,19 @@ def test_an_original_added_after_its_duplicates_is_their_hit(tmp_path: Path) -> 
         assert keyword(index, "vacina") == ["mec-9"]
 
 
+def test_a_copy_is_found_in_its_desk_if_its_original_is_in_another(tmp_path: Path) -> None:
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
+        index.upsert([document(1, "vacina", desk="govbr"), document(2, "vacina", desk="g1", duplicate_of="mec-1")])
+        found = {desk: index.search(SearchQuery(text="vacina", desk=desk)) for desk in ("govbr", "g1", None)}
+        assert {desk: [hit.article_id for hit in answer.hits] for desk, answer in found.items()} == {
+            "govbr": ["mec-1"],
+            "g1": ["mec-2"],
+            None: ["mec-1"],
+        }
+        index.delete(["mec-1"])
+        assert keyword(index, "vacina") == ["mec-2"]
+
+
 def test_a_file_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as other:
