@@ -436,7 +436,7 @@ class RawArticle:
     lead_minhash: Annotated[bytes | None, "MinHash of the shingles of the text's lead; none for a short text"] = None
     duplicate_of: Annotated[
         str | None,
-        "article_id of the earlier article, of any desk, that it is a copy of; its day is at most 10 days away",
+        "article_id of the earlier article, of any desk, that it is a copy of; its day is at most 7 days away",
     ]
     duplicate_reason: Annotated[
         str | None,

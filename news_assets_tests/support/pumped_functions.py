@@ -14,6 +14,7 @@ from datetime import date
 
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
+from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.summary import summary
@@ -118,6 +119,8 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("shingles", lambda text: fingerprint.shingles(text.split()), TEXT),
     ("article_id", lambda text: fingerprint.article_id("a", date(2026, 1, 1), text, "0" * 64), TEXT),
     ("near-duplicates", lambda text: [*dedupe_stream([{"id": "1", "text": text}, {"id": "2", "text": text}])], TEXT),
+    ("minhash", minhash, TEXT),
+    ("likeness", lambda text: alike(text, text + " a b c d e f g"), TEXT),
     ("line", limits.line, TEXT),
     ("identifier", limits.identifier, TEXT),
     ("clean_text", limits.clean_text, TEXT),
@@ -177,6 +180,11 @@ def bounded_entry(text: str) -> object:
     from news_assets.records import ListedEntry
 
     return bounded(ListedEntry(entry_id=text, url=URL, title=text, summary=text, authors=(text,), categories=(text,)))
+
+
+def alike(text: str, other: str) -> object:
+    one, two = Shingles.of(text), Shingles.of(other)
+    return one and two and likeness(one, two)
 
 
 def rows(names: Iterable[str]) -> Iterator[tuple[str, Callable[[str], object], str]]:

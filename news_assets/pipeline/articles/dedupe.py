@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WINDOW = timedelta(days=10)  # agencies republish a text within days
+WINDOW = timedelta(days=7)  # agencies republish a text within days; twice as many days take twice as long
 SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"
 _MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
