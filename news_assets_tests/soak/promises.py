@@ -60,7 +60,8 @@ def _rows(lake: Lake, table: Table) -> "pl.DataFrame":
         counts = "sum(new_count)::BIGINT AS new, sum(updated_count)::BIGINT AS updated"
         return lake.query(f"SELECT source_id, {counts} FROM polls GROUP BY 1 ORDER BY 1")
     names = [one.name for one in columns(table) if one.sql_type != "TIMESTAMPTZ" and one.name not in _OF_THE_RUN]
-    return lake.frame(table.record, None, names).sort([name for name in table.key if name in names])
+    ordered = [one.name for one in columns(table) if one.name in names and not one.sql_type.endswith("[]")]
+    return lake.frame(table.record, None, names).sort(ordered)
 
 
 def _index_faults(room: Newsroom, lake: Lake) -> Iterator[str]:
