@@ -18,8 +18,10 @@ BUSY = replace(QUIET, has_backlog=True)
         (QUIET, 8, 0.2, True),
         (BUSY, 8, 0.4, False),  # active runs change the lake all the time
         (BUSY, 7, 0.5, True),
-        (replace(BUSY, evaluation_s=0.4), 8, 4.9, False),
-        (replace(BUSY, evaluation_s=0.4), 8, 5.1, True),
+        (replace(BUSY, evaluation_s=0.2), 8, 2.4, False),
+        (replace(BUSY, evaluation_s=0.2), 8, 2.6, True),
+        (replace(BUSY, evaluation_s=0.6), 8, 2.9, False),
+        (replace(BUSY, evaluation_s=0.6), 8, 3.1, True),
     ],
 )
 def test_an_evaluation_is_due_after_a_change_and_less_often_with_a_backlog(
