@@ -129,12 +129,12 @@ def migrate(
 @app.command()
 def retention(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be deleted, and do nothing")] = False,
-    only_copies: Annotated[
-        bool, typer.Option("--only-copies", help="also of articles whose text perhaps cannot be had again")
+    irreplaceable: Annotated[
+        bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
     ] = False,
 ) -> None:
     """Delete old pages, polls and revisions, as daily maintenance does, and print them by table and month."""
-    retention_command.retention(dry_run=dry_run, only_copies=only_copies)
+    retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)
 
 
 @app.command("search-key")

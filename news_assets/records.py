@@ -8,9 +8,10 @@ Times (`_at`) are aware UTC datetimes. Hashes are lower-case hex. None means unk
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"]
+WITHDRAWN: Final = "withdrawn"
 Cause = Literal["edit", "method"]
 PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
 Pace = Literal["adaptive", "civic"]

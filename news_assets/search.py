@@ -85,14 +85,14 @@ class Index:
         filtered = asdict(filters or Filters())
         query = SearchQuery(text=text, mode=mode, vector=vector, limit=limit, offset=offset, **filtered)
         answer = self._index.search(query)
-        if mode == "hybrid" and vector and not self._reads(answer.facets["language"]):
+        if mode == "hybrid" and vector and not self._can_read(answer.facets["language"]):
             return self._index.search(replace(query, mode="keyword"))
         return answer
 
-    def _reads(self, languages: Mapping[str, int]) -> bool:
-        from news_assets.clients.embedding.models import reads
+    def _can_read(self, languages: Mapping[str, int]) -> bool:
+        from news_assets.clients.embedding.models import can_read
 
-        return reads(self._embedder.open().model, languages)
+        return can_read(self._embedder.open().model, languages)
 
     def _vector(self, text: str) -> tuple[float, ...]:
         return self._embedder.open().embed_query(text).vector

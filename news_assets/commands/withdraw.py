@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from news_assets.clients.factory import open_ports
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.articles.withdrawal import WITHDRAWN, bring_back, withdraw
+from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
 from news_assets.ports import Reader
-from news_assets.records import IndexedDocument, RawArticle
+from news_assets.records import WITHDRAWN, IndexedDocument, RawArticle
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import KEEP_DAYS

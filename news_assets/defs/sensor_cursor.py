@@ -15,12 +15,12 @@ from news_assets.defs.clock import utc_now
 from news_assets.pipeline.freshness.rectangles import AgencyDay
 from news_assets.pipeline.freshness.run_planner import Attempt, attempts_from_json, attempts_to_json
 
-TICK_S = 4.4  # a fifth of the ticks that one a second would store
+TICK_S = 4.4  # a row is stored for each tick
 _PAUSE_S = 0.2
 _EVALUATE_AGAIN_S = 30.0  # work that becomes due by the clock changes nothing in the lake
 _EVALUATE_AGAIN_ACTIVE_S = 0.5
 _EVALUATE_SHARE = 0.08  # of one core during runs: with 100 pending agency-days an evaluation takes 0.25 s
-_MAX_PAUSE_S = 3.0  # all the same: the first evaluation of a process takes 0.6 s, which would be a pause of 8 s
+_MAX_WAIT_S = 3.0  # bounds that: the first evaluation of a process takes 0.6 s, so the second would wait for 8 s
 _SWEEP_S = 60.0
 _SWEEP_SHARE = 0.02  # of one core at most: among 500,000 articles a sweep takes 4 s
 
@@ -76,8 +76,8 @@ class Cursor:
         """Return whether the backlog may have changed since the last evaluation."""
         since_s = now_s - self.evaluated_at
         if self.has_backlog:  # runs in progress change the lake all the time
-            pause_s = min(self.evaluation_s / _EVALUATE_SHARE, _MAX_PAUSE_S)
-            return since_s >= max(_EVALUATE_AGAIN_ACTIVE_S, pause_s)
+            wait_s = min(self.evaluation_s / _EVALUATE_SHARE, _MAX_WAIT_S)
+            return since_s >= max(_EVALUATE_AGAIN_ACTIVE_S, wait_s)
         return snapshot != self.snapshot or since_s >= _EVALUATE_AGAIN_S
 
     def is_sweep_due(self, now_s: float) -> bool:

@@ -49,6 +49,7 @@ _WHOLE_TABLE = (
     f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)",
 )
 
+_INLINED_ROWS, _FILE_SIZE = "ducklake_default_data_inlining_row_limit", "ducklake_target_file_size"
 _REWRITE_SHARE = 0.1  # files are rewritten without their deleted rows from this share of them on
 
 
@@ -84,12 +85,16 @@ def maintain(
     before = lake_size(lake)
     enough = before.files + before.file_bytes // STEP_BYTES + 1  # writers may add files faster than they are merged
     lake.transact(partial(_run, statement=_PAGES_IN_FILES))
-    for table in TABLES:
-        for statement in _WHOLE_TABLE:
-            lake.transact(partial(_run, statement=statement.format(table.name)))
-        _repeat(lake, partial(_rewrite, table=table.name), enough)
-        for target_bytes in (SMALL_BYTES, STEP_BYTES):
-            _repeat(lake, partial(_merge, table=table.name, target_bytes=target_bytes), enough)
+    try:
+        for table in TABLES:
+            for statement in _WHOLE_TABLE:
+                lake.transact(partial(_run, statement=statement.format(table.name)))
+            _repeat(lake, partial(_rewrite, table=table.name), enough)
+            for target_bytes in (SMALL_BYTES, STEP_BYTES):
+                _repeat(lake, partial(_merge, table=table.name, target_bytes=target_bytes), enough)
+    finally:  # the settings hold for all later writes of the process
+        for name in (_INLINED_ROWS, _FILE_SIZE):
+            lake.transact(partial(_run, statement=f"RESET {name}"))
     _repeat(lake, partial(_expire, expired=now - timedelta(days=keep_days)))
     _repeat(lake, partial(_clean_up, unused=now - grace))
     return before, lake_size(lake)
@@ -179,7 +184,7 @@ def _rewrite(transaction: Transaction, table: str) -> bool:
             f"SELECT file_row_number AS n FROM {table} WHERE {where} ORDER BY n LIMIT {rows * STEP_BYTES // size + 1}"
         )
         where += f" AND file_row_number <= (SELECT max(n) FROM ({first}))"
-    transaction.cursor.execute("SET ducklake_default_data_inlining_row_limit = 0")
+    transaction.cursor.execute(f"SET {_INLINED_ROWS} = 0")
     transaction.cursor.execute(f"INSERT INTO {table} SELECT * FROM {table} WHERE {where}")
     transaction.cursor.execute(f"DELETE FROM {table} WHERE {where}")
     return True
@@ -187,7 +192,7 @@ def _rewrite(transaction: Transaction, table: str) -> bool:
 
 def _merge(transaction: Transaction, table: str, target_bytes: int) -> bool:
     """Merge some files of one month that are smaller than half of `target_bytes`; return False if there are none."""
-    transaction.cursor.execute(f"SET ducklake_target_file_size = '{target_bytes} bytes'")
+    transaction.cursor.execute(f"SET {_FILE_SIZE} = '{target_bytes} bytes'")
     limits = f"max_compacted_files => 1, max_file_size => {target_bytes // 2}"
     statement = f"CALL ducklake_merge_adjacent_files('{LAKE}', '{table}', {limits})"
     return bool(transaction.cursor.execute(statement).fetchall())

@@ -1,7 +1,7 @@
 """Deletes old pages, polls and revisions, a month in a transaction. Maintenance then frees their files.
 
-What is kept whatever its age: the last poll of each source, and the pages and revisions of articles whose text perhaps
-cannot be had again.
+What is kept whatever its age: the last poll of each source, and the pages and revisions of articles whose page may be
+gone from the web.
 """
 
 from collections.abc import Iterator
@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
-from news_assets.records import KeepDays
+from news_assets.records import WITHDRAWN, KeepDays
 from news_assets.store.address import METADATA
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot, Transaction
 
 _ANSWERED = timedelta(days=30)  # the longest pause between two polls
 
-# The last attempt gave the page that the text is from, and the source still answers; or nobody wants the text.
-_TEXT_IS_SAFE = """article_id IN (
+# An article's page can be fetched again if the last request gave the page that the text is from, and its source still
+# answers. Pages of withdrawn articles are not wanted again.
+_IS_REPLACEABLE = f"""article_id IN (
     SELECT a.article_id FROM raw_articles a LEFT JOIN sources s USING (source_id)
-    WHERE a.outcome = 'withdrawn' OR (
+    WHERE a.outcome = '{WITHDRAWN}' OR (
         a.outcome = 'ok' AND a.text_origin = 'page' AND a.attempts = 0 AND a.removed_at IS NULL
-        AND s.last_outcome IN ('ok', 'unchanged') AND s.last_polled_at >= {}
+        AND s.last_outcome IN ('ok', 'unchanged') AND s.last_polled_at >= {{}}
     )
 )"""
 _IS_NOT_THE_LAST = "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled_at)) FROM polls GROUP BY source_id)"
@@ -57,18 +58,18 @@ class _Rule:
 
 
 def delete_old_rows(
-    lake: Lake, keep: KeepDays, now: datetime, *, only_copies: bool = False, dry_run: bool = False
+    lake: Lake, keep: KeepDays, now: datetime, *, irreplaceable: bool = False, dry_run: bool = False
 ) -> Iterator[OldRows]:
     """Delete what is older than `keep`, by whole months, and yield what was deleted; a dry run deletes nothing.
 
     Rows count from when the page was fetched, the poll was made, or the revision was replaced; those of one calendar
-    month (UTC) become too old together. With `only_copies`, pages and revisions of articles whose text perhaps cannot
-    be had again are deleted too.
+    month (UTC) become too old together. With `irreplaceable`, pages and revisions of articles whose page may be gone
+    from the web are deleted too.
 
     Raises:
         LakeError: The lake could not be written; the months before stay deleted.
     """
-    for rule in _rules(keep, now, only_copies=only_copies):
+    for rule in _rules(keep, now, irreplaceable=irreplaceable):
         months = lake.query(
             f"SELECT DISTINCT date_trunc('month', {rule.month})::DATE FROM {rule.table} WHERE {rule.old}"
         )
@@ -77,8 +78,8 @@ def delete_old_rows(
             yield _old_rows(lake, rule, month) if dry_run else lake.transact(delete)
 
 
-def _rules(keep: KeepDays, now: datetime, *, only_copies: bool) -> Iterator[_Rule]:
-    may_go = "true" if only_copies else _TEXT_IS_SAFE.format(_time(now - _ANSWERED))
+def _rules(keep: KeepDays, now: datetime, *, irreplaceable: bool) -> Iterator[_Rule]:
+    may_go = "true" if irreplaceable else _IS_REPLACEABLE.format(_time(now - _ANSWERED))
     if keep.pages:
         yield _Rule("pages", "day", f"fetched_at < {_first(now, keep.pages)}", may_go)
     if keep.polls:

@@ -175,6 +175,20 @@ def test_earlier_commits_stay_readable_after_maintenance_until_they_expire(lake:
     assert pages_of(lake) == states[last]
 
 
+def test_small_writes_are_inlined_after_maintenance_as_before_it(lake: Lake) -> None:
+    ids = [f"{n:02}" for n in range(MANY)]
+    for _ in range(2):  # files to rewrite and to merge
+        lake.transact(lambda rows: rows.upsert([replace(full(RawArticle), article_id=one) for one in ids]))
+        lake.transact(lambda rows: rows.delete(RawArticle, article_id=ids[:9]))
+    names = ("ducklake_default_data_inlining_row_limit", "ducklake_target_file_size")
+    settings = "SELECT " + ", ".join(f"current_setting('{name}')::VARCHAR AS {name}" for name in names)
+    before = lake.query(settings).rows()
+
+    maintain(lake, now=datetime.now(UTC))
+
+    assert lake.query(settings).rows() == before
+
+
 def test_files_without_a_row_are_dropped(lake: Lake) -> None:
     lake.transact(lambda transaction: transaction.append([full(RawArticle, article_id=f"{n}") for n in range(20)]))
     for start in range(0, 20, 5):  # each in the catalog, as few rows are

@@ -82,7 +82,7 @@ def test_pages_and_revisions_of_an_article_that_perhaps_cannot_be_had_again_stay
         ("article_revisions", 2, len(others)),
     ]
     assert ids(lake) == [one.article_id for one in lake.read(ArticleRevision)] == sorted(others)
-    found = list(delete_old_rows(lake, KEEP, NOW, only_copies=True))
+    found = list(delete_old_rows(lake, KEEP, NOW, irreplaceable=True))
     assert [(one.rows, one.kept) for one in found] == [(len(others), 0)] * 2
     assert ids(lake) == []
 

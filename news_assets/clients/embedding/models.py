@@ -46,7 +46,7 @@ class AboutModel:
     passage_prompt: str
 
 
-def reads(model: str, languages: Mapping[str, int]) -> bool:
+def can_read(model: str, languages: Mapping[str, int]) -> bool:
     """Return whether the model reads most documents, which are counted by language (BCP 47); without any, it does."""
     most = max(languages, key=lambda language: languages[language], default="en")
     return model != ENGLISH_MODEL or most.partition("-")[0] == "en"

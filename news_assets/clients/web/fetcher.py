@@ -219,9 +219,7 @@ class HttpFetcher:
 
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
         access = chain.request.access
-        extensions = (
-            {"proxy": Proxy(proxy, self._logins.header_for(httpx.URL(proxy)))} if (proxy := access.proxy) else None
-        )
+        extensions = {"proxy": self._proxy_of(access.proxy)} if access.proxy else None
         request = self._client.build_request("GET", url, headers=access.headers, extensions=extensions)
         validators = chain.request.validators
         if validators.etag:
@@ -235,6 +233,9 @@ class HttpFetcher:
         if chain.cookies is not None:
             chain.cookies.set_cookie_header(request)
         return request
+
+    def _proxy_of(self, url: str) -> Proxy:
+        return Proxy(url, self._logins.header_for(httpx.URL(url)))
 
     def _note_times(self, response: httpx.Response, slot: HostSlot) -> float | None:
         """Note the response's time and Retry-After in the slot; return the Retry-After in seconds."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Final
 
 import typer
@@ -54,13 +55,18 @@ def _rule(given: Mapping[str, str]) -> PageRule | None:
 
 
 def _agency_of(url: str) -> tuple[Agency, Access]:
-    """Return the agency of the desks whose first source is on this site, and how that one is requested."""
-    for desk in load_desks(Settings.read().desks, KINDS):
-        for agency in desk.agencies:
-            for source in agency.sources:
-                if is_same_site(source.url, url):
-                    return agency, source.access
-    return _USUAL, Access()
+    """Return the agency whose source on this site has the longest beginning in common, and how that is requested."""
+    desks = load_desks(Settings.read().desks, KINDS)
+    found = ((agency, source) for desk in desks for agency in desk.agencies for source in agency.sources)
+    on_site = [(agency, source) for agency, source in found if is_same_site(source.url, url)]
+    if not on_site:
+        return _USUAL, Access()
+    agency, source = max(on_site, key=lambda one: _common_length(one[1].url, url))
+    return agency, source.access
+
+
+def _common_length(first: str, second: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _read(
@@ -69,19 +75,19 @@ def _read(
     """Return the article read with the stated rule or the agency's, without any, and that rule."""
     from news_assets.clients.factory import open_ports
 
-    def read(page: Page) -> ExtractedArticle:
-        [article] = sandbox.run(read_page, [(page, agency.timezone, agency.language)])
-        if isinstance(article, NewsAssetsError):
-            raise article
-        return article
-
     with open_ports(Settings.read(), ["fetcher", "sandbox"]) as ports:
-        sandbox: Sandbox = ports["sandbox"]
         page = ports["fetcher"].fetch(PageRequest(url, obeys_robots=False, access=access))
-        plain = read(page)
+        plain = _article(page, agency, ports["sandbox"])
         day = (plain.published_at or datetime.now(UTC)).date()
         rule = stated or rule_on(agency.page_rules, day)
-        return (read(replace(page, rule=rule)) if rule else plain), plain, rule
+        return (_article(replace(page, rule=rule), agency, ports["sandbox"]) if rule else plain), plain, rule
+
+
+def _article(page: Page, agency: Agency, sandbox: Sandbox) -> ExtractedArticle:
+    [article] = sandbox.run(read_page, [(page, agency.timezone, agency.language)])
+    if isinstance(article, NewsAssetsError):
+        raise article
+    return article
 
 
 def _show(found: ExtractedArticle, plain: ExtractedArticle, rule: PageRule | None, *, is_stated: bool) -> None:

@@ -10,11 +10,11 @@ from news_assets.store.retention import OldRows, delete_old_rows
 from news_assets.terminal import Terminal
 
 
-def retention(*, dry_run: bool, only_copies: bool) -> None:
+def retention(*, dry_run: bool, irreplaceable: bool) -> None:
     """Delete the rows that are too old, or only count them; print rows and bytes by table and month."""
     keep, now = Settings.read().keep_days, datetime.now(UTC)
     with open_lake() as lake:
-        months = list(delete_old_rows(lake, keep, now, only_copies=only_copies, dry_run=dry_run))
+        months = list(delete_old_rows(lake, keep, now, irreplaceable=irreplaceable, dry_run=dry_run))
     terminal = Terminal()
     if months:
         terminal.print(_table(months))

@@ -19,6 +19,9 @@ from news_assets.pipeline.articles.likeness import (
     MIN_EQUAL_BYTES,
     MIN_TEXT_CHARS,
     MINHASH_BYTES,
+    NEARLY_SAME_TEXT,
+    SAME_ADDRESS,
+    SAME_TEXT,
     Shingles,
     likeness,
 )
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WINDOW = timedelta(days=7)  # agencies republish a text within days; twice as many days take twice as long
-SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"
 _MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)

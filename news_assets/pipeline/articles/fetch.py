@@ -13,7 +13,7 @@ from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.refetches import first_entries, has_news, is_due, with_pause_stated
 from news_assets.pipeline.articles.rows import article_row, revision_of
-from news_assets.pipeline.articles.withdrawal import WITHDRAWN, is_confirmed, withdraw_removed
+from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.page.readers import READERS, unread
 from news_assets.pipeline.page.site_rules import rule_on
@@ -21,6 +21,7 @@ from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Reader, Rows, Sandbox
 from news_assets.records import (
+    WITHDRAWN,
     Access,
     Agency,
     AgencyDays,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"  # why one is a copy
 MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
 _MIN_WORDS = 25
 

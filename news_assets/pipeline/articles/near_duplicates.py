@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rensa import RMinHash, RMinHashLSH  # type: ignore[import-untyped]
 
-from news_assets.pipeline.articles.likeness import MIN_TEXT_CHARS, Shingles, likeness
+from news_assets.pipeline.articles.likeness import (
+    MIN_TEXT_CHARS,
+    NEARLY_SAME_TEXT,
+    SAME_ADDRESS,
+    SAME_TEXT,
+    Shingles,
+    likeness,
+)
 from news_assets.pipeline.page.links import is_home
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import canonical_url
@@ -31,9 +38,9 @@ def dedupe_stream(documents: Iterable[Mapping[str, str | None]]) -> Iterator[tup
         found = Shingles.of(text)
         match = _NO_MATCH
         if url and not is_home(url) and url in by_url:
-            match = by_url[url], "same address", 1.0
+            match = by_url[url], SAME_ADDRESS, 1.0
         elif digest and digest in by_text:
-            match = by_text[digest], "same text", 1.0
+            match = by_text[digest], SAME_TEXT, 1.0
         elif found:
             match = near.find(found)
         root = match[0] or key
@@ -62,7 +69,7 @@ class _NearIndex:
             root, other = self._documents[position]
             score = likeness(found, other)
             if score > best[2]:
-                best = root, "nearly the same text", round(score, 4)
+                best = root, NEARLY_SAME_TEXT, round(score, 4)
         return best
 
 

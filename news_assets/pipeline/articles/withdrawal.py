@@ -13,6 +13,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
 from news_assets.ports import Reader, Rows
 from news_assets.records import (
+    WITHDRAWN,
     ArticleEmbedding,
     ArticleRevision,
     CachedEnrichment,
@@ -25,7 +26,6 @@ from news_assets.records import (
     StoredPage,
 )
 
-WITHDRAWN = "withdrawn"
 CONFIRMED_AFTER = timedelta(days=1)
 _REMOVED = (410, 451)
 _RESTORED = (StoredPage, ArticleRevision, EnrichedArticle, ArticleEmbedding)

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.articles.dedupe import NEARLY_SAME_TEXT
+from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports import Enricher, Lake, Rows

@@ -11,9 +11,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
-from news_assets.pipeline.articles.withdrawal import WITHDRAWN
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.records import AgencyDays, Desk
+from news_assets.records import WITHDRAWN, AgencyDays, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.states import ARTICLES, Derived, derived_relations, names_of, parameters, relations_sql
 

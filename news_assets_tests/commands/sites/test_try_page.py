@@ -17,17 +17,20 @@ timezone: America/Sao_Paulo
 language: en
 first_day: 2026-01-01
 agencies:
+  bureau:
+    name: Bureau
+    sources: [{{kind: feed, url: "{0}/bureau/feed"}}]
   council:
     name: Council
     pages: [{{content: .story, remove: .ad}}]
-    sources: [{{kind: feed, url: "{}/feed"}}]
+    sources: [{{kind: feed, url: "{0}/council/feed"}}]
 """
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
     opened = Site()
-    opened.put("/story", answer(PAGE.encode(), content_type="text/html"))
+    opened.put("/council/story", answer(PAGE.encode(), content_type="text/html"))
     opened.put("/short", answer(b"<html><body><p>x</p></body></html>", content_type="text/html"))
     yield opened
     opened.close()
@@ -53,7 +56,7 @@ def run(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 
 def test_a_page_is_read_by_the_rule_of_the_agency_of_its_site(run: Run) -> None:
-    code, text, shown = run("/story")
+    code, text, shown = run("/council/story")
 
     assert (code, text.startswith(BODY.strip()), text.endswith("Second part of the story.\n")) == (0, True, True)
     assert "without the rule" in shown
@@ -61,7 +64,7 @@ def test_a_page_is_read_by_the_rule_of_the_agency_of_its_site(run: Run) -> None:
 
 
 def test_stated_selectors_give_the_block_for_a_desk_file(run: Run) -> None:
-    code, block, shown = run("/story", "--content", "td.story", "--date", ".when")
+    code, block, shown = run("/council/story", "--content", "td.story", "--date", ".when")
 
     assert code == 0
     assert block == "    pages:\n    - content: td.story\n      date: .when\n"
@@ -69,7 +72,7 @@ def test_stated_selectors_give_the_block_for_a_desk_file(run: Run) -> None:
 
 
 def test_json_has_the_article_and_the_rule(run: Run) -> None:
-    found = json.loads(run("/story", "--json")[1])
+    found = json.loads(run("/council/story", "--json")[1])
 
     assert (found["agency"], found["rule"]["content"], found["outcome"]) == ("council", ".story", "ok")
 
@@ -80,7 +83,7 @@ def test_json_has_the_article_and_the_rule(run: Run) -> None:
         ("/short", (), 1, "too little text"),
         ("/none", (), 1, "not found (404)"),
         ("nowhere", (), 2, "is not a web address"),
-        ("/story", ("--content", "td >"), 2, "`td >` is not a CSS selector"),
+        ("/council/story", ("--content", "td >"), 2, "`td >` is not a CSS selector"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

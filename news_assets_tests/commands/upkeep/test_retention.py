@@ -42,5 +42,5 @@ def test_retention_prints_rows_by_table_and_month_and_deletes_them(old: Path, ca
 
     assert "29 rows were deleted" in call("retention")[1]
     assert counts(old) == (1, 1)
-    assert "1 rows were deleted" in call("retention", "--only-copies")[1]
+    assert "1 rows were deleted" in call("retention", "--irreplaceable")[1]
     assert counts(old) == (1, 0)

@@ -100,8 +100,8 @@ def _is_read_only(path: Path) -> bool:
 def _connect_reading(path: Path) -> sqlite3.Connection:
     """Open a file in WAL mode for reading only, without creating the files `-wal` and `-shm`.
 
-    `mode=ro` needs them, so it is used while a writer keeps them there. Without them nobody writes the file, and
-    `immutable=1` reads it alone.
+    They exist while a writer has the file open, and `mode=ro` reads them too. Without them there is no writer, and
+    `immutable=1` reads the file without looking for them.
     """
     has_log = Path(f"{path}-wal").exists()
     address = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"

@@ -14,7 +14,10 @@ REBUILD = "`news-assets rebuild search`"
 
 _OUT_OF = "running out of resource"
 _READ_ONLY = "Skipping writes"
-_NOT_FOUND = "not found"
+
+
+class MissingCollectionError(IndexingError):
+    """The collection of a request does not exist."""
 
 
 def failure(where: str, reason: str, *, is_transient: bool = False) -> IndexingError:
@@ -60,7 +63,7 @@ def _of_response(where: str, error: Exception, message: str) -> IndexingError:
     if isinstance(error, exceptions.RequestUnauthorized | exceptions.RequestForbidden):
         return failure(where, "the server refuses the API key; check NEWS_TYPESENSE_API_KEY and its permissions")
     if isinstance(error, exceptions.ObjectNotFound):
-        return failure(where, f"{_NOT_FOUND}: {message}; run {REBUILD}")
+        return MissingCollectionError(f"{where}: not found: {message}; run {REBUILD}")
     if isinstance(error, exceptions.ServiceUnavailable):
         return failure(where, f"not ready: {message}; it is starting, catching up or overloaded", is_transient=True)
     if isinstance(error, exceptions.ObjectUnprocessable):
@@ -76,11 +79,6 @@ def _of_refusal(where: str, message: str) -> IndexingError:
     if _READ_ONLY in message:
         return failure(where, f"read-only: {message}; start it without --skip-writes", is_transient=True)
     return failure(where, f"the server refuses the request: {message}")
-
-
-def is_not_found(error: IndexingError) -> bool:
-    """Return whether the collection of a request does not exist."""
-    return _NOT_FOUND in str(error)
 
 
 def is_of_server(code: int, message: str) -> bool:

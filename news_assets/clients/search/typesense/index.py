@@ -31,7 +31,7 @@ from news_assets.clients.search.typesense.connection import (
     TypesenseAddress,
     TypesenseConnection,
 )
-from news_assets.clients.search.typesense.errors import REBUILD, failure, is_not_found
+from news_assets.clients.search.typesense.errors import REBUILD, MissingCollectionError, failure
 from news_assets.clients.search.typesense.query import SCOPE, desk_filter
 from news_assets.clients.search.typesense.rebuild import Rebuild, begin_rebuild
 from news_assets.clients.search.typesense.schema import (
@@ -168,8 +168,8 @@ class TypesenseSearchIndex:
             state = current()
             try:
                 written = write(state)
-            except IndexingError as error:
-                if not is_not_found(error) or aliased(self.connection) == state.name:
+            except MissingCollectionError:
+                if aliased(self.connection) == state.name:
                     raise
                 continue
             if aliased(self.connection) == state.name:
