@@ -17,7 +17,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ import psutil
 from dagster import DagsterInstance, DagsterRun, RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
+from news_assets.clients.web.politeness import Politeness
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets_tests.support.servers import Postgres, RabbitMQ, free_port, postgres, rabbitmq
@@ -223,23 +224,34 @@ def _is_healthy(answer: Any) -> bool:
 
 
 class Site(SampleSite):
-    """The sample site on a free port; `is_open` cleared, it keeps every reader waiting."""
+    """The sample site on a free port; `is_open` cleared, every reader waits for it, for up to ten minutes."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(datetime.now(UTC), port=0)
         self._server.handle_error = lambda request, client: None  # type: ignore[method-assign]  # killed readers
-        self.is_open = threading.Event()
-        self.is_open.set()
+        self.is_open = _HostGate(home / ".news" / "hosts")
         text = (REPOSITORY / "news_assets" / "desks" / "sample.yaml").read_text()
         home.mkdir(parents=True, exist_ok=True)
         desk = home / "sample.yaml"
         desk.write_text(text.replace(f"http://{HOST}:{PORT}", self.base))
         self.env = {"NEWS_DESKS": str(desk)}  # the settings of a desk `sample` that polls this site
 
-    def response(self, path: str) -> tuple[int, str, bytes]:
-        """Return status, content type and body for one path, when the site is open."""
-        self.is_open.wait()
-        return super().response(path)
+
+class _HostGate:
+    """Cleared, it holds the slot of the site's host: a request that waits for a response would end after 20 s."""
+
+    def __init__(self, hosts_dir: Path) -> None:
+        self._hosts_dir = hosts_dir
+        self._held = ExitStack()
+
+    def set(self) -> None:
+        """Let readers pass."""
+        self._held.close()
+
+    def clear(self) -> None:
+        """Keep readers waiting, once the requests in progress have ended."""
+        self.set()
+        self._held.enter_context(Politeness(self._hosts_dir, 0).slot(HOST, threading.Event()))
 
 
 class PlainProfile(Profile):
