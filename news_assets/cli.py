@@ -17,6 +17,7 @@ from news_assets.commands import failures as failures_command
 from news_assets.commands import gaps as gaps_command
 from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
+from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
@@ -80,6 +81,16 @@ def search_articles(
     first, last = from_day.date() if from_day else None, to_day.date() if to_day else None
     filters = Filters(desk=desk, agency=agency, theme=theme, language=language, from_day=first, to_day=last)
     search.run(query, filters, mode, limit, as_json=as_json)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0 for a free one")] = 8970,
+    name: Annotated[list[str] | None, typer.Option(help="another name that the server is reached by")] = None,
+) -> None:
+    """Serve the pages to search and read the articles, and to see the state of agencies and sources."""
+    serve_command.run(host, port, tuple(name or ()))
 
 
 rebuilds = typer.Typer(no_args_is_help=True, help="Rebuild from the lake.")

@@ -89,6 +89,18 @@ class Index:
             return self._index.search(replace(query, mode="keyword"))
         return answer
 
+    def nearest(self, title: str, vector: tuple[float, ...], model: str, limit: int = 10) -> tuple[SearchHit, ...]:
+        """Return the hits nearest in meaning to a stored vector of this model; none if the index has another model.
+
+        The words of `title` are marked in the snippets.
+
+        Raises:
+            IndexingError: The index could not be read.
+        """
+        if self._index.vector_model() != model:
+            return ()
+        return self._index.search(SearchQuery(text=title, mode="vector", vector=vector, limit=limit)).hits
+
     def _can_read(self, languages: Mapping[str, int]) -> bool:
         from news_assets.clients.embedding.models import can_read
 

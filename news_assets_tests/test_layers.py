@@ -11,7 +11,7 @@ LAYERS = (
     {"text", "sources", "settings", "desks", "taxonomy", "folders"},
     {"pipeline"},
     {"clients", "store"},
-    {"defs", "commands", "demo", "search", "terminal"},
+    {"defs", "commands", "demo", "search", "terminal", "web"},
     {"definitions", "cli"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from news_assets.errors import NewsAssetsError
 from news_assets.terminal import documents, progress
-from news_assets.text.defuse import json_line
+from news_assets.text.defuse import json_line, spreadsheet_cell
 
 MAX_LINE_CHARS = 10_000_000  # of standard input; the longest articles have a tenth of that
 MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
@@ -38,6 +38,13 @@ def _plain(value: object) -> str:
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     raise TypeError(f"no JSON form for {type(value).__name__}")
+
+
+def csv_cell(value: object) -> object:
+    """Return a value as a CSV cell: numbers unchanged, texts without formulas, others as in JSON."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    return spreadsheet_cell(value if isinstance(value, str) else json_of(value).strip('"'))
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from news_assets.commands.jsonlines import json_of, write_line
+from news_assets.commands.jsonlines import csv_cell, json_of, write_line
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
@@ -24,7 +24,6 @@ from news_assets.store.queries.overview import count_columns, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
 from news_assets.terminal import Terminal, documents
-from news_assets.text.defuse import spreadsheet_cell
 
 if TYPE_CHECKING:
     import polars
@@ -156,16 +155,9 @@ def _write_text(frames: "Iterator[polars.DataFrame]", form: Form, output: Path |
                 writer.writerow(frame.columns)
             for row in frame.iter_rows(named=True):
                 if form is Form.CSV:
-                    writer.writerow([_cell(value) for value in row.values()])
+                    writer.writerow([csv_cell(value) for value in row.values()])
                 else:
                     file.write(json_of(row) + "\n")
-
-
-def _cell(value: object) -> object:
-    """Return a value as a CSV cell: numbers unchanged, texts without formulas, others as in JSON."""
-    if value is None or isinstance(value, (int, float)):
-        return value
-    return spreadsheet_cell(value if isinstance(value, str) else json_of(value).strip('"'))
 
 
 def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", output: Path | None) -> None:

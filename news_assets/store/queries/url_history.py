@@ -46,8 +46,11 @@ def url_history(lake: Reader, url: str) -> list[Event]:
     Any spelling of the listed address is accepted, and the address that it redirected to.
     """
     ids = article_ids_at(lake, url)
-    if not ids:
-        return []
+    return article_history(lake, ids) if ids else []
+
+
+def article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
+    """Return the events of these articles from their first listing to the index, oldest first."""
     entries = lake.read(FeedEntry, article_id=ids)
     articles = lake.read(RawArticle, article_id=ids)
     events = [

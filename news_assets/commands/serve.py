@@ -1,0 +1,42 @@
+"""The command `serve`: the pages for readers and operators."""
+
+import socket
+
+from news_assets.commands.lake import open_lake
+from news_assets.errors import NewsAssetsError
+from news_assets.settings import Settings
+from news_assets.terminal import Terminal
+
+_ALWAYS = ("localhost", "127.0.0.1", "[::1]")
+_MAX_CONNECTIONS = 100  # further ones are refused with 503
+
+
+def run(host: str, port: int, names: tuple[str, ...]) -> None:
+    """Serve until interrupted.
+
+    Raises:
+        NewsAssetsError: The address cannot be listened on, or lake, index or desk files cannot be opened.
+    """
+    import uvicorn
+
+    from news_assets.web.app import build_app
+    from news_assets.web.archive import Archive
+
+    settings = Settings.read()
+    listening = _listen(host, port)
+    with listening, open_lake() as lake, Archive.open(settings, lake) as archive:
+        app = build_app(archive, (*_ALWAYS, host, *names))
+        Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False
+        )
+        uvicorn.Server(config).run([listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port))
+    except OSError as error:
+        raise NewsAssetsError(
+            f"{host}:{port} cannot be listened on: {error.strerror}; name another with --host and --port"
+        ) from error

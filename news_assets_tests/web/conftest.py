@@ -1,0 +1,95 @@
+"""The real server on loopback, over a small lake with an edited article, a copy and a failure."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.errors import FetchError
+from news_assets.ports import PageRequest
+from news_assets.records import Page
+from news_assets.search import Index
+from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.web.app import build_app
+from news_assets.web.archive import Archive
+from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
+
+HOSTILE = "=Bus 4 < 5 & more"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the server."""
+    folder = tmp_path_factory.mktemp("web")
+    with (
+        Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
+        SqliteSearchIndex.open(folder / "search.sqlite") as index,
+    ):
+        room = Newsroom(lake, index, _Pages())
+        fill(room)
+        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy())
+        with served(archive) as address:
+            yield address
+
+
+class _Pages(Pages):
+    """Pages of which the fourth has a headline with markup that a spreadsheet reads as a formula."""
+
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        page = super().answer(request)
+        if isinstance(page, FetchError) or not request.url.endswith("/4"):
+            return page
+        return replace(page, body=page.body.replace(b">Bus<", f">{escape(HOSTILE)}<".encode()))
+
+
+def fill(room: Newsroom) -> None:
+    """Store `a-1` in two revisions, its copy `b-1c`, `a-2` that cannot be enriched, and `a-3` without a page."""
+    room.enricher.refused.add("line2")
+    room.pages.missing.add("https://example.org/3")
+    room.list(entry(1), entry(2), entry(3), entry(4))
+    room.run()
+    room.pages.words = "Winter came early. "
+    room.list(entry(1, entry_hash="two", news_hash="two"))
+    room.run()
+    room.list(entry(1, "b", article_id="b-1c", url="https://example.org/copies/1"))
+    room.run()
+
+
+@contextmanager
+def served(archive: Archive) -> Iterator[str]:
+    """Serve the pages of an archive on a free port; yield the address."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",)), log_level="error"))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@pytest.fixture
+def browser(site: str) -> Iterator[httpx.Client]:
+    """A client of the server that asks for pages as a browser does."""
+    with httpx.Client(base_url=site, headers={"Accept": "text/html,*/*;q=0.8"}) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """Debian's browser; tests are skipped without it."""
+    path = Path("/usr/bin/chromium")
+    if not path.exists():
+        pytest.skip("chromium is not installed")
+    return path

@@ -1,0 +1,72 @@
+"""The pages in a real browser: accessible in light and dark and on a phone, without scripts, by keyboard."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api")
+Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
+
+PAGES = (
+    "/search",
+    "/search?q=bus&agency=a&mode=keyword",
+    "/search?q=nothing-like-it&mode=keyword&language=fr",
+    "/search?lang=pt",
+    "/articles/a-1",
+    "/articles/a-3",
+    "/operations",
+    "/operations/sources",
+    "/operations/failures",
+    "/nothing",
+)
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
+PHONE, DESK = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.parametrize(("colours", "size"), [("light", DESK), ("dark", PHONE)], ids=["wide", "phone"])
+def test_no_page_violates_wcag_2_2_aa_or_is_wider_than_the_screen(
+    chrome: "playwright.Browser", site: str, colours: str, size: dict[str, int]
+) -> None:
+    page = chrome.new_page(color_scheme=colours, viewport=size, bypass_csp=True)  # for axe's own script
+    found = {}
+    for path in PAGES:
+        page.goto(site + path)
+        for one in page.query_selector_all("details"):
+            one.evaluate("node => { node.open = true }")
+        violations = Axe().run(page, options=RULES).response["violations"]
+        found[path] = [f"{rule['id']}: {rule['nodes'][0]['html']}" for rule in violations]
+        if page.evaluate("document.documentElement.scrollWidth") > size["width"]:
+            found[path].append("wider than the screen")
+    page.close()
+    assert found == {path: [] for path in PAGES}
+
+
+def test_a_reader_without_scripts_searches_by_keyboard_and_opens_an_article(
+    chrome: "playwright.Browser", site: str
+) -> None:
+    context = chrome.new_context(java_script_enabled=False)
+    page = context.new_page()
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(f"{site}/search")
+    page.get_by_label("Search the articles").fill("bus")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=bus**")
+    page.get_by_role("link", name="Bus").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/articles/**")
+    page.get_by_role("link", name="stored page").click()
+    page.wait_for_url("**/original")
+    context.close()
+    assert [url for url in requested if not url.startswith(site)] == []
