@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
 _IMAGE: Final = re.compile(r"<img\b[^>]*>")  # nothing is requested from the publisher's site
-_WORD: Final = re.compile(r"\s*\S+")
+_WORD: Final = re.compile(r"\S+\s*")
 
 
 @cache
@@ -46,7 +46,7 @@ def word_diff(before: str, after: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text, each with the blanks before it."""
+    """Return the words of a text, each with the blanks after it."""
     return _WORD.findall(text)[:_MAX_WORDS]
 
 
