@@ -19,6 +19,7 @@ from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands.civic import parse_meetings
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.commands.sites import try_page as try_page_command
@@ -57,6 +58,7 @@ def _stream_command(name: str, run: Callable[[], None]) -> None:
 
 
 _stream_command("parse-feed", texts.parse_feed)
+_stream_command("parse-meetings", parse_meetings.parse_meetings)
 _stream_command("extract", texts.extract)
 _stream_command("canonical-url", texts.canonical_url)
 _stream_command("dedupe", texts.dedupe)

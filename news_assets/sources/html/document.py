@@ -22,7 +22,7 @@ MAX_ELEMENTS = 20_000  # a listing of 60 items has some 3000
 _INVISIBLE = ("script", "style", "noscript", "template", "head")
 
 
-def html_tree(page: Page) -> HtmlElement | None:
+def html_tree(page: Page, max_elements: int = MAX_ELEMENTS) -> HtmlElement | None:
     """Return the page's root element without comments, cut at the size limits; None for a page without elements."""
     text = decode(page.body, page.encoding)[:MAX_CHARS]
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
@@ -30,13 +30,13 @@ def html_tree(page: Page) -> HtmlElement | None:
         tree = etree.fromstring(clean_text(text).encode(), parser)
     except etree.LxmlError:
         return None
-    return _cut(tree) if isinstance(tree, HtmlElement) else None
+    return _cut(tree, max_elements) if isinstance(tree, HtmlElement) else None
 
 
-def _cut(tree: HtmlElement) -> HtmlElement:
-    if tree.xpath(f"count(//*) <= {MAX_ELEMENTS}"):
+def _cut(tree: HtmlElement, max_elements: int) -> HtmlElement:
+    if tree.xpath(f"count(//*) <= {max_elements}"):
         return tree
-    for element in list(tree.iter())[MAX_ELEMENTS:]:
+    for element in list(tree.iter())[max_elements:]:
         if (parent := element.getparent()) is not None:
             parent.remove(element)
     return tree

@@ -1,0 +1,138 @@
+"""CivicPlus AgendaCenter: `/AgendaCenter`, its search, and the rows of one category (`UpdateCategoryList`).
+
+Rows are `tr.catAgendaRow`; a file's id is `_MMDDYYYY-NNN`, of which only NNN stays when the date is corrected. There
+is no time of day at all. A heading `h2` above the rows names the body.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from urllib.parse import urlencode, urljoin
+
+from lxml.html import HtmlElement
+
+from news_assets.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records import Page
+from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.moments import Moment, day_of_text
+from news_assets.sources.civic.reading.pages import changed, clean, links_in, tree_of, unique_links, words_at
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, select, words_of
+
+_EXPECTED = "an AgendaCenter of CivicPlus"
+_ROWS = "tr.catAgendaRow"
+_FILE = re.compile(r"/ViewFile/(?P<kind>[A-Za-z]+)/(?P<id>_(?P<date>\d{8})-(?P<number>\d{1,9}))", re.IGNORECASE)
+_PREVIOUS = "/previousversions/"
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of all categories that a page shows.
+
+    Raises:
+        ListingChangedError: Not an AgendaCenter.
+        SourceError: An empty document.
+    """
+    tree = tree_of(page, _EXPECTED)
+    base = base_of(tree, page)
+    rows = select(tree, _ROWS)
+    if not rows and b"agendacenter" not in page.body.lower():
+        raise changed(page, _EXPECTED)
+    bodies = _bodies(tree)
+    found: dict[str, Meeting] = {}
+    lost = 0
+    for row in rows:
+        meeting = _meeting(row, bodies.get(row, ""), base, reading)
+        if meeting is None:
+            lost += 1
+        else:
+            found.setdefault(meeting.vendor_id, meeting)
+    return MeetingListing(
+        meetings=tuple(found.values()), problems=(f"{lost} rows have no file: skipped",) if lost else ()
+    )
+
+
+def _bodies(tree: HtmlElement) -> dict[HtmlElement, str]:
+    """Return the heading above each row."""
+    found: dict[HtmlElement, str] = {}
+    heading = ""
+    for element in tree.iter("h2", "tr"):
+        if element.tag == "h2":
+            heading = clean(words_of(element)).lstrip("▼► ")
+        elif "catAgendaRow" in (element.get("class") or ""):
+            found[element] = heading
+    return found
+
+
+def _meeting(row: HtmlElement, body: str, base: str, reading: Reading) -> Meeting | None:
+    files = [(link, match) for link in links_in(row, base) if (match := _FILE.search(link.href[:2000]))]
+    anchors = " ".join(anchor.get("name") or "" for anchor in row.iter("a"))
+    stated = files[0][1] if files else _FILE.search(f"/ViewFile/Agenda/{anchors.strip()}"[:2000])
+    if stated is None:
+        return None
+    day = day_of_text(words_at(row, "h3, h4")) or _day_of_id(stated["date"])
+    title = words_at(row, "td p") or words_at(row, "h3 a, h4 a")
+    return meeting_of(
+        Stated(
+            vendor_id=stated["number"],
+            title=title,
+            body=body or title,
+            start=Moment(day) if day else None,
+            links=unique_links(_links(files)),
+        ),
+        reading,
+    )
+
+
+def _links(files: list[tuple[Link, re.Match[str]]]) -> Iterator[Link]:
+    """Yield one link for each document, titled by what its address says."""
+    for link, match in files:
+        lower = link.href.lower()
+        if "packet=true" in lower:
+            yield Link(title="Packet", href=link.href)
+        elif "html=true" in lower:
+            yield Link(title=f"{match['kind'].title()} (HTML)", href=link.href)
+        elif _PREVIOUS not in lower:
+            yield Link(title=match["kind"].title(), href=link.href)
+
+
+def _day_of_id(digits: str) -> date | None:
+    return day_of_text(f"{digits[:2]}/{digits[2:4]}/{digits[4:]}")
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the request for all that is dated from today on."""
+    return (_search(url, today, None),)
+
+
+def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+    """Return the request for these days; a client may ignore them and show all."""
+    return (_search(url, first, last),)
+
+
+def signal(url: str, since: datetime) -> Request:
+    """Return the request for the feed of all categories, which many clients have switched off."""
+    return Request(url=urljoin(url, "/RSSFeed.aspx?ModID=65&CID=All-0"))
+
+
+def category(url: str, category_id: str, year: int) -> Request:
+    """Return the request for the rows of one category in one year, where the search does not work."""
+    body = urlencode({"year": year, "catID": category_id})
+    headers = (("Content-Type", "application/x-www-form-urlencoded"),)
+    return Request(
+        url=urljoin(url, "/AgendaCenter/UpdateCategoryList"), method="POST", body=body.encode(), headers=headers
+    )
+
+
+def _search(url: str, first: date, last: date | None) -> Request:
+    query = {
+        "term": "",
+        "CIDs": "all",
+        "startDate": f"{first:%m/%d/%Y}",
+        "endDate": f"{last:%m/%d/%Y}" if last else "",
+        "dateRange": "",
+        "dateSelector": "",
+    }
+    return Request(url=urljoin(url, f"/AgendaCenter/Search/?{urlencode(query)}"))

@@ -1,0 +1,182 @@
+"""IQM2 (Granicus): `https://{client}.iqm2.com/Citizens/Calendar.aspx?From=&To=` and `Detail_Meeting.aspx?ID=`.
+
+A row is `div.MeetingRow`; the title of its link states day, board, type, status and place, one a line. The page of a
+meeting has its agenda in `table#MeetingDetail`, whose rows are indented by empty cells.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from urllib.parse import urlencode, urljoin
+
+from lxml.html import HtmlElement
+
+from news_assets.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
+from news_assets.records import Page
+from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.moments import moment_of_text
+from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, select, words_of
+
+_EXPECTED = "a page of IQM2"
+_FACTS = ("board", "type", "status")
+_HIDDEN = "HiddenDocumentLink"
+_NO_ADDRESS = re.compile(r"(?:N/?A[\s,]*+)+")  # what clerks type for a meeting without a place
+_MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
+_FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
+_FILE_NUMBER = re.compile(r"\A(?P<file>(?:[A-Z]{1,6}\s{0,2})?#?\d{2,4}-\d{1,6}[A-Z]?)\s{0,2}[:.]\s{0,3}(?=\S)")
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of a calendar, or the one meeting of its own page with its items.
+
+    Raises:
+        ListingChangedError: Not a page of IQM2.
+        SourceError: An empty document.
+    """
+    tree = tree_of(page, _EXPECTED)
+    base = base_of(tree, page)
+    if select(tree, "[id$=_lblMeetingDate]"):
+        return MeetingListing(meetings=(_detail(tree, base, page, reading),))
+    rows = select(tree, "div.MeetingRow")
+    if not rows and b"iqm2" not in page.body.lower():
+        raise changed(page, _EXPECTED)
+    found = {meeting.vendor_id: meeting for row in rows if (meeting := _meeting(row, base, reading))}
+    lost = len(rows) - sum(1 for row in rows if _detail_link(row) is not None)
+    return MeetingListing(
+        meetings=tuple(found.values()), problems=(f"{lost} rows have no meeting: skipped",) if lost else ()
+    )
+
+
+def _detail_link(row: HtmlElement) -> HtmlElement | None:
+    return next(iter(select(row, "a[href*='Detail_Meeting.aspx']")), None)
+
+
+def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
+    anchor = _detail_link(row)
+    if anchor is None:
+        return None
+    facts, place = _facts(anchor.get("title") or "")
+    url = href_of(anchor, base)
+    links = [link for link in links_in(row, base, f".MeetingLinks a:not(.{_HIDDEN})") if link.title]
+    board = facts.get("board", "")
+    return meeting_of(
+        Stated(
+            vendor_id=parameter(url, "id"),
+            title=words_at(row, ".RowDetails") or board,
+            body=board,
+            start=moment_of_text(words_of(anchor)) or moment_of_text((anchor.get("title") or "")[:200]),
+            location=place,
+            url=url,
+            links=links,
+            status_words=[facts.get("status", ""), words_at(row, ".MeetingCancelled")],
+        ),
+        reading,
+    )
+
+
+def _facts(title: str) -> tuple[dict[str, str], Location]:
+    """Return what the title of a link states: `Board:⇥…` and the like, then the room and its address."""
+    facts: dict[str, str] = {}
+    place: list[str] = []
+    for number, written in enumerate(title[:2000].replace("\r", "\n").split("\n")):
+        name, _, value = written.partition(":\t")
+        if name.lower() in _FACTS and value:
+            facts[name.lower()] = clean(value)
+        elif number and (text := clean(written)):
+            place.append(text)
+    return facts, Location(name=place[0] if place else "", address=", ".join(place[1:]))
+
+
+# --- the page of one meeting -----------------------------------------------------------------------------------------
+
+
+def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
+    board = words_at(tree, "[id$=_lblMeetingGroup]")
+    stated = select(tree, "input[id$=_txtMeetingID]")
+    links = [link for link in links_in(tree, base, ".MeetingDownloads a") if link.title]
+    return meeting_of(
+        Stated(
+            vendor_id=(stated[0].get("value") if stated else "") or parameter(page.final_url, "id"),
+            title=board or words_at(tree, "[id$=_lblMeetingType]"),
+            body=board,
+            start=moment_of_text(words_at(tree, "[id$=_lblMeetingDate]")),
+            location=_place(tree),
+            url=page.final_url,
+            links=links,
+            items=tuple(_items(tree, base)),
+            status_words=[words_at(tree, "[id$=_lblMeetingStatus]"), words_at(tree, ".MeetingCancelled")],
+        ),
+        reading,
+    )
+
+
+def _place(tree: HtmlElement) -> Location:
+    """Return the place: it stands as bare text behind the date, its address in an element of its own."""
+    found = select(tree, ".MeetingHeading [id$=_lblMeetingDate]")
+    following = found[0].itersiblings() if found else iter(())
+    name = clean(
+        " ".join(next_text for next_text in (one.tail or "" for one in (*found, *following)) if next_text.strip())
+    )
+    address = words_at(tree, ".MeetingHeading .MeetingAddress")
+    return Location(name=name, address="" if _NO_ADDRESS.fullmatch(address) else address)
+
+
+def _items(tree: HtmlElement, base: str) -> Iterator[AgendaItem]:
+    """Yield the rows of the agenda; a row with a file only is an attachment of the item above."""
+    items: list[tuple[int, str, str, str, tuple[Link, ...]]] = []
+    attachments: dict[int, list[Attachment]] = {}
+    sections: dict[int, str] = {}
+    for row in select(tree, "table#MeetingDetail tr"):
+        cells = row.findall("td")
+        depth = next((number for number, cell in enumerate(cells) if "Num" in (cell.get("class") or "").split()), None)
+        if depth is None or len(cells) <= depth + 1:
+            continue
+        number, title = clean(words_of(cells[depth])).rstrip(". "), clean(words_of(cells[depth + 1]))
+        links = links_in(cells[depth + 1], base)
+        files = [link for link in links if _FILE.search(link.href)]
+        if files and items and not any(_MATTER.search(link.href) for link in links):
+            attachments.setdefault(len(items), []).extend(Attachment(name=link.title, url=link.href) for link in files)
+        elif title:
+            sections = {level: name for level, name in sections.items() if level < depth}
+            above = sections[max(sections)] if sections else ""
+            sections[depth] = title
+            items.append((depth, number, title, above, links))
+    for sequence, (_, number, title, section, links) in enumerate(items, start=1):
+        matter = next((link.href for link in links if "detail_legifile" in link.href.lower()), None)
+        file = _FILE_NUMBER.match(title)
+        yield AgendaItem(
+            sequence=sequence,
+            vendor_id=next((value for link in links if (value := parameter(link.href, "id"))), ""),
+            number=number,
+            title=title,
+            section=section,
+            matter_file=file["file"] if file and matter else None,
+            matter_id=parameter(matter, "id") or None,
+            attachments=tuple(attachments.get(sequence, ())),
+        )
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the request for the next half year."""
+    return days(url, today, today + timedelta(days=182))
+
+
+def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+    """Return the request for the meetings of these days."""
+    span = {"From": f"{first.month}/{first.day}/{first.year}", "To": f"{last.month}/{last.day}/{last.year}"}
+    return (Request(url=urljoin(url, f"/Citizens/Calendar.aspx?{urlencode(span, safe='/')}")),)
+
+
+def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+    """Return the request for a meeting's own page."""
+    return (Request(url=urljoin(url, f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}")),)
+
+
+def signal(url: str, since: datetime) -> Request:
+    """Return the request for the calendar's feed, which is served as a page."""
+    return Request(url=urljoin(url, "/Services/RSS.aspx?Feed=Calendar"))

@@ -1,0 +1,72 @@
+"""The items of Legistar's events: `events/{id}/eventitems`, with attachments and votes where they were asked for."""
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from news_assets.meetings import AgendaItem, Attachment, Vote
+from news_assets.records import Page
+from news_assets.sources.civic.reading.pages import Object, objects, text_at
+from news_assets.text.urls import web_url
+
+_SECTION_WORDS = 12  # a heading has a short title and no matter
+
+
+def items_by_event(rows: Iterable[Object], page: Page) -> dict[str, tuple[AgendaItem, ...]]:
+    """Return the items of each event, in the agenda's order, then those that are in the minutes only."""
+    by_event: dict[str, list[Object]] = {}
+    for row in rows:
+        if "EventItemId" in row:
+            by_event.setdefault(text_at(row, "EventItemEventId"), []).append(row)
+    return {event: _items(found, page) for event, found in by_event.items()}
+
+
+def _items(rows: list[Object], page: Page) -> tuple[AgendaItem, ...]:
+    found: list[AgendaItem] = []
+    section = ""
+    for number, row in enumerate(sorted(rows, key=_place), start=1):
+        title = text_at(row, "EventItemTitle", "EventItemMatterName", "EventItemActionText", "EventItemAgendaNote")
+        is_heading = not row.get("EventItemMatterId") and len(title.split()) <= _SECTION_WORDS
+        found.append(_item(row, number, title, "" if is_heading else section, page))
+        section = title if is_heading and title else section
+    return tuple(found)
+
+
+def _place(row: Object) -> tuple[int, int]:
+    """Return where an item stands; one without a place in the agenda comes last."""
+    places = (text_at(row, "EventItemAgendaSequence"), text_at(row, "EventItemMinutesSequence"))
+    on_agenda, in_minutes = (int(place) if place.isdigit() else 1_000_000 for place in places)
+    return on_agenda, in_minutes
+
+
+def _item(row: Object, sequence: int, title: str, section: str, page: Page) -> AgendaItem:
+    votes = objects(row.get("EventItemVoteInfo") or row.get("EventItemVotes"))
+    return AgendaItem(
+        sequence=sequence,
+        vendor_id=text_at(row, "EventItemId"),
+        number=text_at(row, "EventItemAgendaNumber").rstrip("."),
+        title=title,
+        section=section,
+        matter_file=text_at(row, "EventItemMatterFile") or None,
+        matter_id=text_at(row, "EventItemMatterId") or None,
+        matter_type=text_at(row, "EventItemMatterType") or None,
+        votes=tuple(
+            Vote(person=text_at(vote, "VotePersonName"), value=text_at(vote, "VoteValueName")) for vote in votes
+        ),
+        attachments=tuple(_attachments(row, page)),
+    )
+
+
+def _attachments(row: Object, page: Page) -> Iterable[Attachment]:
+    for one in objects(row.get("EventItemMatterAttachments")):
+        name, link = text_at(one, "MatterAttachmentName"), text_at(one, "MatterAttachmentHyperlink")
+        url = web_url(_full(link, page), page.final_url) if link else None
+        if url:
+            yield Attachment(name=name or link, url=url)
+
+
+def _full(link: str, page: Page) -> str:
+    """Return an attachment's address; a bare file name lies in the client's folder."""
+    if "/" in link:
+        return link
+    client = page.url.partition("/v1/")[2].partition("/")[0].lower()
+    return f"https://{client}.legistar1.com/{client}/attachments/{quote(link)}"

@@ -1,0 +1,155 @@
+"""NovusAgenda: `https://{client}.novusagenda.com/agendapublic/`, a Telerik grid whose columns vary.
+
+Columns are told by their headings, else by what they hold. Dates are `m/d/yy` or `m/d/yyyy`. The address of an agenda
+stands in `onclick`; its items link to `CoverSheet.aspx?ItemID=`, their documents to `AttachmentViewer.ashx`.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from urllib.parse import urljoin
+
+from lxml.html import HtmlElement
+
+from news_assets.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records import Page
+from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.ids import digest
+from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
+from news_assets.sources.civic.reading.pages import changed, clean, href_of, parameter, tree_of, unique_links
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, select, words_of
+
+_EXPECTED = "a page of NovusAgenda"
+_ROWS = "tr.rgRow, tr.rgAltRow"
+_AGENDA_ITEM = re.compile(r"CoverSheet\.aspx", re.IGNORECASE)
+_ATTACHMENT = re.compile(r"AttachmentViewer\.ashx", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:\d{1,3}|[A-Z]|[IVX]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z]))?\s?[.)]?")
+_DOCUMENTS = (
+    ("DisplayAgendaPDF", "Agenda (PDF)"),
+    ("doctype=minutes", "Minutes"),
+    ("doctype=agenda", "Agenda"),
+    ("MeetingView", "Agenda"),
+    ("Video", "Video"),
+)
+_MAX_HOUR_CHARS = 20  # of a cell without a heading that holds nothing but the hour
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of the grid, or the items of an agenda.
+
+    Raises:
+        ListingChangedError: Not a page of NovusAgenda.
+        SourceError: An empty document.
+    """
+    tree = tree_of(page, _EXPECTED)
+    base = base_of(tree, page)
+    if items := tuple(_items(tree, base)):
+        vendor_id = parameter(page.final_url, "meetingid")
+        return MeetingListing(meetings=(Meeting(vendor_id=vendor_id, items=items, is_partial=True),))
+    grids = select(tree, "table.rgMasterTable, table[class*=rgMaster]")
+    rows = select(tree, _ROWS)
+    if not rows and not grids:
+        raise changed(page, _EXPECTED)
+    headings = [clean(words_of(cell)).lower() for cell in select(tree, "th.rgHeader")]
+    read = [_meeting(row, headings, base, reading) for row in rows]
+    found = {meeting.vendor_id: meeting for meeting in read if meeting is not None}
+    lost = sum(meeting is None for meeting in read)
+    return MeetingListing(
+        meetings=tuple(found.values()),
+        problems=(f"{lost} rows have no date that can be read",) if lost else (),
+    )
+
+
+def _meeting(row: HtmlElement, headings: list[str], base: str, reading: Reading) -> Meeting | None:
+    cells = row.findall("td")
+    texts = [clean(words_of(cell)) for cell in cells]
+    named = dict(zip(headings, texts, strict=False)) if len(headings) == len(cells) else {}
+    at = next((number for number, text in enumerate(texts) if len(text) <= 60 and day_of_text(text)), None)
+    if at is None:
+        return None
+    links = unique_links(_links(row, base))
+    others = [text for number, text in enumerate(texts) if number != at and text]
+    title = _named(named, "type", "meeting", "name", "title") or next(iter(others), "")
+    clock = clock_of_text(_named(named, "time")) or clock_of_text(texts[at])
+    hours = [text for text in others if len(text) <= _MAX_HOUR_CHARS]
+    day = day_of_text(texts[at])
+    return meeting_of(
+        Stated(
+            vendor_id=next((value for link in links if (value := parameter(link.href, "meetingid"))), "")
+            or digest(title, str(day)),
+            title=title,
+            body=title,
+            start=Moment(day, clock or next(filter(None, map(clock_of_text, hours)), None)) if day else None,
+            location=location_of(_named(named, "location", "place")),
+            links=links,
+            status_words=others,
+        ),
+        reading,
+    )
+
+
+def _named(named: dict[str, str], *words: str) -> str:
+    """Return the cell whose heading has one of these words, but not that of the date."""
+    return next(
+        (text for word in words for name, text in named.items() if word in name and "date" not in name and text), ""
+    )
+
+
+def _links(row: HtmlElement, base: str) -> Iterator[Link]:
+    for anchor in select(row, "a"):
+        if href := href_of(anchor, base):
+            described = clean(words_of(anchor)) or next(
+                (clean(image.get("alt") or "") for image in anchor.iter("img")), ""
+            )
+            by_address = next((title for mark, title in _DOCUMENTS if mark.lower() in href.lower()), "")
+            yield Link(title=described or by_address or "Document", href=href)
+
+
+# --- an agenda -------------------------------------------------------------------------------------------------------
+
+
+def _items(tree: HtmlElement, base: str) -> Iterator[AgendaItem]:
+    """Yield the items, which link to a cover sheet, with the attachments that follow each."""
+    found: list[tuple[HtmlElement, str]] = []
+    attachments: dict[int, list[Attachment]] = {}
+    for anchor in tree.iter("a"):
+        href = href_of(anchor, base)
+        if href and _AGENDA_ITEM.search(href) and clean(words_of(anchor)):
+            found.append((anchor, href))
+        elif href and found and _ATTACHMENT.search(href):
+            attachments.setdefault(len(found), []).append(Attachment(name=clean(words_of(anchor)), url=href))
+    for sequence, (anchor, href) in enumerate(found, start=1):
+        yield AgendaItem(
+            sequence=sequence,
+            vendor_id=parameter(href, "itemid"),
+            number=_number_before(anchor),
+            title=clean(words_of(anchor)),
+            attachments=tuple(attachments.get(sequence, ())),
+        )
+
+
+def _number_before(anchor: HtmlElement) -> str:
+    cell = next(anchor.iterancestors("td"), None)
+    before = cell.getprevious() if cell is not None else None
+    text = clean(words_of(before)) if before is not None else ""
+    return text.rstrip(".) ") if _NUMBER.fullmatch(text) else ""
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the request for the listing, which holds the next meetings and the last ones."""
+    return (Request(url=urljoin(url, "/agendapublic/")),)
+
+
+def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+    """Return the request for the meetings of the last six months, the longest span the page offers without a form."""
+    return (Request(url=urljoin(url, "/agendapublic/meetingsgeneral.aspx?MeetingType=1&Date=6ms")),)
+
+
+def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+    """Return the request for a meeting's agenda."""
+    pages = [link.href for link in meeting.links if "MeetingView" in link.href]
+    return (Request(url=pages[0]),) if pages else ()

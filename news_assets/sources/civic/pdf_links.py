@@ -1,0 +1,134 @@
+"""A page of PDF links, such as a body's own page: one meeting per day and name, read with the desk file's selectors.
+
+`item` matches what holds one meeting; without selectors, each link to a PDF is its own. The date stands in the link,
+in its file's name, or in the text around it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date
+from urllib.parse import unquote, urlsplit
+
+from lxml.html import HtmlElement
+
+from news_assets.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records import Page
+from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.ids import digest
+from news_assets.sources.civic.reading.moments import Moment, moment_of_text
+from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, tree_of, words_at
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, select, words_of
+
+_EXPECTED = "a page with links to PDF documents"
+_PDF_LINKS = "a[href*='.pdf'], a[href*='.PDF']"
+_PDF = re.compile(r"\.pdf(?:$|[?&#])", re.IGNORECASE)
+_AROUND = ("li", "tr", "p", "dd", "article")  # whose text tells of the link in it
+_MAX_AROUND_CHARS = 300
+_SEPARATORS = re.compile(r"[_+.\s-]+")
+_PACKED_DATE = re.compile(r"(?<!\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)(?P<year>20\d\d|\d\d)(?!\d)")
+_ISO_PACKED = re.compile(r"(?<!\d)(?P<year>20\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)(?!\d)")
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of a page: the documents of one day and heading together.
+
+    Raises:
+        ListingChangedError: No link to a PDF, or the selectors match nothing.
+        SourceError: An empty document.
+    """
+    tree = tree_of(page, _EXPECTED)
+    base = base_of(tree, page)
+    selectors = reading.selectors
+    if selectors is not None:
+        read = [_of_item(element, base, reading) for element in select(tree, selectors.item)]
+    else:
+        read = list(_of_links(tree, base))
+    if not read:
+        raise changed(page, _EXPECTED)
+    meetings = [_meeting(title, moment, links, reading) for title, moment, links in read if moment and links]
+    lost = len(read) - len(meetings)
+    return MeetingListing(
+        meetings=tuple({meeting.vendor_id: meeting for meeting in meetings}.values()),
+        problems=(f"{lost} of {len(read)} entries have no date or no document",) if lost else (),
+    )
+
+
+Entry = tuple[str, Moment | None, list[Link]]
+
+
+def _of_item(element: HtmlElement, base: str, reading: Reading) -> Entry:
+    selectors = reading.selectors
+    links = list(links_in(element, base, selectors.link if selectors and selectors.link else _PDF_LINKS))
+    title = words_at(element, selectors.title) if selectors and selectors.title else ""
+    stated = words_at(element, selectors.date) if selectors and selectors.date else clean(words_of(element))
+    return title or (links[0].title if links else ""), moment_of_text(stated) or _moment_of(links, ""), links
+
+
+def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
+    by_meeting: dict[tuple[date, str], Entry] = {}
+    undated: list[Entry] = []
+    texts: dict[HtmlElement, str] = {}
+    heading = ""
+    for element in tree.iter("h1", "h2", "h3", "h4", "a"):
+        if element.tag != "a":
+            heading = clean(words_of(element))
+            continue
+        href = href_of(element, base)
+        if not href or not _PDF.search(href[:4000]):
+            continue
+        link = Link(title=clean(words_of(element)), href=href)
+        moment = _moment_of([link], _text_around(element, texts))
+        known = by_meeting.get((moment.day, heading)) if moment else None
+        if known is not None:
+            known[2].append(link)
+        elif moment is not None:
+            by_meeting[moment.day, heading] = (heading or link.title, moment, [link])
+        else:
+            undated.append((link.title, None, [link]))
+    yield from by_meeting.values()
+    yield from undated
+
+
+def _text_around(anchor: HtmlElement, texts: dict[HtmlElement, str]) -> str:
+    """Return the text of the list item, row or paragraph that a link is in; of a long one nothing."""
+    around = next(anchor.iterancestors(*_AROUND), None)
+    if around is None:
+        return ""
+    if around not in texts:
+        text = clean(words_of(around))
+        texts[around] = text if len(text) <= _MAX_AROUND_CHARS else ""
+    return texts[around]
+
+
+def _moment_of(links: Iterable[Link], around: str) -> Moment | None:
+    for link in links:
+        if moment := moment_of_text(link.title) or _of_name(link.href):
+            return moment
+    return moment_of_text(around)
+
+
+def _of_name(href: str) -> Moment | None:
+    """Return the date in a file's name: `agenda_9-29-22.pdf`, `2026-03-27`, `03272026`, `20260327`."""
+    try:
+        name = unquote(urlsplit(href).path.rpartition("/")[2])[:200]
+    except ValueError:
+        return None
+    packed = _ISO_PACKED.search(name) or _PACKED_DATE.search(name)
+    text = f"{packed['month']}/{packed['day']}/{packed['year']}" if packed else name.replace("_", " ")
+    moment = moment_of_text(text) or moment_of_text(_SEPARATORS.sub(" ", name))
+    return Moment(moment.day) if moment else None
+
+
+def _meeting(title: str, moment: Moment | None, links: list[Link], reading: Reading) -> Meeting:
+    return meeting_of(
+        Stated(vendor_id=digest(links[0].href), title=title, body=title, start=moment, links=links), reading
+    )
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the request for the page."""
+    return (Request(url=url),)

@@ -1,0 +1,42 @@
+"""The one place where ids of meetings and items are made.
+
+An id consists of who publishes (the agency's key, or the host), the vendor and the vendor's id: title and time are not
+in it, so that neither changes it.
+"""
+
+import hashlib
+import re
+from urllib.parse import urlsplit
+
+from news_assets.meetings import AgendaItem, Meeting
+from news_assets.sources.civic.reading.pages import parameter
+from news_assets.text.urls import host_of
+
+_PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
+_HASH_CHARS = 16
+
+
+def owner_of(url: str) -> str:
+    """Return the client of an address, where no agency is known: its host, or its name on a host that many share."""
+    _, _, client = urlsplit(url).path.partition("/v1/")
+    shared = client.split("/")[0] if host_of(url).startswith("webapi.") else parameter(url, "cid", "cc")
+    return (shared or host_of(url)).lower()
+
+
+def meeting_id(owner: str, kind: str, meeting: Meeting) -> str:
+    """Return our id of a meeting: `paloaltoCA/primegov/554`."""
+    return f"{owner}/{kind.removesuffix('_html')}/{_part(meeting.vendor_id)}"
+
+
+def item_id(of_meeting: str, item: AgendaItem) -> str:
+    """Return our id of an agenda item; of one without a vendor's id, by its place in the agenda."""
+    return f"{of_meeting}/{_part(item.vendor_id) if item.vendor_id else f'at-{item.sequence}'}"
+
+
+def _part(vendor_id: str) -> str:
+    return vendor_id if _PLAIN.fullmatch(vendor_id) else digest(vendor_id)
+
+
+def digest(*parts: str) -> str:
+    """Return a short hash, for what a vendor gives no id."""
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]

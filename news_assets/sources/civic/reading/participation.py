@@ -1,0 +1,171 @@
+"""What a text says about taking part in a meeting: addresses, numbers, links, ids, deadlines, each with its span.
+
+Only what is written is given; nothing is concluded from what is missing. Patterns are bounded, so that the work is
+linear in the text.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+from news_assets.meetings import ParticipationFact, ParticipationKind
+
+MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
+MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100
+_BEFORE, _AFTER = 140, 60  # characters around an address that tell its purpose
+
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_PHONE = re.compile(
+    r"(?<![\d.-])(?:\+?1[\s.-]{1,2})?(?:\(\d{3}\)\s{0,2}|\d{3}[\s.-]{1,2})\d{3}[\s.-]{1,2}\d{4}(?![\d-])"
+)
+_LINK = re.compile(
+    r"(?<![\w@.-])(?:https?://)?(?P<host>(?:[a-z0-9-]{1,60}\.){1,5}[a-z]{2,6})(?P<path>/[^\s<>\"'()\[\]]{0,500})?",
+    re.IGNORECASE,
+)
+_MEETING_HOSTS: Final = (
+    *("zoom.us", "zoomgov.com", "teams.microsoft.com", "teams.live.com", "webex.com", "meet.google.com"),
+    *("gotomeeting.com", "gotomeet.me", "meet.goto.com", "bluejeans.com", "gotowebinar.com"),
+)
+_STREAM_HOSTS: Final = ("youtube.com", "youtu.be", "facebook.com", "vimeo.com", "swagit.com", "granicus.com")
+_SEPARATOR = r"\s{0,2}(?:is|no\.|#|:|-)?\s{0,2}(?:is|#|:)?\s{0,2}"
+_MEETING_ID = re.compile(
+    rf"\b(?:meeting|webinar|conference|event|access)\s(?:id|number|code)\b{_SEPARATOR}(?P<value>\d(?:[\s-]?\d){{7,13}})(?!\d)",
+    re.IGNORECASE,
+)
+_PASSCODE = re.compile(
+    rf"\b(?:passcode|password|pass\scode|pin)\b{_SEPARATOR}(?P<value>\d{{2,4}}(?:\s\d{{2,4}}){{1,2}}(?!\d)|[\w!@#$%&*+-]{{3,20}})",
+    re.IGNORECASE,
+)
+_HYBRID = re.compile(r"\bhybrid\b(?=.{0,40}\b(?:meeting|format|session|in[- ]person|virtual|zoom)\b)", re.IGNORECASE)
+_BOTH = re.compile(
+    r"\bin[- ]person\b[^.\n]{0,30}\b(?:and|or)\b[^.\n]{0,30}"
+    r"\b(?:virtual(?:ly)?|remote(?:ly)?|online|(?:via|by)\szoom)\b",
+    re.IGNORECASE,
+)
+_VIRTUAL = re.compile(
+    r"\bvirtual(?:ly)?\s(?:only|meeting|via|through)\b|\bonline\s(?:only|meeting|via)\b"
+    r"|\b(?:held|conducted|meet)\s[^.\n]{0,20}\b(?:virtually|remotely|online|via\s(?:zoom|videoconference|teleconference))\b",
+    re.IGNORECASE,
+)
+_WHEN = (
+    r"(?:\d{1,2}(?::\d\d)?\s?[ap]\.?\s?m\b\.?|noon\b|\d{1,3}\s(?:hours|days|minutes)\s(?:before|prior)"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\s\d"
+    r"|\d{1,2}/\d{1,2}|the\s(?:start|beginning|close)\sof)"
+)
+_DEADLINE = re.compile(
+    rf"\b(?:comments?|testimony|e-?comments?|speaker\scards?|(?:sign|register)\s(?:up\s)?to\sspeak)\b(?:[^.\n]|\.(?!\s)){{0,120}}?"
+    rf"(?P<value>\b(?:no\slater\sthan|not\slater\sthan|by|before|until|prior\sto|deadline)\s(?:is\s|of\s)?{_WHEN}[^.\n;]{{0,60}})",
+    re.IGNORECASE,
+)
+_INSTRUCTION = re.compile(
+    r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
+    re.IGNORECASE,
+)
+
+_PURPOSES = (
+    ("fax", re.compile(r"\bfax\b", re.IGNORECASE)),
+    ("tty", re.compile(r"\b(?:tty|tdd)\b", re.IGNORECASE)),
+    ("accommodation", re.compile(r"\b(?:accommodation|accessib|disabilit|ADA\b|interpret|translat)", re.IGNORECASE)),
+    ("comment", re.compile(r"\b(?:comments?|testimony|speak|correspondence|input)\b", re.IGNORECASE)),
+    ("dial_in", re.compile(r"\b(?:dial|call(?:ing)?[- ]in|by\s(?:tele)?phone|listen|join)\b", re.IGNORECASE)),
+    ("information", re.compile(r"\b(?:information|questions?|contact|assistance)\b", re.IGNORECASE)),
+)
+
+
+def participation_of(text: str) -> tuple[ParticipationFact, ...]:
+    """Return what a text says about taking part, in its order."""
+    text = text[:MAX_CHARS]
+    found = [fact for read in _READERS for fact in islice(read(text), MAX_FACTS)]
+    return tuple(sorted(found, key=lambda fact: (fact.start, fact.end)))
+
+
+def _emails(text: str) -> Iterator[ParticipationFact]:
+    for match in _EMAIL.finditer(text):
+        value = match[0].rstrip(".-")
+        yield _fact("email", value, match.start(), match.start() + len(value), _purpose(text, match))
+
+
+def _phones(text: str) -> Iterator[ParticipationFact]:
+    for match in _PHONE.finditer(text):
+        digits = "".join(filter(str.isdigit, match[0]))
+        yield _fact("phone", f"+1{digits[-10:]}", match.start(), match.end(), _purpose(text, match) or "")
+
+
+def _links(text: str) -> Iterator[ParticipationFact]:
+    for match in _LINK.finditer(text):
+        host = match["host"].lower()
+        kind: ParticipationKind | None = (
+            "meeting_link" if _is_at(host, _MEETING_HOSTS) else "stream_link" if _is_at(host, _STREAM_HOSTS) else None
+        )
+        written = match[0].rstrip(".,;:!?*")
+        if kind and (match["path"] or kind == "stream_link"):
+            value = written if "://" in written else f"https://{written}"
+            yield _fact(kind, value, match.start(), match.start() + len(written))
+
+
+def _is_at(host: str, hosts: tuple[str, ...]) -> bool:
+    return any(host == one or host.endswith(f".{one}") for one in hosts)
+
+
+def _meeting_ids(text: str) -> Iterator[ParticipationFact]:
+    for match in _MEETING_ID.finditer(text):
+        digits = "".join(filter(str.isdigit, match["value"]))
+        yield _fact("meeting_id", digits, *match.span("value"))
+
+
+def _passcodes(text: str) -> Iterator[ParticipationFact]:
+    """Yield passcodes; a word without a digit or sign is none: "the password is required"."""
+    for match in _PASSCODE.finditer(text):
+        value = match["value"].rstrip("-")
+        if not value.isalpha():
+            yield _fact("passcode", value, match.start("value"), match.start("value") + len(value))
+
+
+def _formats(text: str) -> Iterator[ParticipationFact]:
+    """Yield how the meeting is held; one that is also held in person is hybrid."""
+    for value, patterns in (("hybrid", (_HYBRID, _BOTH)), ("virtual", (_VIRTUAL,))):
+        match = next(filter(None, (pattern.search(text) for pattern in patterns)), None)
+        if match:
+            yield _fact("format", value, *match.span())
+            return
+
+
+def _deadlines(text: str) -> Iterator[ParticipationFact]:
+    for match in _DEADLINE.finditer(text):
+        start = match.start("value")
+        value = match["value"].rstrip(" ,")
+        yield _fact("deadline", value, start, start + len(value))
+
+
+def _instructions(text: str) -> Iterator[ParticipationFact]:
+    for match in _INSTRUCTION.finditer(text):
+        value = match[0].strip()
+        yield _fact("instruction", value, match.start(), match.start() + len(value))
+
+
+_READERS: Final[tuple[Callable[[str], Iterator[ParticipationFact]], ...]] = (
+    _emails,
+    _phones,
+    _links,
+    _meeting_ids,
+    _passcodes,
+    _formats,
+    _deadlines,
+    _instructions,
+)
+
+
+def _fact(kind: ParticipationKind, value: str, start: int, end: int, purpose: str = "") -> ParticipationFact:
+    return ParticipationFact(kind=kind, value=value, start=start, end=end, purpose=purpose)
+
+
+def _purpose(text: str, match: re.Match[str]) -> str:
+    """Return what the words before an address in its sentence say it is for; else the words behind it."""
+    before = re.split(r"[.!?]\s|\n\n", text[max(match.start() - _BEFORE, 0) : match.start()])[-1]
+    after = re.split(r"[.!?;,]\s|\n|$", text[match.end() : match.end() + _AFTER])[0]
+    for words in (before, after):
+        found = [(one.start(), name) for name, pattern in _PURPOSES for one in pattern.finditer(words)]
+        if found:
+            return max(found)[1]
+    return ""

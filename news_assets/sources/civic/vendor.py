@@ -1,0 +1,93 @@
+"""The interface of a vendor: how one answer is read, and which requests give its parts. Functions only, no I/O.
+
+A source's address is the vendor's base for one client: `https://webapi.legistar.com/v1/seattle`. A vendor without a
+function for something cannot do it: without `days` it cannot list its past, without `signal` the listing itself is the
+signal. Answers of `signal` and of listings are compared by `reading/signal.py`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+from news_assets.meetings import AnswerState, Meeting, MeetingListing, Request
+from news_assets.records import Page, Selectors
+from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
+
+STALE_DAYS = 45  # a client that moved to another vendor goes on answering with its last meetings for years
+_MAX_REFUSAL_BYTES = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What an answer is read with: the agency's zone (IANA), the present, and the selectors of a page of links."""
+
+    timezone: str
+    now: datetime
+    selectors: Selectors | None = None
+
+
+Parse = Callable[[Page, Reading], MeetingListing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vendor:
+    """One vendor.
+
+    `upcoming` gives the requests for what is to come, `days` those for a range of days (first, last), `items` those
+    that complete a listed meeting, `signal` the cheapest request that shows changes since a time.
+    `lists_changes_only`: the answer to `signal` holds what has changed, not all there is.
+    `unknown_marks` and `closed_marks` are what refusals say, in lower case.
+    """
+
+    parse: Parse
+    upcoming: Callable[[str, date], tuple[Request, ...]]
+    days: Callable[[str, date, date], tuple[Request, ...]] | None = None
+    items: Callable[[str, Meeting], tuple[Request, ...]] | None = None
+    signal: Callable[[str, datetime], Request] | None = None
+    lists_changes_only: bool = False
+    unknown_marks: tuple[bytes, ...] = ()
+    closed_marks: tuple[bytes, ...] = ()
+
+
+def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
+    """Return what an answer says, refusals included.
+
+    Raises:
+        ListingChangedError: A 200 that is no answer of this vendor.
+        SourceError: A broken or empty document.
+    """
+    state, reason = _refusal(vendor, page)
+    if state is not None:
+        return MeetingListing(state=state, problems=(reason,))
+    listing = vendor.parse(page, reading)
+    if not listing.meetings:
+        return replace(listing, state="empty")
+    newest = max((meeting.starts_at for meeting in listing.meetings if meeting.starts_at), default=None)
+    if newest is not None and newest < reading.now - timedelta(days=STALE_DAYS):
+        problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
+        return replace(listing, state="stale", problems=(*listing.problems, problem))
+    return listing
+
+
+def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:
+    """Return the state that an answer refuses with, and why; None for an answer that can be read."""
+    body = page.body[:_MAX_REFUSAL_BYTES].lower()
+    if any(mark in body for mark in vendor.unknown_marks):
+        return "unknown_client", f"{page.url}: the vendor has no such client"
+    if page.status < 400:
+        protection = protection_of_page(body) if len(page.body) < _MAX_REFUSAL_BYTES // 10 else None
+        return ("blocked", f"{page.url}: an anti-bot page ({protection})") if protection else (None, "")
+    if page.status in (401, 403) and (vendor.closed_marks and not body.strip()):
+        return "closed", f"{page.url}: closed without a token (status {page.status})"
+    if any(mark in body for mark in vendor.closed_marks):
+        return "closed", f"{page.url}: closed without a token (status {page.status})"
+    if page.status in (404, 410):
+        return "unknown_client", f"{page.url}: status {page.status}"
+    protection = protection_of_refusal(body)
+    return "blocked", f"{page.url}: status {page.status}" + (f" ({protection})" if protection else "")
+
+
+def json_post(url: str, body: bytes) -> Request:
+    """Return a request with a JSON body."""
+    headers = (("Content-Type", "application/json; charset=utf-8"), ("Accept", "application/json"))
+    return Request(url=url, method="POST", body=body, headers=headers)
