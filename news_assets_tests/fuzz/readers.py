@@ -22,6 +22,8 @@ from news_assets.pipeline.articles.reading import read_entry
 from news_assets.pipeline.embed import embedding_text
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.ports import PageRequest
+from news_assets.sources.civic.exchanges import read_answers
+from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.text.plain import strip_markdown
@@ -29,6 +31,13 @@ from news_assets.text.urls import canonical_url, url_hash, web_url
 from news_assets_tests.desks import test_opml
 from news_assets_tests.pipeline.page import samples
 from news_assets_tests.soak.hostile import SHARED_CASES
+from news_assets_tests.sources.civic import (
+    answers,
+    test_calendar_file,
+    test_html_vendors,
+    test_json_vendors,
+    test_legistar,
+)
 from news_assets_tests.sources.page_builders import INSTEAD, page_of, source_of
 from news_assets_tests.sources.test_adapter_contract import SAMPLES
 
@@ -80,6 +89,10 @@ def _listing(kind: str, data: bytes) -> object:
     source = source_of(kind, SAMPLES[kind][0])
     adapter = adapter_of(source)
     return adapter.parse(page_of(data, adapter.first_url(source)), source)
+
+
+def _meetings(kind: str, data: bytes) -> object:
+    return read_answers(kind, [("answer", data)], "https://town.example.org/AgendaCenter", answers.reading())
 
 
 def _page(data: bytes) -> object:
@@ -140,6 +153,26 @@ def _listings(kind: str) -> Iterator[bytes]:
         )
 
 
+_CIVIC: dict[str, object] = {
+    "civicclerk": {"value": [test_json_vendors.CIVICCLERK]},
+    "civicplus": test_html_vendors.AGENDA_CENTER,
+    "escribe": {"d": [test_json_vendors.ESCRIBE]},
+    "granicus": f"<table>{test_html_vendors.granicus_row('Council', 'Mar 1, 2026 - 8:00 AM', 7)}</table>",
+    "icalendar": test_calendar_file.calendar(test_calendar_file.event("DTSTART:20260319T183000", "RRULE:FREQ=WEEKLY")),
+    "iqm2": test_html_vendors.IQM2,
+    "legistar": [test_legistar.EVENT, *test_legistar.ITEMS],
+    "legistar_html": test_legistar.CALENDAR,
+    "municode": {"Meetings": [{"MeetingID": 5, "CalendarDate": [{"FromDate": "2026-03-19 18:00:00"}]}]},
+    "novusagenda": test_html_vendors.NOVUS,
+    "pdf_links": "<h2>Board</h2><li>April 16, 2026 <a href='/a/x_3-19-26.pdf'>Agenda</a></li>",
+    "primegov": [test_json_vendors.PRIMEGOV],
+}
+
+
+def _answers(kind: str) -> Iterator[bytes]:
+    yield answers.page(_CIVIC[kind]).body
+
+
 def _pages() -> Iterator[bytes]:
     yield samples.html(samples.BODY).encode()
     yield from _shared("hostile/dev/cases/*.html", "article_*/dev/html/*.gz")
@@ -186,6 +219,16 @@ _HTML = (
     b"&nbsp;",
 )
 _JSON = (b"[", b"{", b"null", b"1e999", b'"\\ud800"', b"-1", b"[]", b'""', b"true")
+_MEETINGS = (
+    b"<tr>",
+    b"<td>",
+    b"</td>",
+    b"31/31/9999",
+    b"13:61 PM",
+    b"RRULE:FREQ=DAILY\r\n",
+    b"BEGIN:VEVENT\r\n",
+    b"TZID=A",
+)
 _MARKS = (b"[", b"](", b"**", b"_", b"`", b"\n\n", b"| ", b"> ", b"- ", "\u0301".encode(), "\u202e".encode(), b"Dr. ")
 _PARTS = (
     b"://",
@@ -209,6 +252,10 @@ READERS: dict[str, Reader] = {
     **{
         kind: Reader(partial(_listing, kind), partial(_listings, kind), (*_XML, *_HTML, *_JSON, *_PARTS))
         for kind in KINDS
+    },
+    **{
+        f"meetings of {kind}": Reader(partial(_meetings, kind), partial(_answers, kind), (*_MEETINGS, *_HTML, *_JSON))
+        for kind in CIVIC_KINDS
     },
     "page": Reader(_page, _pages, _HTML),
     "fragment": Reader(_fragment, _pages, _HTML),

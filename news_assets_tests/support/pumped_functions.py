@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import date
+from datetime import UTC, date, datetime
 
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
@@ -23,6 +23,11 @@ from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
 from news_assets.records import Page
 from news_assets.sources import bot_protection, discovery, platforms
+from news_assets.sources.civic.exchanges import read_answers
+from news_assets.sources.civic.reading.build import location_of
+from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
+from news_assets.sources.civic.reading.participation import participation_of
+from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.entries import bounded, unique
 from news_assets.sources.html import proposal
 from news_assets.sources.kinds import KINDS
@@ -81,6 +86,11 @@ def listing(kind: str, start: str, end: str = "") -> Callable[[str], object]:
             KINDS[kind].parse(page(start + text + end), source_of(kind, URL))
 
     return parse
+
+
+def meetings(kind: str, start: str, end: str = "", url: str = URL) -> Callable[[str], object]:
+    reading = Reading(timezone=ZONE, now=datetime(2026, 1, 1, tzinfo=UTC))
+    return lambda text: read_answers(kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, reading)
 
 
 def json_text(text: str) -> str:
@@ -172,6 +182,57 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("protection_of_page", lambda text: bot_protection.protection_of_page(text.encode("utf-8", "replace")), TEXT),
     ("linked_feeds", lambda text: discovery.linked_feeds(page("<html>" + text)),
      ("<a href=/feed/{n}>a</a>", "<link rel=alternate type=application/rss+xml href=/{n}>", *MARKUP)),
+    ("clock_of_text", clock_of_text, (*TEXT, "12:00 - ", "after ", "12:00 pm")),
+    ("moment_of_text", moment_of_text, (*TEXT, "mar 1, 2026 ", "1/1/2026 ", "2026-01-01T12:00 ")),
+    ("location_of", location_of, (*TEXT, "1 A St, ", "a - 1 ", "Room 1 ")),
+    ("participation_of", participation_of,
+     (*TEXT, "a@b.c ", "555-555-5555 ", "zoom.us/", "meeting id ", "passcode ", "hybrid ", "in person or ", "comments by ", "to make comments ",
+      "held virtually ", "1 ", "a.", "comments ")),
+    ("exchanges", meetings("legistar", '{"url":"http://a.b","status":200,"text":"[]"}\n'),
+     ('{"url":"http://a.b/{n}","status":200,"text":"[]"}\n', "{\n", "\n", '{"a":[')),
+    ("legistar", meetings("legistar", '[{"EventId":1,"EventDate":"2026-01-01"}', "]"),
+     (',{"EventId":{n},"EventDate":"2026-01-01"}', ',{"EventItemId":{n},"EventItemEventId":1}', ",[", ",1")),
+    ("legistar text", lambda text: meetings("legistar", '[{"EventId":1,"EventDate":"2026-01-01","EventTime":"', '"}]')(json_text(text)), TEXT),
+    ("legistar comment", lambda text: meetings("legistar", '[{"EventId":1,"EventDate":"2026-01-01","EventComment":"', '"}]')(json_text(text)),
+     (*TEXT, "meeting ", "cancel ", "meetings of ")),
+    ("legistar xml", meetings("legistar", '<ArrayOfGranicusEvent xmlns="LegistarWebAPI.Models">', "</ArrayOfGranicusEvent>"),
+     ("<a><EventId>{n}</EventId></a>", "<a>", "&", "<!--", "<a{n}>")),
+    ("legistar_html", meetings("legistar_html", "<table class=rgMasterTable><tr><th class=rgHeader>Name</th><th class=rgHeader>Meeting Date</th></tr>"),
+     ("<tr class=rgRow><td>a</td><td>1/1/2026</td></tr>", "<table class=rgMasterTable>", "<tr class=rgRow>", "<td>", *MARKUP)),
+    ("legistar_html detail", meetings("legistar_html", "<p id=_lblDate>1/1/2026<p id=_lblTime>1 pm<table class=rgMasterTable><tr><th class=rgHeader>Title</th></tr>"),
+     ("<tr class=rgRow><td><a href=/{n}>a</a></td></tr>", *MARKUP)),
+    ("primegov", meetings("primegov", '[{"id":1}', "]"), (',{"id":{n},"dateTime":"2026-01-01"}', ",[", ',{"documentList":[{}]}')),
+    ("primegov page", meetings("primegov", "<html><div class=agenda-item>a</div>"),
+     ("<div class=agenda-item><a href=/{n}.pdf>a</a></div>", "<div class=agenda-item>", *MARKUP)),
+    ("civicclerk", meetings("civicclerk", '{"value":[{"eventName":"a"}', "]}"), (',{"id":{n},"eventName":"a"}', ",[", ",1")),
+    ("civicclerk items", meetings("civicclerk", '{"items":[{"id":1}', "]}"), (',{"id":{n},"agendaObjectItemName":"a"}', ',{"childItems":[')),
+    ("escribe", lambda text: meetings("escribe", '{"d":[{"MeetingName":"a","Description":"', '"}]}')(json_text(text)), (*TEXT, "<br/>a")),
+    ("escribe page", meetings("escribe", "<html><div class=AgendaItemContainer>"),
+     ("<div class=AgendaItemContainer><p class=AgendaItemTitle>a", "<div class=AgendaItemContainer>a</div>", "<div>", *MARKUP)),
+    ("granicus", meetings("granicus", "<html><p>granicus<table>"),
+     ("<tr class=a><td>a</td><td>1/1/2026</td><td><a href=?clip_id={n}>a</a></td></tr>", "<tr><td>", "<tr class=a><td>a<td>", *MARKUP)),
+    ("granicus agenda", meetings("granicus", "<html>agenda", url="https://a.granicus.com/AgendaViewer.php?clip_id=1"),
+     ("<table><tr><td>1.</td><td>a</td></tr></table>", "<a href=/MetaViewer.php?a={n}>a</a>", "<br>a", "<tr><td>1.", *MARKUP)),
+    ("granicus feed", meetings("granicus", "<?xml version='1.0'?><rss>"), ("<item><title>a - Jan 1, 2026</title></item>", "<item>", "&")),
+    ("civicplus", meetings("civicplus", "<html>AgendaCenter<table>"),
+     ("<tr class=catAgendaRow><td><h4><a href=/ViewFile/Agenda/_01012026-{n}>a", "<tr class=catAgendaRow>", "<h2>a", *MARKUP)),
+    ("iqm2", meetings("iqm2", "<html>iqm2"),
+     ("<div class=MeetingRow><a href=Detail_Meeting.aspx?ID={n} title='a'>1/1/2026</a></div>", "<div class=MeetingRow>", *MARKUP)),
+    ("iqm2 detail", meetings("iqm2", "<p class=MeetingHeading><i id=_lblMeetingDate>1/1/2026</i><table id=MeetingDetail>"),
+     ("<tr><td class=Num>1<td>a</tr>", "<tr><td><td class=Num>1<td><a href=FileOpen.aspx?ID={n}>a</a></tr>", "<td class=Num>", *MARKUP)),
+    ("novusagenda", meetings("novusagenda", "<table class=rgMasterTable>"),
+     ("<tr class=rgRow><td>1/1/26<td>a<td><a href=?MeetingID={n}>a</a></tr>", "<a href=CoverSheet.aspx?ItemID={n}>a</a>", *MARKUP)),
+    ("municode pages", meetings("municode", "<table class=mcm>"),
+     ("<tr><td class=meeting>a 1/1/2026<td class=agenda><a href=/{n}>a</a></tr>", "<table class=mcm>", "<tr>", *MARKUP)),
+    ("municode agenda", meetings("municode", "<section class=agenda-section>"),
+     ("<section class=agenda-section><ul class=agenda-items><li>a", "<ul class=agenda-items><li>1. a</li></ul>", *MARKUP)),
+    ("pdf_links", meetings("pdf_links", "<html><a href=/a.pdf>1/1/2026</a>"),
+     ("<a href=/a-{n}.pdf>1/1/2026</a>", "<li><a href=/a.pdf>a</a>", "<h2>a</h2><a href=/a.pdf>1/1/2026</a>", "<p>", *MARKUP)),
+    ("icalendar", meetings("icalendar", "BEGIN:VCALENDAR\r\n", "END:VCALENDAR\r\n"),
+     ("BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART:20260101T120000\r\nEND:VEVENT\r\n", "BEGIN:VEVENT\r\n", "A:b\r\n", " ", "BEGIN:VTIMEZONE\r\n",
+      "BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART:20260101T120000\r\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31\r\nEND:VEVENT\r\n")),
+    ("icalendar text", lambda text: meetings("icalendar", "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20260101\r\nDESCRIPTION:",
+                                             "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n")(text.replace("\n", " ")), TEXT),
     ("name_of", discovery.name_of, (*TEXT, " rss", " - ", " feed")),
 )  # fmt: skip
 
