@@ -1,8 +1,9 @@
-"""Commands that run one step of the pipeline on JSON lines: feeds, pages, URLs, articles and texts."""
+"""Commands that run one step of the pipeline on JSON lines: feeds, pages, documents, URLs, articles and texts."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
@@ -20,6 +21,7 @@ _EXTRACTED = (
     *("url", "canonical_url", "title", "subtitle", "authors", "published_at", "updated_at", "language"),
     *("section", "tags", "image_url", "text", "outcome", "reason", "published_origin"),
 )
+_DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 
 def parse_feed() -> None:
@@ -74,6 +76,21 @@ def extract() -> None:
             return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
 
         write_results(read_items("id", "path"), extract_one, "extracting")
+
+
+def read_document() -> None:
+    """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text, is_scanned, outcome, reason}."""
+    from news_assets.clients.documents.reader import DocumentReader
+
+    with DocumentReader.with_installed() as reader:
+
+        def read_one(item: Item) -> Item:
+            path = str(item["path"])
+            body, name = read_file(path), Path(path).name
+            found = reader.read(body, str(item.get("content_type") or ""), name, item.get("language"))
+            return {"id": item["id"]} | {name: getattr(found, name) for name in _DOCUMENT}
+
+        write_results(read_items("id", "path"), read_one, "reading documents")
 
 
 def canonical_url() -> None:
