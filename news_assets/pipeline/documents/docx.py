@@ -33,43 +33,46 @@ def read_docx(body: bytes) -> ReadDocument:
 
     open_archive(body).close()
     document = docx.Document(BytesIO(body))
-    text = "\n\n".join(filter(None, _blocks(document.element.body, _heading_levels(document))))
+    text = "\n\n".join(filter(None, _blocks(document.element.body, _beginnings(document))))
     return ReadDocument(
         kind="docx", outcome="ok", title=document.core_properties.title or None, texts=(clean_text(text),)
     )
 
 
-def _heading_levels(document: "Document") -> dict[str, int]:
-    """Return the level of each style of headings, by its id; the names of built-in styles are English in the file."""
-    levels = {}
+def _beginnings(document: "Document") -> dict[str, str]:
+    """Return how paragraphs of a style begin, by its id; the names of built-in styles are English in every file."""
+    beginnings = {}
     for style in document.styles.element.style_lst:
         name = (style.name_val or "").lower()
         if name == "title":
-            levels[style.styleId] = 1
+            beginnings[style.styleId] = "# "
         elif name.startswith("heading ") and name[8:].isdecimal():
-            levels[style.styleId] = min(int(name[8:]) + 1, 6)
-    return levels
+            beginnings[style.styleId] = "#" * min(int(name[8:]) + 1, 6) + " "
+        elif name.startswith(("list bullet", "list number")):
+            beginnings[style.styleId] = "- "
+    return beginnings
 
 
-def _blocks(parent: "_Element", levels: dict[str, int]) -> Iterator[str]:
+def _blocks(parent: "_Element", beginnings: dict[str, str]) -> Iterator[str]:
     for child in parent:
         if child.tag == f"{_W}p":
-            yield _paragraph(child, levels)
+            yield _paragraph(child, beginnings)
         elif child.tag == f"{_W}tbl":
             yield _table(child)
         elif child.tag in _WRAPPERS:
-            yield from _blocks(child, levels)
+            yield from _blocks(child, beginnings)
 
 
-def _paragraph(paragraph: "_Element", levels: dict[str, int]) -> str:
+def _paragraph(paragraph: "_Element", beginnings: dict[str, str]) -> str:
     text = marked(_pieces(paragraph, "")).strip()
     if not text:
         return ""
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    level = levels.get(style.get(f"{_W}val") or "") if style is not None else None
-    if level:
-        return f"{'#' * level} {' '.join(text.split())}"
-    return f"- {text}" if paragraph.find(f"{_W}pPr/{_W}numPr") is not None else text
+    beginning = beginnings.get(style.get(f"{_W}val") or "", "") if style is not None else ""
+    if beginning.startswith("#"):
+        return beginning + " ".join(text.split())
+    is_item = beginning or paragraph.find(f"{_W}pPr/{_W}numPr") is not None
+    return f"- {text}" if is_item else text
 
 
 def _pieces(element: "_Element", mark: Mark) -> Iterator[tuple[str, Mark]]:

@@ -11,8 +11,8 @@ STRUCK: Final[Mark] = "~~"
 ADDED: Final[Mark] = "++"
 _FULL_LINE_CHARS = 40  # shorter lines are cells, names and addresses, which end where they were meant to
 _SENTENCE_ENDS = (".", ":", ";", "!", "?")
-# How PDFium writes a hyphen at the end of a line, and the soft hyphen of other readers.
-_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02\xad]\n(?=[^\W\d_A-Z])")
+# PDFium writes U+FFFE, once U+0002, for a hyphen at the end of a line and for the line's end; others a soft hyphen.
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02\xad]\n?(?=[^\W\d_A-Z])")
 _HYPHEN = re.compile("[\ufffe\x02]")
 
 

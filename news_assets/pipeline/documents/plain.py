@@ -26,6 +26,8 @@ def read_html(body: bytes) -> ReadDocument:
         if (element.text_content() or "").strip():
             _surround(element, mark)
     title = " ".join((tree.findtext(".//title") or "").split())
+    if (head := tree.find("head")) is not None:
+        tree.remove(head)
     text = markdown_of_fragment(html.tostring(tree, encoding="unicode"))
     return ReadDocument(kind="html", outcome="ok", title=title or None, texts=(clean_text(text),))
 

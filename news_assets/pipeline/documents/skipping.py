@@ -16,7 +16,8 @@ _COMMENTS = re.compile(
 _BOILERPLATE = re.compile(
     r"""\b(?:
       how\x20to\x20(?:participate|watch|attend|join|view|submit|address)
-    | participation\x20(?:instructions|guide(?:lines)?) | (?:meeting|zoom|webex|teleconference)\x20(?:instructions|guidelines)
+    | participation\x20(?:instructions|guide(?:lines)?)
+    | (?:meeting|zoom|webex|teleconference)\x20(?:instructions|guidelines)
     | speaker\x20(?:card|slip|form|request\x20form) | public\x20comment\x20(?:card|form|instructions)
     | parking\x20(?:map|information|instructions) | land\x20acknowledge?ment
     | (?:ada|accessibility)\x20(?:notice|statement) | rules\x20of\x20decorum
