@@ -66,13 +66,14 @@ def _entry(entry: ListedEntry) -> Item:
 
 def extract() -> None:
     """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
-    from news_assets.pipeline.page.readers import read_page
+    from news_assets.pipeline.page.readers import read_page, with_document
 
     with ProcessSandbox() as sandbox:
 
         def extract_one(item: Item) -> Item:
-            page, timezone = _page_of(item), item.get("timezone") or "UTC"
-            found = _call(sandbox, read_page, page, timezone, item.get("language"))
+            timezone, language = item.get("timezone") or "UTC", item.get("language")
+            page = with_document(_page_of(item), sandbox, language)
+            found = _call(sandbox, read_page, page, timezone, language)
             return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
 
         write_results(read_items("id", "path"), extract_one, "extracting")
@@ -80,14 +81,12 @@ def extract() -> None:
 
 def read_document() -> None:
     """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text, is_scanned, outcome, reason}."""
-    from news_assets.clients.documents.reader import DocumentReader
-
-    with DocumentReader.with_installed() as reader:
+    with ProcessSandbox() as sandbox:
 
         def read_one(item: Item) -> Item:
             path = str(item["path"])
             body, name = read_file(path), Path(path).name
-            found = reader.read(body, str(item.get("content_type") or ""), name, item.get("language"))
+            found = sandbox.read_document(body, str(item.get("content_type") or ""), name, item.get("language"))
             return {"id": item["id"]} | {name: getattr(found, name) for name in _DOCUMENT}
 
         write_results(read_items("id", "path"), read_one, "reading documents")

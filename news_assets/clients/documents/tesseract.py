@@ -11,7 +11,7 @@ from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.images import DPI
 from news_assets.settings import child_environment
 
-MEMORY_MB: Final = 2048  # address space; with three languages and a page of 100 megapixels it takes 1,200
+MEMORY_MB: Final = 500  # address space, as of the process that reads; a page of A4 takes 250
 # Limits itself, then becomes the program: a function called between fork and exec is not safe beside threads.
 _LIMITED: Final = (
     "import os, resource, sys; size = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_AS, (size, size)); "
