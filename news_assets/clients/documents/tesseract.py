@@ -54,6 +54,8 @@ class Tesseract:
             raise ReadingError(f"text not recognised in {limit_s:.0f} s") from error
         except OSError as error:
             raise ReadingError(f"tesseract could not be run: {error}") from error
+        if done.returncode < 0:  # tesseract ends itself where it gets no memory
+            raise ReadingError(f"text not recognised in {MEMORY_MB} MB of memory")
         if done.returncode:
             said = " ".join(done.stderr.decode(errors="replace").split())[-200:]
             raise ReadingError(f"tesseract ended with exit code {done.returncode}: {said}")

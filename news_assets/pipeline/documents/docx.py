@@ -81,11 +81,11 @@ def _pieces(element: "_Element", mark: Mark) -> Iterator[tuple[str, Mark]]:
         if child.tag in _TEXTS:
             yield child.text or "", mark
         elif child.tag in _SIGNS:
-            yield _SIGNS[child.tag], mark
+            yield _SIGNS[str(child.tag)], mark
         elif child.tag == f"{_W}r" and _is_struck(child):
             yield from _pieces(child, STRUCK)
         elif child.tag not in (_REPEATED, f"{_W}pPr", f"{_W}rPr"):
-            yield from _pieces(child, _MARKS.get(child.tag, mark))
+            yield from _pieces(child, _MARKS.get(str(child.tag), mark))
             yield ("\n" if child.tag == f"{_W}p" else ""), mark  # a paragraph of a text box or a cell
 
 

@@ -3,7 +3,7 @@
 from news_assets.errors import ReadingError
 
 DPI = 300  # what text recognition is trained on
-MAX_PIXELS = 100_000_000  # of one page; larger ones, such as plans, are rendered at a lower resolution
+MAX_PIXELS = 30_000_000  # tesseract takes 12 bytes for each; larger pages, such as plans, have a lower resolution
 
 
 def page_image(body: bytes, number: int) -> bytes:

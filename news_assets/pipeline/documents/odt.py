@@ -112,7 +112,7 @@ def _pieces(element: "_Element", changes: _Changes, *, is_struck: bool) -> Itera
 
 def _child(child: "_Element", changes: _Changes, mark: Mark, *, is_struck: bool) -> Iterator[tuple[str, Mark]]:
     key = child.get(f"{_TEXT}change-id") or ""
-    match child.tag.removeprefix(_TEXT):
+    match str(child.tag).removeprefix(_TEXT):
         case "s":
             count = child.get(f"{_TEXT}c") or ""
             yield " " * min(int(count) if count.isdecimal() else 1, _MAX_SPACES), mark

@@ -48,7 +48,7 @@ def read_rtf(body: bytes) -> ReadDocument:
     """Return the text of an RTF document; cells of tables are separated by `|`. Raises the errors of striprtf."""
     from striprtf.striprtf import rtf_to_text
 
-    text = rtf_to_text(_PICTURE.sub("", body.decode("latin-1")), errors="ignore")
+    text = rtf_to_text(_PICTURE.sub("", body.decode("latin-1")), errors="ignore")  # type: ignore[no-untyped-call]
     return ReadDocument(kind="rtf", outcome="ok", texts=(_tidy(text),))
 
 
