@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import Item, input_lines, read_file, read_items, write_line, write_results
+from news_assets.commands.jsonlines import (
+    MAX_DOCUMENT_BYTES,
+    Item,
+    input_lines,
+    read_file,
+    read_items,
+    write_line,
+    write_results,
+)
 from news_assets.errors import EmbedError, NewsAssetsError
 from news_assets.ports import Sandbox
 from news_assets.records import ListedEntry, Page, Source
@@ -85,7 +93,7 @@ def read_document() -> None:
 
         def read_one(item: Item) -> Item:
             path = str(item["path"])
-            body, name = read_file(path), Path(path).name
+            body, name = read_file(path, MAX_DOCUMENT_BYTES), Path(path).name
             found = sandbox.read_document(body, str(item.get("content_type") or ""), name, item.get("language"))
             return {"id": item["id"]} | {name: getattr(found, name) for name in _DOCUMENT}
 

@@ -83,10 +83,11 @@ def _deflated_zeros(megabytes: int) -> bytes:
     return head + block * (megabytes - 1) + packer.flush()
 
 
-def bomb(megabytes: int = 4000) -> bytes:
-    """Return a PDF whose only page unpacks to so many MB."""
+def bomb(megabytes: int = 4000, beside: str = "") -> bytes:
+    """Return a PDF whose first page unpacks to so many MB; the only one without a text `beside` it."""
     made = Pdf()
-    made.pages([made.page(made.stream(_deflated_zeros(megabytes), "/Filter/FlateDecode"), FONT)])
+    first = made.page(made.stream(_deflated_zeros(megabytes), "/Filter/FlateDecode"), FONT)
+    made.pages([first, made.page(made.stream(shown(beside)), FONT)] if beside else [first])
     return made.bytes()
 
 

@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import Final, Self
 
 from news_assets.clients.documents.tesseract import Tesseract, installed_tesseract
-from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.clients.sandbox.process_sandbox import ENDED, ProcessSandbox
 from news_assets.documents import DocumentKind, ReadDocument
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.documents.images import page_image
 from news_assets.pipeline.documents.kinds import kind_of
 from news_assets.pipeline.documents.markdown import lines_of
-from news_assets.pipeline.documents.pdf import pages_of
+from news_assets.pipeline.documents.pdf import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.text.limits import clean_text
@@ -62,8 +62,15 @@ class DocumentReader:
     def _read(self, body: bytes, content_type: str, language: str | None) -> ReadDocument:
         [found] = self._sandbox.run(read_document, [(body, content_type)])
         if isinstance(found, NewsAssetsError):
-            return ReadDocument(kind=self._kind_of(body, content_type), outcome="failed", reason=str(found))
+            kind = self._kind_of(body, content_type)
+            failed = ReadDocument(kind=kind, outcome="failed", reason=str(found))
+            return self._by_pypdf(body, failed) if kind == "pdf" and str(found).startswith(ENDED) else failed
         return self._with_recognised(found, body, language) if found.scanned_pages else found
+
+    def _by_pypdf(self, body: bytes, failed: ReadDocument) -> ReadDocument:
+        """Return what pypdf reads of a PDF on which PDFium crashed, as it does where a page needs too much memory."""
+        [found] = self._sandbox.run(read_by_pypdf, [(body, failed.reason)])
+        return failed if isinstance(found, NewsAssetsError) or found.outcome != "ok" else found
 
     def _kind_of(self, body: bytes, content_type: str) -> DocumentKind:
         [kind] = self._sandbox.run(kind_of, [(body, content_type)])

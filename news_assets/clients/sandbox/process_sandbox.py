@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+ENDED = "not read: the reading process ended with"  # how the reason begins where a library crashed
 LIMIT_S = 20.0  # wall time of one call
 MEMORY_MB = 1024  # address space of the process; with all libraries loaded it has 380
 _CALLS_PER_MESSAGE = 100
@@ -151,7 +152,7 @@ class _Process:
             return f"not read in {self._limit_s:g} s{_place(frames)}"
         if code == child.OUT_OF_MEMORY:
             return f"not read in {self._memory_mb} MB of memory"
-        return f"not read: the reading process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+        return f"{ENDED} {f'signal {-code}' if code < 0 else f'exit code {code}'}"
 
 
 def _place(frames: Sequence[tuple[str, str, str]]) -> str:

@@ -29,12 +29,12 @@ def read_pdf(body: bytes) -> ReadDocument:
     except PdfiumError as error:
         if "password" in str(error).lower():
             return ReadDocument(kind="pdf", outcome="skipped", reason="needs a password")
-        return _by_pypdf(body, str(error))
+        return read_by_pypdf(body, str(error))
     try:
         if (count := len(pdf)) > MAX_PAGES:
             return _too_long(count)
         if count == 0:
-            return _by_pypdf(body, "no page")
+            return read_by_pypdf(body, "no page")
         title = pdf.get_metadata_dict(skip_empty=True).get("Title")
         return _document(title, count, lambda index: _page(pdf, index), (PdfiumError,))
     finally:
@@ -60,7 +60,8 @@ def _page(pdf: "pypdfium2.PdfDocument", index: int) -> tuple[str, bool]:
         page.close()
 
 
-def _by_pypdf(body: bytes, why: str) -> ReadDocument:
+def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
+    """Return the text of a PDF that PDFium did not read, for the reason `why`. Raises ReadingError."""
     from io import BytesIO
 
     import pypdf

@@ -9,7 +9,7 @@ from news_assets.clients.documents.reader import DocumentReader
 from news_assets.clients.documents.tesseract import Tesseract, installed_tesseract
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.images import page_image
-from news_assets_tests.support.pdfs import GREY, HOSTILE, pdf_of, scan_of
+from news_assets_tests.support.pdfs import GREY, HOSTILE, bomb, pdf_of, scan_of
 
 LIMIT_S = 4.0
 TEXT = "The council will meet on Tuesday.\nItem 2 is the budget for 2027."
@@ -52,6 +52,12 @@ def test_a_bomb_states_that_it_was_not_read(reader: DocumentReader) -> None:
     found = reader.read(HOSTILE["bomb"]())
     assert (found.kind, found.outcome, found.text) == ("pdf", "failed", "")
     assert str(found.reason).startswith("not read")
+
+
+def test_the_other_pages_of_a_pdf_with_a_bomb_are_read(reader: DocumentReader) -> None:
+    found = reader.read(bomb(beside="Call to order"))
+    assert (found.outcome, found.pages, found.texts) == ("ok", 2, ("", "Call to order"))
+    assert found.reason == "broken: page 1"
 
 
 def test_each_content_is_read_once(reader: DocumentReader) -> None:

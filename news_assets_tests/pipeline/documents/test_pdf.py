@@ -3,7 +3,7 @@ import pytest
 from news_assets.documents import MAX_PAGES, ReadDocument
 from news_assets.pipeline.documents import pdf as pdf_module
 from news_assets.pipeline.documents.images import MAX_PIXELS, page_image
-from news_assets.pipeline.documents.pdf import pages_of
+from news_assets.pipeline.documents.pdf import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets_tests.support.pdfs import GREY, broken_xref, huge_page, many_pages, pdf_of, scan_of
 
@@ -65,9 +65,9 @@ def test_a_document_of_which_half_the_pages_are_images_is_scanned() -> None:
     assert not ReadDocument(kind="pdf", outcome="ok", pages=3, scanned_pages=(2,)).is_scanned
 
 
-def test_a_pdf_that_pdfium_cannot_open_is_read_by_pypdf(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert pdf_module._by_pypdf(pdf_of("Agenda of the council"), "").texts == ("Agenda of the council",)
-    found = pdf_module._by_pypdf(scan_of((128, 80, GREY)), "")
+def test_a_pdf_that_pdfium_cannot_open_is_read_by_pypdf() -> None:
+    assert read_by_pypdf(pdf_of("Agenda of the council"), "").texts == ("Agenda of the council",)
+    found = read_by_pypdf(scan_of((128, 80, GREY)), "")
     assert (found.scanned_pages, found.outcome) == ((1,), "skipped")
 
 
