@@ -43,3 +43,12 @@ class ReadDocument:
     def is_scanned(self) -> bool:
         """Whether at least half of the pages are images without a text."""
         return bool(self.scanned_pages) and 2 * len(self.scanned_pages) >= (self.pages or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PacketPart:
+    """The pages of one agenda item in a packet: the place of the item in the agenda from 0, and pages from 1."""
+
+    item: int
+    first_page: int
+    last_page: int

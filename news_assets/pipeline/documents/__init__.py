@@ -6,6 +6,6 @@
     | skipping  bundles of public comments and boilerplate, with the reason
     = ReadDocument
 
-`markdown` writes tables and marks for all of them, `archive` bounds what is unpacked, and `images` renders a scanned
-page for text recognition, which runs in `clients/documents`.
+`markdown` writes tables and marks for all of them, `archive` bounds what is unpacked, `packet` finds the pages of each
+agenda item in a packet, and `images` renders a scanned page for text recognition, which runs in `clients/documents`.
 """

@@ -1,5 +1,6 @@
 """Reads the text of PDFs by page with PDFium, and with pypdf where PDFium cannot open them."""
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,7 @@ def read_by_pypdf(body: bytes, why: str) -> ReadDocument:
     from pypdf import filters
     from pypdf.errors import PyPdfError
 
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it repeats parts of broken files
     filters.JBIG2DEC_BINARY = None  # a program that pypdf would start on the images of the file
     errors = (PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
     try:

@@ -48,6 +48,13 @@ def test_the_reading_process_has_500_megabytes(reader: DocumentReader) -> None:
     assert soft == hard == 500 << 20
 
 
+def test_a_broken_pdf_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    with DocumentReader() as reader:
+        found = reader.read(b"%PDF-1.7\n1 0 obj <</Type/Catalog\x07secret\nstartxref\n9\n%%EOF")
+    assert (found.outcome, str(found.reason)[:10]) == ("failed", "broken PDF")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_bomb_states_that_it_was_not_read(reader: DocumentReader) -> None:
     found = reader.read(HOSTILE["bomb"]())
     assert (found.kind, found.outcome, found.text) == ("pdf", "failed", "")
