@@ -1,6 +1,7 @@
 """Reads documents within limits: `DocumentReader`."""
 
 import hashlib
+import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
@@ -27,7 +28,7 @@ _KEPT_CHARS = 20_000_000  # of texts that are kept to be given again for the sam
 
 
 class DocumentReader:
-    """Reads documents in a child process; what ends the process costs one document."""
+    """Reads documents in a child process; what ends the process costs one document. Threads take turns."""
 
     def __init__(
         self, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB, tesseract: Tesseract | None = None
@@ -36,6 +37,7 @@ class DocumentReader:
         self._tesseract = tesseract
         self._kept: OrderedDict[str, ReadDocument] = OrderedDict()
         self._kept_chars = 0
+        self._lock = threading.Lock()
 
     @classmethod
     def with_installed(cls) -> Self:
@@ -54,9 +56,10 @@ class DocumentReader:
         if reason := skip_by_name(name):
             return ReadDocument(kind=self._kind_of(body, content_type), outcome="skipped", reason=reason)
         key = hashlib.sha256(body + b"\0" + content_type.encode()).hexdigest()
-        if (kept := self._kept.get(key)) is None:
-            kept = self._read(body, content_type, language)
-            self._keep(key, kept)
+        with self._lock:
+            if (kept := self._kept.get(key)) is None:
+                kept = self._read(body, content_type, language)
+                self._keep(key, kept)
         return kept
 
     def _read(self, body: bytes, content_type: str, language: str | None) -> ReadDocument:

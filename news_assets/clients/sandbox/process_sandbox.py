@@ -65,7 +65,8 @@ class ProcessSandbox:
                 from news_assets.clients.documents.reader import DocumentReader
 
                 self._documents = DocumentReader.with_installed()
-            return self._documents.read(body, content_type, name, language)
+            documents = self._documents
+        return documents.read(body, content_type, name, language)
 
     def _answers(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
         """Return the answers to these calls; of the later ones none where a call ended the process."""
