@@ -3,6 +3,7 @@
     bytes
     | kinds     pdf, docx, pptx, odt, rtf, html or text, by the bytes
     | pdf, docx, pptx, odt, plain   the reader of that kind
+    | strikes   marks around what is struck out in a PDF
     | skipping  bundles of public comments and boilerplate, with the reason
     = ReadDocument
 

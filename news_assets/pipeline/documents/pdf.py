@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from news_assets.documents import MAX_PAGES, ReadDocument
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.markdown import lines_of
+from news_assets.pipeline.documents.strikes import text_with_strikes
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _page(pdf: "pypdfium2.PdfDocument", index: int) -> tuple[str, bool]:
     try:
         text_page = page.get_textpage()
         try:
-            text = lines_of(text_page.get_text_range())
+            text = lines_of(text_with_strikes(page, text_page))
         finally:
             text_page.close()
         if len(text) >= SCANNED_CHARS:
