@@ -12,7 +12,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.articles.refetches import is_new_version, relisted, without_pause_stated
 from news_assets.pipeline.articles.withdrawal import CONFIRMED_AFTER, is_removal, removed_at
-from news_assets.pipeline.page.document import DOCUMENT_TYPE
+from news_assets.pipeline.documents.article import DOCUMENT_TYPE
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
 from news_assets.records import (
     ArticleRevision,

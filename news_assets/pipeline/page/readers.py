@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from news_assets.pipeline.page.document import document_article
+from news_assets.pipeline.documents.article import document_article
 from news_assets.pipeline.page.extract import extract
 from news_assets.ports import PageReader, Sandbox
 from news_assets.records import ExtractedArticle, Outcome, Page
