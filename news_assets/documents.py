@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from news_assets.records import Outcome
-
 DocumentKind = Literal["pdf", "docx", "pptx", "odt", "rtf", "html", "text", "unknown"]
+DocumentOutcome = Literal["ok", "skipped", "failed"]
 
 MAX_PAGES: Final = 1000  # longer documents are bundles; the largest agenda packets with items have some 900
 
@@ -26,7 +25,7 @@ class ReadDocument:
     """
 
     kind: DocumentKind
-    outcome: Outcome
+    outcome: DocumentOutcome
     reason: str | None = None
     title: str | None = None
     pages: int | None = None

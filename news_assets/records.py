@@ -8,10 +8,9 @@ Times (`_at`) are aware UTC datetimes. Hashes are lower-case hex. None means unk
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
-if TYPE_CHECKING:
-    from news_assets.documents import ReadDocument
+from news_assets.documents import ReadDocument
 
 Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"]
 WITHDRAWN: Final = "withdrawn"
@@ -188,7 +187,7 @@ class Page:
     fetched_at: datetime
     elapsed_ms: int = 0
     rule: PageRule | None = None
-    document: "ReadDocument | None" = None
+    document: ReadDocument | None = None
 
     @property
     def is_unchanged(self) -> bool:

@@ -10,6 +10,7 @@ from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
 from news_assets.commands.jsonlines import MAX_LINE_CHARS
 from news_assets.commands.sources import MAX_LIST_BYTES
+from news_assets.documents import MAX_PAGES as MAX_DOCUMENT_PAGES
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
@@ -50,7 +51,7 @@ LIMITS = (
     ("reading one document: time", reader.LIMIT_S, "s"),
     ("reading one document: memory", reader.MEMORY_MB * 1_000_000, "bytes"),
     ("recognising the text of one document: time", reader.DOCUMENT_S, "s"),
-    ("document: pages", MAX_PAGES, ""),
+    ("document: pages", MAX_DOCUMENT_PAGES, ""),
     *((f"one value: {name.replace('_', ' ')}", limit.most, _unit(name)) for name, limit in limits.LIMITS.items()),
     ("imported OPML, CSV or list", MAX_LIST_BYTES, "bytes"),
     ("line of standard input", MAX_LINE_CHARS, "characters"),

@@ -22,6 +22,7 @@ import pypdf
 
 from news_assets.clients.documents.reader import LIMIT_S, MEMORY_MB, DocumentReader
 from news_assets.clients.documents.tesseract import installed_tesseract
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets_tests.support.pdfs import HOSTILE, pdf_of
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -98,7 +99,7 @@ def hostile(reader: DocumentReader) -> Iterator[str]:
 
 
 def main() -> int:
-    with DocumentReader(tesseract=installed_tesseract()) as reader:
+    with DocumentReader(ProcessSandbox(LIMIT_S, MEMORY_MB), installed_tesseract()) as reader:
         missed = [*corpus(reader), *hostile(reader)]
     for line in missed:
         print(f"MISSED {line}")

@@ -6,10 +6,10 @@ import time
 from collections import OrderedDict
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
-from news_assets.clients.documents.tesseract import Tesseract, installed_tesseract
-from news_assets.clients.sandbox.process_sandbox import ENDED, ProcessSandbox
+from news_assets.clients.documents.tesseract import Tesseract
+from news_assets.clients.sandbox.child import ENDED
 from news_assets.documents import DocumentKind, ReadDocument
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.documents.images import page_image
@@ -18,6 +18,7 @@ from news_assets.pipeline.documents.markdown import lines_of
 from news_assets.pipeline.documents.pdf import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.documents.skipping import skip_by_name
+from news_assets.ports import Sandbox
 from news_assets.text.limits import clean_text
 
 LIMIT_S: Final = 60.0  # of reading one document; a thousand pages take 10
@@ -27,22 +28,23 @@ DOCUMENT_S: Final = 300.0  # of recognising the text of all pages of a document
 _KEPT_CHARS = 20_000_000  # of texts that are kept to be given again for the same content
 
 
+class OwnSandbox(Sandbox, Protocol):
+    """A sandbox that its user closes."""
+
+    def close(self) -> None:
+        """End its process."""
+        ...
+
+
 class DocumentReader:
     """Reads documents in a child process; what ends the process costs one document. Threads take turns."""
 
-    def __init__(
-        self, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB, tesseract: Tesseract | None = None
-    ) -> None:
-        self._sandbox = ProcessSandbox(limit_s, memory_mb)
-        self._tesseract = tesseract
+    def __init__(self, sandbox: OwnSandbox, tesseract: Tesseract | None = None) -> None:
+        """Return a reader; `sandbox` is the process, with LIMIT_S and MEMORY_MB, and is closed with the reader."""
+        self._sandbox, self._tesseract = sandbox, tesseract
         self._kept: OrderedDict[str, ReadDocument] = OrderedDict()
         self._kept_chars = 0
         self._lock = threading.Lock()
-
-    @classmethod
-    def with_installed(cls) -> Self:
-        """Return a reader that recognises the text of scans if tesseract is installed."""
-        return cls(tesseract=installed_tesseract())
 
     def read(self, body: bytes, content_type: str = "", name: str = "", language: str | None = None) -> ReadDocument:
         """Return the text of a document, or the reason why there is none; each content is read once.

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-ENDED = "not read: the reading process ended with"  # how the reason begins where a library crashed
 LIMIT_S = 20.0  # wall time of one call
 MEMORY_MB = 1024  # address space of the process; with all libraries loaded it has 380
 _CALLS_PER_MESSAGE = 100
@@ -62,9 +61,10 @@ class ProcessSandbox:
         """Return the text of a document, or the reason why there is none; see `Sandbox`."""
         with self._lock:
             if self._documents is None:
-                from news_assets.clients.documents.reader import DocumentReader
+                from news_assets.clients.documents import reader, tesseract
 
-                self._documents = DocumentReader.with_installed()
+                process = ProcessSandbox(reader.LIMIT_S, reader.MEMORY_MB)
+                self._documents = reader.DocumentReader(process, tesseract.installed_tesseract())
             documents = self._documents
         return documents.read(body, content_type, name, language)
 
@@ -153,7 +153,7 @@ class _Process:
             return f"not read in {self._limit_s:g} s{_place(frames)}"
         if code == child.OUT_OF_MEMORY:
             return f"not read in {self._memory_mb} MB of memory"
-        return f"{ENDED} {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+        return f"{child.ENDED} {f'signal {-code}' if code < 0 else f'exit code {code}'}"
 
 
 def _place(frames: Sequence[tuple[str, str, str]]) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from news_assets.clients.documents.reader import DocumentReader
+from news_assets.clients.documents.reader import MEMORY_MB, DocumentReader
 from news_assets.clients.documents.tesseract import Tesseract, installed_tesseract
+from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.images import page_image
 from news_assets_tests.support.pdfs import GREY, HOSTILE, bomb, pdf_of, scan_of
@@ -19,7 +20,7 @@ needs_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[DocumentReader]:
-    with DocumentReader(limit_s=LIMIT_S) as opened:
+    with DocumentReader(ProcessSandbox(LIMIT_S, MEMORY_MB)) as opened:
         yield opened
 
 
@@ -49,7 +50,7 @@ def test_the_reading_process_has_500_megabytes(reader: DocumentReader) -> None:
 
 
 def test_a_broken_pdf_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with DocumentReader() as reader:
+    with DocumentReader(ProcessSandbox()) as reader:
         found = reader.read(b"%PDF-1.7\n1 0 obj <</Type/Catalog\x07secret\nstartxref\n9\n%%EOF")
     assert (found.outcome, str(found.reason)[:10]) == ("failed", "broken PDF")
     assert capfd.readouterr() == ("", "")
@@ -95,7 +96,7 @@ class Scripted(Tesseract):
 
 def test_recognised_text_is_kept_only_where_it_is_more_than_the_page_had() -> None:
     image = (128, 80, GREY)
-    with DocumentReader(tesseract=Scripted("Agenda\n\f", " ~ \n", None)) as reader:
+    with DocumentReader(ProcessSandbox(), Scripted("Agenda\n\f", " ~ \n", None)) as reader:
         found = reader.read(scan_of(image, image, image))
     assert (found.texts, found.ocr_pages, found.outcome, found.is_scanned) == (("Agenda", "", ""), (1,), "ok", True)
     assert found.reason == "scanned: all 3 pages; text of page 1 by OCR; text not recognised in 60 s"
@@ -103,7 +104,7 @@ def test_recognised_text_is_kept_only_where_it_is_more_than_the_page_had() -> No
 
 @needs_tesseract
 def test_a_scan_is_read_by_tesseract() -> None:
-    with DocumentReader.with_installed() as reader:
+    with DocumentReader(ProcessSandbox(), installed_tesseract()) as reader:
         found = reader.read(scan(), language="en-US")
     assert (found.texts, found.ocr_pages) == ((TEXT,), (1,))
 
