@@ -60,6 +60,7 @@ def _stream_command(name: str, run: Callable[[], None]) -> None:
 _stream_command("parse-feed", texts.parse_feed)
 _stream_command("parse-meetings", parse_meetings.parse_meetings)
 _stream_command("extract", texts.extract)
+_stream_command("read-document", texts.read_document)
 _stream_command("canonical-url", texts.canonical_url)
 _stream_command("dedupe", texts.dedupe)
 _stream_command("classify", texts.classify)

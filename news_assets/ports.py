@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
+from news_assets.documents import ReadDocument
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.records import Access, AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
@@ -111,6 +112,19 @@ class Sandbox(Protocol):
         A NewsAssetsError that `work` raises is returned as it is. Any other exception, and a call that exceeds the
         limits or crashes, is a ReadingError. `work` is a function of a module or a `functools.partial` of one: it may
         run in another process.
+        """
+        ...
+
+    def read_document(
+        self, body: bytes, content_type: str = "", name: str = "", language: str | None = None
+    ) -> ReadDocument:
+        """Return the text of a document, or the reason why there is none; never raises.
+
+        Args:
+            body: The file's bytes, which decide its kind.
+            content_type: Media type that the server states; it decides only between HTML and other texts.
+            name: Name or address of an attachment; those not worth reading are recognised by it.
+            language: BCP 47, for the recognition of scans.
         """
         ...
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Final, Literal
 
+from news_assets.documents import ReadDocument
+
 Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"]
 WITHDRAWN: Final = "withdrawn"
 Cause = Literal["edit", "method"]
@@ -169,7 +171,10 @@ class Validators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """An HTTP response: its bytes, final URL and relevant headers. `rule` is how it is read, from the desk file."""
+    """An HTTP response: its bytes, final URL and relevant headers.
+
+    `rule` is how it is read, from the desk file; `document` what was read of it, where it is a document.
+    """
 
     url: str
     final_url: str
@@ -182,6 +187,7 @@ class Page:
     fetched_at: datetime
     elapsed_ms: int = 0
     rule: PageRule | None = None
+    document: ReadDocument | None = None
 
     @property
     def is_unchanged(self) -> bool:

@@ -37,6 +37,7 @@ PERMISSIVE = {
 EXCEPTIONS = {
     "certifi": "MPL-2.0: used unchanged; its files stay under it",
     "psycopg2-binary": "LGPL with exceptions: used unchanged, as a library that can be replaced",
+    "pypdfium2": "ships PDFium with its libraries, all under permissive licences whose texts are in the package",
     "tld": "used under MPL-1.1, one of its three: unchanged, its files stay under it",
     "tqdm": "MPL-2.0 and MIT: used unchanged; its files stay under it",
 }

@@ -3,12 +3,14 @@
 import re
 from pathlib import Path
 
+from news_assets.clients.documents import reader
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
 from news_assets.commands.jsonlines import MAX_LINE_CHARS
 from news_assets.commands.sources import MAX_LIST_BYTES
+from news_assets.documents import MAX_PAGES as MAX_DOCUMENT_PAGES
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
@@ -29,7 +31,7 @@ TESTS = Path(__file__).parent
 SECURITY = (TESTS.parent / "SECURITY.md").read_text(encoding="utf-8")
 LIMITS = (
     ("page or feed, as sent", PAGE_CAPS.wire_bytes, "bytes"),
-    ("page or feed, decompressed", PAGE_CAPS.body_bytes, "bytes"),
+    ("page or feed, decompressed; PDF", PAGE_CAPS.body_bytes, "bytes"),
     ("robots.txt; the rest is ignored", MAX_ROBOTS_BYTES, "bytes"),
     ("time for one address with its redirects", (HttpFetcher.__init__.__kwdefaults__ or {})["total_s"], "s"),
     ("redirects of one address", MAX_REDIRECTS, ""),
@@ -46,6 +48,10 @@ LIMITS = (
     ("desk or taxonomy file: mistakes listed", MAX_MISTAKES, ""),
     ("reading one page, feed or text: time", LIMIT_S, "s"),
     ("reading one page, feed or text: memory", MEMORY_MB * 1_000_000, "bytes"),
+    ("reading one document: time", reader.LIMIT_S, "s"),
+    ("reading one document: memory", reader.MEMORY_MB * 1_000_000, "bytes"),
+    ("recognising the text of one document: time", reader.DOCUMENT_S, "s"),
+    ("document: pages", MAX_DOCUMENT_PAGES, ""),
     *((f"one value: {name.replace('_', ' ')}", limit.most, _unit(name)) for name, limit in limits.LIMITS.items()),
     ("imported OPML, CSV or list", MAX_LIST_BYTES, "bytes"),
     ("line of standard input", MAX_LINE_CHARS, "characters"),

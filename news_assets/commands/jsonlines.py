@@ -16,6 +16,7 @@ from news_assets.text.defuse import json_line, spreadsheet_cell
 
 MAX_LINE_CHARS = 10_000_000  # of standard input; the longest articles have a tenth of that
 MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
+MAX_DOCUMENT_BYTES = 100_000_000  # agenda packets have 25 MB on average; the reading process holds two copies
 
 _TEXTS = ("path", "url", "title", "text", "language", "timezone", "content_type", "encoding")
 
@@ -145,10 +146,10 @@ def write_results(items: Iterable[Item], result_of: Callable[[Item], object], la
             write_line({"id": item.get("id"), "error": " ".join(str(error).split())})
 
 
-def read_file(path: str) -> bytes:
+def read_file(path: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """Return a file's bytes, decompressed if its name ends in .gz. Raises NewsAssetsError if it is too large."""
     with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
-        data: bytes = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise NewsAssetsError(f"{path}: larger than {MAX_FILE_BYTES // 1_000_000} MB")
+        data: bytes = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise NewsAssetsError(f"{path}: larger than {max_bytes // 1_000_000} MB")
     return data

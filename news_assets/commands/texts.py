@@ -1,12 +1,21 @@
-"""Commands that run one step of the pipeline on JSON lines: feeds, pages, URLs, articles and texts."""
+"""Commands that run one step of the pipeline on JSON lines: feeds, pages, documents, URLs, articles and texts."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import Item, input_lines, read_file, read_items, write_line, write_results
+from news_assets.commands.jsonlines import (
+    MAX_DOCUMENT_BYTES,
+    Item,
+    input_lines,
+    read_file,
+    read_items,
+    write_line,
+    write_results,
+)
 from news_assets.errors import EmbedError, NewsAssetsError
 from news_assets.ports import Sandbox
 from news_assets.records import ListedEntry, Page, Source
@@ -20,6 +29,7 @@ _EXTRACTED = (
     *("url", "canonical_url", "title", "subtitle", "authors", "published_at", "updated_at", "language"),
     *("section", "tags", "image_url", "text", "outcome", "reason", "published_origin"),
 )
+_DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
 
 
 def parse_feed() -> None:
@@ -64,16 +74,30 @@ def _entry(entry: ListedEntry) -> Item:
 
 def extract() -> None:
     """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
-    from news_assets.pipeline.page.readers import read_page
+    from news_assets.pipeline.page.readers import read_page, with_document
 
     with ProcessSandbox() as sandbox:
 
         def extract_one(item: Item) -> Item:
-            page, timezone = _page_of(item), item.get("timezone") or "UTC"
-            found = _call(sandbox, read_page, page, timezone, item.get("language"))
+            timezone, language = item.get("timezone") or "UTC", item.get("language")
+            page = with_document(_page_of(item), sandbox, language)
+            found = _call(sandbox, read_page, page, timezone, language)
             return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
 
         write_results(read_items("id", "path"), extract_one, "extracting")
+
+
+def read_document() -> None:
+    """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text, is_scanned, outcome, reason}."""
+    with ProcessSandbox() as sandbox:
+
+        def read_one(item: Item) -> Item:
+            path = str(item["path"])
+            body, name = read_file(path, MAX_DOCUMENT_BYTES), Path(path).name
+            found = sandbox.read_document(body, str(item.get("content_type") or ""), name, item.get("language"))
+            return {"id": item["id"]} | {name: getattr(found, name) for name in _DOCUMENT}
+
+        write_results(read_items("id", "path"), read_one, "reading documents")
 
 
 def canonical_url() -> None:

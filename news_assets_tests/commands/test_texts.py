@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from news_assets_tests.support.pdfs import GREY, bomb, pdf_of, scan_of
+
 PAGE = """<html lang="en"><head><title>Council keeps the night buses</title>
 <link rel="canonical" href="https://example.org/buses"></head><body><nav><a href="/">Home</a></nav><article>
 <h1>Council keeps the night buses</h1>
@@ -56,6 +58,31 @@ def test_extract_writes_an_article_or_an_error_per_line(tmp_path: Path) -> None:
     assert "No such file" in missing["error"]
     assert broken["error"].startswith("line 4: not JSON")
     assert incomplete == {"id": 5, "error": "line 5: path missing"}
+
+
+def test_read_document_writes_what_each_file_holds(tmp_path: Path) -> None:
+    (tmp_path / "agenda.html").write_bytes(pdf_of("Agenda\nCall to order", "Votes"))
+    (tmp_path / "bomb.pdf").write_bytes(bomb())
+    (tmp_path / "public comments.pdf").write_bytes(pdf_of("I object."))
+    (tmp_path / "scan.pdf").write_bytes(scan_of((128, 80, GREY)))
+    (tmp_path / "notice.txt").write_text("The council meets on Tuesday.")
+    names = ("agenda.html", "bomb.pdf", "public comments.pdf", "scan.pdf", "notice.txt", "missing.pdf")
+    items = [{"id": name, "path": str(tmp_path / name), "content_type": "text/plain"} for name in names]
+    agenda, bombed, comments, scan, notice, missing = results("read-document", *items)
+    assert agenda == {
+        "id": "agenda.html",
+        "kind": "pdf",
+        "pages": 2,
+        "text": "Agenda\nCall to order\n\nVotes",
+        "is_scanned": False,
+        "outcome": "ok",
+        "reason": None,
+    }
+    assert (bombed["kind"], bombed["outcome"], bombed["reason"].partition(":")[0]) == ("pdf", "failed", "not read")
+    assert (comments["outcome"], comments["reason"]) == ("skipped", "public comments, by its name")
+    assert (scan["outcome"], scan["is_scanned"], scan["text"]) == ("skipped", True, "")
+    assert (notice["kind"], notice["pages"], notice["text"]) == ("text", None, "The council meets on Tuesday.")
+    assert "No such file" in missing["error"]
 
 
 def test_parse_feed_writes_the_entries(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from news_assets.records import Agency, AgencyDays, Desk, FeedEntry, Poll, RawAr
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake
 from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.pdfs import pdf_of
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 STORY = "<p>The city council voted on Tuesday to keep the night buses running for another year, after four hours.</p>"
@@ -28,6 +29,7 @@ PAGES: dict[str, tuple[str, bytes]] = {
     "/empty.html": ("text/html", b""),
     "/huge.html": ("text/html", b"x" * (30 << 20)),
     "/report.pdf": ("application/pdf", b"%PDF-1.7\n" + b"\0" * 2000),
+    "/minutes.pdf": ("text/html", pdf_of("Minutes of the council\nThe night buses stay for another year.")),
     "/login.html": ("text/html", LOGIN.encode()),
     "/image.html": ("image/png", b"\x89PNG\r\n\x1a\n" + b"\0" * 500),
     "/latin.html": ("text/html; charset=utf-8", ARTICLE.replace("Tuesday", "terça-feira").encode("latin-1")),
@@ -36,7 +38,8 @@ EXPECTED = {
     "good.html": "ok",
     "empty.html": "failed",
     "huge.html": "failed",
-    "report.pdf": "skipped",
+    "report.pdf": "failed",
+    "minutes.pdf": "ok",
     "login.html": "blocked",
     "image.html": "skipped",
     "latin.html": "ok",
@@ -125,6 +128,7 @@ def test_each_bad_page_is_a_row_with_its_outcome(base: str, lake: Lake, fetcher:
     assert {name: row.outcome for name, row in rows.items()} == EXPECTED
     assert [name for name, row in rows.items() if row.outcome != "ok" and not row.reason] == []
     assert "terça-feira" in str(rows["latin.html"].text)
+    assert rows["minutes.pdf"].text == "Minutes of the council\nThe night buses stay for another year."
 
 
 def test_a_malformed_feed_yields_its_readable_entries_or_a_reason(base: str, lake: Lake, fetcher: HttpFetcher) -> None:

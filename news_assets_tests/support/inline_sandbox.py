@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from news_assets.clients.sandbox.child import answer_of
+from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.documents.read import read_document
 
 R = TypeVar("R")
 
@@ -15,3 +17,8 @@ class InlineSandbox:
 
     def run(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
         return [pickle.loads(answer_of(work, call)) for call in calls]
+
+    def read_document(
+        self, body: bytes, content_type: str = "", name: str = "", language: str | None = None
+    ) -> ReadDocument:
+        return read_document(body, content_type)

@@ -16,6 +16,9 @@ from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.documents import markdown, skipping
+from news_assets.pipeline.documents.kinds import kind_of
+from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.page.extract import extract
@@ -52,6 +55,20 @@ ADDRESSES = (
     "%25", "%2e", "#", ":", "@", "a.", "é.", "\\", "http://", "https://www.google.com/url?q=", "/(S(a))", "*https://",
     "https://a.cdn.ampproject.org/c/s/", "xn--", "[", "\ud800", "\0", "\t", "/2026/01/01",
 )  # fmt: skip
+RICH = (
+    "{",
+    "}",
+    "\\par ",
+    "\\'e7",
+    "\\u231 ",
+    "\\b ",
+    "{\\pict 0f",
+    "0f",
+    "\\bin9 ",
+    "{\\*\\a ",
+    "\\trowd\\cell ",
+    "a ",
+)
 MARKUP = (
     *("<b>", "<p>", "<div>", "<a href=//a.b/c>d</a>", "<a href='//a.b/c'>", "<br>", "<table><tr><td>", "<h1>a b</h1>"),
     *("<p>a b c d e f g. </p>", "<ul><li>", "<blockquote>", "<time datetime=2026-01-01>", "<span class=dek>", "<q>"),
@@ -139,6 +156,13 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("keywords of a long title", lambda text: keywords(text, "a", "pt"), TEXT),
     ("snippet", lambda text: snippet(text, Highlighter(("a",), lambda *_: True).spans(text, "pt")), TEXT),
     ("markdown_of_fragment", markdown_of_fragment, (*TEXT, *MARKUP)),
+    ("lines of a document", markdown.lines_of, (*TEXT, "a\ufffe\n", "a" * 50 + "\n", "a\xad")),
+    ("marked", lambda text: markdown.marked((one, "~~" if one == "a" else "") for one in text), TEXT),
+    ("skip_by_name", skipping.skip_by_name, (*TEXT, "public ", "letters of ", "how to ")),
+    ("skip_by_text", lambda text: skipping.skip_by_text([text]), (*TEXT, "From:", " \n", "Subject: \n")),
+    ("kind_of", lambda text: kind_of(text.encode("utf-8", "replace")), MARKUP),
+    ("read_html", lambda text: read_document(text.encode("utf-8", "replace"), "text/html"), MARKUP[:30]),
+    ("read_rtf", lambda text: read_document(b"{\\rtf1 " + text.encode("utf-8", "replace")), RICH),
     ("content_type_of", lambda text: content_type_of(page(text)), (*MARKUP, " ", "<!--a--> ", "<?xml ")),
     ("read_page", lambda text: read_page(page(text), ZONE), MARKUP),
     ("extract body", lambda text: extract(page(ARTICLE + text), ZONE), (*MARKUP, *LINES)),

@@ -19,6 +19,7 @@ from typing import Any
 from news_assets.errors import NewsAssetsError, ReadingError
 
 OUT_OF_MEMORY = 71  # exit code; the next call is then made in a new process, whose memory is not fragmented
+ENDED = "not read: the reading process ended with"  # how the reason begins where a library crashed
 _MAX_MESSAGE_CHARS = 300  # of a library's error: some repeat the whole document
 
 

@@ -15,11 +15,15 @@ from contextlib import suppress
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from news_assets.clients.sandbox import child
+from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.settings import child_environment
+
+if TYPE_CHECKING:
+    from news_assets.clients.documents.reader import DocumentReader
 
 R = TypeVar("R")
 
@@ -32,11 +36,15 @@ _FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')  # of faulthandler
 
 
 class ProcessSandbox:
-    """The port `Sandbox` over one child process, started at the first call. Threads may share it; they take turns."""
+    """The port `Sandbox` over one child process, started at the first call. Threads may share it; they take turns.
+
+    Documents are read in another process, which has limits of its own and is started at the first document.
+    """
 
     def __init__(self, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB) -> None:
         self._limit_s, self._memory_mb = limit_s, memory_mb
         self._process: _Process | None = None
+        self._documents: DocumentReader | None = None
         self._lock = threading.Lock()
 
     def run(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
@@ -46,6 +54,19 @@ class ProcessSandbox:
             while len(answers) < len(calls):
                 answers += self._answers(work, calls[len(answers) : len(answers) + _CALLS_PER_MESSAGE])
         return answers
+
+    def read_document(
+        self, body: bytes, content_type: str = "", name: str = "", language: str | None = None
+    ) -> ReadDocument:
+        """Return the text of a document, or the reason why there is none; see `Sandbox`."""
+        with self._lock:
+            if self._documents is None:
+                from news_assets.clients.documents import reader, tesseract
+
+                process = ProcessSandbox(reader.LIMIT_S, reader.MEMORY_MB)
+                self._documents = reader.DocumentReader(process, tesseract.installed_tesseract())
+            documents = self._documents
+        return documents.read(body, content_type, name, language)
 
     def _answers(self, work: Callable[..., R], calls: Sequence[tuple[Any, ...]]) -> list[R | NewsAssetsError]:
         """Return the answers to these calls; of the later ones none where a call ended the process."""
@@ -70,10 +91,13 @@ class ProcessSandbox:
         return _Process(self._limit_s, self._memory_mb)
 
     def close(self) -> None:
-        """End the process; the next call starts another."""
+        """End the processes; the next call starts another."""
         if self._process is not None:
             self._process.close(wait_s=0)
             self._process = None
+        if self._documents is not None:
+            self._documents.close()
+            self._documents = None
 
     def __enter__(self) -> Self:
         return self
@@ -129,7 +153,7 @@ class _Process:
             return f"not read in {self._limit_s:g} s{_place(frames)}"
         if code == child.OUT_OF_MEMORY:
             return f"not read in {self._memory_mb} MB of memory"
-        return f"not read: the reading process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+        return f"{child.ENDED} {f'signal {-code}' if code < 0 else f'exit code {code}'}"
 
 
 def _place(frames: Sequence[tuple[str, str, str]]) -> str:

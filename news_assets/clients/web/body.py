@@ -18,7 +18,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class BodyCaps:
-    """Limits for a body, as sent and decompressed."""
+    """Limits for a body, as sent and decompressed; a PDF, which is compressed within, has only the second."""
 
     wire_bytes: int = 5_000_000
     body_bytes: int = 20_000_000
@@ -33,11 +33,12 @@ def read_body(response: httpx.Response, caps: BodyCaps, into: bytearray, url: st
         httpx.HTTPError: The connection failed.
     """
     decode = _decoder_of(response, url)
-    wire_bytes = 0
+    is_pdf = response.headers.get("content-type", "").lower().startswith("application/pdf")
+    wire_bytes, max_wire_bytes = 0, caps.body_bytes if is_pdf else caps.wire_bytes
     for part in response.iter_raw():
         wire_bytes += len(part)
-        if wire_bytes > caps.wire_bytes:
-            raise TooLargeError(url, f"more than {caps.wire_bytes:,} bytes", status=response.status_code, weight=1.0)
+        if wire_bytes > max_wire_bytes:
+            raise TooLargeError(url, f"more than {max_wire_bytes:,} bytes", status=response.status_code, weight=1.0)
         for piece in decode(part):
             into += piece
             if len(into) > caps.body_bytes:

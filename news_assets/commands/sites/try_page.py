@@ -14,7 +14,7 @@ from news_assets.desks.import_rows import quoted, web_address
 from news_assets.desks.loader import explain, load_desks
 from news_assets.desks.source_options import PageRuleSpec
 from news_assets.errors import NewsAssetsError, without_credentials
-from news_assets.pipeline.page.readers import read_page
+from news_assets.pipeline.page.readers import read_page, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.ports import PageRequest, Sandbox
 from news_assets.records import Access, Agency, ExtractedArticle, Page, PageRule
@@ -76,7 +76,8 @@ def _read(
     from news_assets.clients.factory import open_ports
 
     with open_ports(Settings.read(), ["fetcher", "sandbox"]) as ports:
-        page = ports["fetcher"].fetch(PageRequest(url, obeys_robots=False, access=access))
+        fetched = ports["fetcher"].fetch(PageRequest(url, obeys_robots=False, access=access))
+        page = with_document(fetched, ports["sandbox"], agency.language)
         plain = _article(page, agency, ports["sandbox"])
         day = (plain.published_at or datetime.now(UTC)).date()
         rule = stated or rule_on(agency.page_rules, day)

@@ -15,7 +15,7 @@ from news_assets.pipeline.articles.refetches import first_entries, has_news, is_
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
-from news_assets.pipeline.page.readers import READERS, unread
+from news_assets.pipeline.page.readers import READERS, unread, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
@@ -178,6 +178,7 @@ def _read(
     page = replace(result, rule=rule_on(agency.page_rules, entry.day)) if isinstance(result, Page) else None
     if page is None and not has_full_text(entry.content_html):
         return ReadEntry()
+    page = page and with_document(page, sandbox, agency.language, readers)
     [read] = sandbox.run(read_entry, [(page, entry.content_html, agency.timezone, agency.language, readers)])
     if not isinstance(read, NewsAssetsError):
         return read

@@ -12,6 +12,7 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.articles.refetches import is_new_version, relisted, without_pause_stated
 from news_assets.pipeline.articles.withdrawal import CONFIRMED_AFTER, is_removal, removed_at
+from news_assets.pipeline.documents.article import DOCUMENT_TYPE
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
 from news_assets.records import (
     ArticleRevision,
@@ -223,7 +224,8 @@ def _base_row(
         canonical_url=page.canonical_url,
         url_hash=url_hash(page.canonical_url),
         text_hash=None,
-        title=page.title or entry.title,
+        # What a document states as its title, or has in its first line, is often the publisher's name.
+        title=(entry.title or page.title) if page.article_type == DOCUMENT_TYPE else (page.title or entry.title),
         subtitle=page.subtitle,
         authors=page.authors or entry.authors,
         section=page.section,

@@ -5,23 +5,29 @@ A new reader is one module with a `PageReader`, and one line in READERS.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from news_assets.pipeline.documents.article import document_article
 from news_assets.pipeline.page.extract import extract
-from news_assets.ports import PageReader
+from news_assets.ports import PageReader, Sandbox
 from news_assets.records import ExtractedArticle, Outcome, Page
 from news_assets.text.urls import canonical_url
 
-HTML, PDF = "text/html", "application/pdf"
+HTML, PDF, RTF, ZIP = "text/html", "application/pdf", "application/rtf", "zip archive"
 
 READERS: Final[dict[str, PageReader]] = {
     HTML: extract,
+    PDF: document_article,
+    RTF: document_article,
+    ZIP: document_article,  # docx, pptx and odt are zip archives
 }
 
 # First bytes that are decisive, whatever type the server states.
 _SIGNATURES = (
     (b"%PDF-", PDF),
-    (b"PK\x03\x04", "zip archive"),
+    (b"{\\rtf", RTF),
+    (b"PK\x03\x04", ZIP),
     (b"\x1f\x8b", "gzip archive"),
     (b"\x89PNG", "image"),
     (b"\xff\xd8\xff", "image"),
@@ -55,7 +61,16 @@ def read_page(
     content_type = content_type_of(page)
     if reader := readers.get(content_type):
         return reader(page, timezone, language)
-    return unread(page, "skipped", "PDF: not read yet" if content_type == PDF else f"{content_type}: not HTML")
+    return unread(page, "skipped", f"{content_type}: not HTML")
+
+
+def with_document(
+    page: Page, sandbox: Sandbox, language: str | None = None, readers: Mapping[str, PageReader] = READERS
+) -> Page:
+    """Return the page with its document read, within the limits for documents, if its reader is that for documents."""
+    if readers.get(content_type_of(page)) is not document_article:
+        return page
+    return replace(page, document=sandbox.read_document(page.body, page.content_type, language=language))
 
 
 def content_type_of(page: Page) -> str:

@@ -1,14 +1,16 @@
 """Reads articles with their entries and pages from the lake, and replays them, a batch at a time."""
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple
 
+from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.page.readers import READERS
+from news_assets.pipeline.page.readers import HTML, READERS, with_document
 from news_assets.pipeline.page.site_rules import rule_on
-from news_assets.pipeline.replay.article import Replayed, is_of_last_request, replay_article
+from news_assets.pipeline.replay.article import Replayed, is_of_last_request, page_of, replay_article
 from news_assets.ports import PageReader, Reader, Sandbox
 from news_assets.records import AgencyDays, Desk, FeedEntry, PageRule, RawArticle, StoredPage
 
@@ -124,7 +126,18 @@ def _replayed(desk: Desk, calls: _Calls, sandbox: Sandbox, readers: Mapping[str,
             return agency.timezone, agency.language, rule_on(agency.page_rules, article.day)
         return desk.timezone, desk.language, None  # of an agency that is in the lake only
 
-    results = sandbox.run(replay_article, [(*call, *usual(call[0]), readers) for call in calls.values()])
+    def document(stored: StoredPage | None, language: str) -> ReadDocument | None:
+        if stored is None or stored.content_type.startswith(HTML):
+            return None
+        try:
+            return with_document(page_of(stored), sandbox, language, readers).document
+        except (EOFError, OSError, zlib.error):
+            return None  # a damaged page: unreadable in the sandbox too
+
+    results = sandbox.run(
+        replay_article,
+        [(*call, *(of := usual(call[0])), readers, document(call[2], of[1])) for call in calls.values()],
+    )
     return {
         article_id: Replayed(article, "unreadable", reason=str(result))
         if isinstance(result, NewsAssetsError)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from news_assets.documents import ReadDocument
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import ReadEntry, read_entry
 from news_assets.pipeline.articles.refetches import with_pause_stated
@@ -70,6 +71,7 @@ def replay_article(
     language: str | None,
     rule: PageRule | None = None,
     readers: Mapping[str, PageReader] = READERS,
+    document: ReadDocument | None = None,
 ) -> Replayed:
     """Return what a fetch that gets the stored page would change now; it works on outside bytes, so in the sandbox.
 
@@ -81,8 +83,9 @@ def replay_article(
         language: The agency's language (BCP 47).
         rule: The agency's rule for pages of the article's day.
         readers: Page readers by content type.
+        document: What was read of the page, where it is a document.
     """
-    page = _page_of(stored, rule) if stored else None
+    page = replace(page_of(stored), rule=rule, document=document) if stored else None
     read = read_entry(page, entry.content_html, timezone, language, readers)
     made = article_row(entry, page or FetchError(entry.url, "not fetched"), read, article, article.fetched_at)
     if made.attempts:  # counted by a row that keeps the stored text or has none
@@ -95,7 +98,8 @@ def is_of_last_request(article: RawArticle, page: StoredPage | None) -> bool:
     return page is not None and (page.page_hash == article.page_hash or page.fetched_at == article.fetched_at)
 
 
-def _page_of(stored: StoredPage, rule: PageRule | None) -> Page:
+def page_of(stored: StoredPage) -> Page:
+    """Return the page as it was fetched."""
     return Page(
         url=stored.url,
         final_url=stored.final_url,
@@ -104,7 +108,6 @@ def _page_of(stored: StoredPage, rule: PageRule | None) -> Page:
         encoding=stored.encoding,
         body=gzip.decompress(stored.body_gzip),
         fetched_at=stored.fetched_at,
-        rule=rule,
     )
 
 

@@ -13,6 +13,7 @@ from news_assets.errors import NewsAssetsError, ReadingError, SourceError
 from news_assets.ports import Sandbox
 from news_assets_tests.clients.sandbox import poison
 from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.pdfs import pdf_of
 
 LIMIT_S = 1.0
 
@@ -114,6 +115,18 @@ def test_what_libraries_print_does_not_reach_standard_output(
 ) -> None:
     assert sandbox.run(poison.print_noise, [()]) == ["read"]
     assert capfd.readouterr().out == ""
+
+
+def test_documents_are_read_in_another_process_with_less_memory() -> None:
+    this = psutil.Process()
+    before = set(this.children())
+    with ProcessSandbox() as sandbox:
+        [pid] = sandbox.run(poison.process_id, [()])
+        assert sandbox.read_document(pdf_of("Agenda"), language="pt").text == "Agenda"
+        others = [child for child in this.children() if child not in before and child.pid != pid]
+        limits = [child.rlimit(psutil.RLIMIT_AS) for child in others]
+    assert limits == [(500 << 20, 500 << 20)]
+    assert set(this.children()) == before
 
 
 def test_restarts_leave_no_process_and_no_open_file() -> None:

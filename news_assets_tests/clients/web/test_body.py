@@ -35,6 +35,14 @@ def test_the_bytes_on_the_wire_are_capped(site: Site, open_fetcher: OpenFetcher)
     assert summary_of(error) == ("TooLargeError", "more than 300,000 bytes", 200, 1.0, False)
 
 
+def test_a_pdf_may_be_as_large_as_a_decompressed_page(site: Site, open_fetcher: OpenFetcher) -> None:
+    fetcher = open_fetcher(caps=BodyCaps(300_000, 1_000_000))
+    large, larger = (answer(b"x" * size, content_type="application/pdf") for size in (900_000, 1_000_001))
+    assert len(fetcher.fetch(request(site.put("/a", large))).body) == 900_000
+    error = failure_of(fetcher, request(site.put("/b", larger)))
+    assert summary_of(error) == ("TooLargeError", "more than 1,000,000 bytes", 200, 1.0, False)
+
+
 def test_a_gzip_bomb_ends_at_the_cap_without_using_memory(site: Site, fetcher: HttpFetcher) -> None:
     packer = zlib.compressobj(1, wbits=zlib.MAX_WBITS | 16)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(100)) + packer.flush()

@@ -181,12 +181,13 @@ def test_a_reader_for_another_content_type_makes_articles_of_its_pages(lake: Lak
         return ExtractedArticle(url=page.url, canonical_url=page.url, outcome="ok", title="Minutes", text=text)
 
     readers = READERS | {"application/pdf": read_pdf}
-    unread = list(fetch_entries([entry(1)], DESK, PdfServer(), InlineSandbox()))
+    html_only = {"text/html": READERS["text/html"]}
+    unread = list(fetch_entries([entry(1)], DESK, PdfServer(), InlineSandbox(), html_only))
     read = list(fetch_entries([entry(2)], DESK, PdfServer(), InlineSandbox(), readers))
     lake.transact(lambda rows: store_articles(rows, STAGE, DESK, unread + read, NOW))
 
     assert [(row.outcome, row.reason, row.title, row.text) for row in lake.read(RawArticle)] == [
-        ("skipped", "PDF: not read yet", "Night buses 1", None),
+        ("skipped", "application/pdf: not HTML", "Night buses 1", None),
         ("ok", None, "Minutes", "Minutes of the meeting"),
     ]
 

@@ -44,6 +44,12 @@ def row(
     return article_row(listed, result, ReadEntry(read, page_text, feed_text), previous, NOW)
 
 
+def test_the_title_of_a_document_is_that_of_the_listing() -> None:
+    stated = extracted(title="PREFEITURA", article_type="DigitalDocument")
+    assert row(read=stated).title == "Título do feed"
+    assert row(read=stated, listed=replace(entry(), title=None)).title == "PREFEITURA"
+
+
 def test_the_listing_fills_missing_metadata() -> None:
     text = SENTENCE * 5
     assert row(read=extracted(text, title="Título da página")) == RawArticle(

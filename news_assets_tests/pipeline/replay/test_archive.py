@@ -2,13 +2,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
+from news_assets.documents import ReadDocument
+from news_assets.errors import FetchError
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.replay.archive import Group, archive_groups, replay_articles
-from news_assets.records import AgencyDays, RawArticle, StoredPage
+from news_assets.ports import PageRequest
+from news_assets.records import AgencyDays, Page, RawArticle, StoredPage
 from news_assets.store.lake import Lake
 from news_assets_tests.clients.sandbox.poison import read_page_that_hangs
-from news_assets_tests.pipeline.replay.fetched_desk import LATER, FetchedDesk, story
+from news_assets_tests.pipeline.replay.fetched_desk import LATER, FetchedDesk, Site, story
 from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.pdfs import pdf_of
 from news_assets_tests.support.small_desk import DESK, TODAY, entry
 
 YESTERDAY = TODAY - timedelta(days=1)
@@ -39,6 +43,32 @@ def test_a_page_that_cannot_be_read_is_reported_and_its_neighbours_are_replayed(
         (batch,) = replay_articles(desk.lake, DESK, articles, sandbox, readers)
     assert [one.change for one in batch] == ["text", "unreadable", "text"]
     assert (batch[1].row, str(batch[1].reason).partition(" (")[0]) == (None, "not read in 4 s")
+
+
+class PdfSite(Site):
+    """A site whose pages are PDFs."""
+
+    def answer(self, request: PageRequest) -> Page | FetchError:
+        found = super().answer(request)
+        made = pdf_of(*(self.texts[int(request.url[-1])],) * 2)
+        return replace(found, body=made, content_type="application/pdf") if isinstance(found, Page) else found
+
+
+class Recognising(InlineSandbox):
+    """A sandbox that recognises a text in every document, as tesseract does."""
+
+    def read_document(
+        self, body: bytes, content_type: str = "", name: str = "", language: str | None = None
+    ) -> ReadDocument:
+        return replace(super().read_document(body), texts=("A text that is only on the image of the page.",))
+
+
+def test_a_document_is_read_again_as_it_was_fetched(lake: Lake) -> None:
+    desk = FetchedDesk(lake, PdfSite(texts={1: "Minutes of the council on the night buses."}))
+    desk.fetch(entry(1))
+    assert desk.changes() == {"a-1": "unchanged"}
+    (batch,) = replay_articles(lake, DESK, lake.read(RawArticle), Recognising())
+    assert [one.row and one.row.text for one in batch] == ["A text that is only on the image of the page."]
 
 
 def test_a_damaged_page_is_unreadable(desk: FetchedDesk) -> None:

@@ -1,0 +1,53 @@
+"""What reading a document gives: an agenda, a packet, an attachment, or an article that was published as a PDF."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+DocumentKind = Literal["pdf", "docx", "pptx", "odt", "rtf", "html", "text", "unknown"]
+DocumentOutcome = Literal["ok", "skipped", "failed"]
+
+MAX_PAGES: Final = 1000  # longer documents are bundles; the largest agenda packets with items have some 900
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadDocument:
+    """One document, read or with the reason why not.
+
+    Attributes:
+        kind: What its bytes are, whatever its name and the server state.
+        outcome: `ok` with a text; `skipped` where it is not worth reading or has no text; `failed` where it is broken.
+        reason: Why it is not `ok`, or what is missing in the text.
+        title: The title that the file states.
+        pages: Pages or slides; None for kinds that are divided into pages only when they are printed.
+        texts: Text of each page or slide as Markdown; one for the whole document where there are no pages.
+        scanned_pages: Numbers, from 1, of the pages that are images without a text.
+        ocr_pages: Numbers of those among them whose text was recognised from the image.
+    """
+
+    kind: DocumentKind
+    outcome: DocumentOutcome
+    reason: str | None = None
+    title: str | None = None
+    pages: int | None = None
+    texts: tuple[str, ...] = ()
+    scanned_pages: tuple[int, ...] = ()
+    ocr_pages: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole text; pages are paragraphs of their own."""
+        return "\n\n".join(filter(None, self.texts))
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether at least half of the pages are images without a text."""
+        return bool(self.scanned_pages) and 2 * len(self.scanned_pages) >= (self.pages or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PacketPart:
+    """The pages of one agenda item in a packet: the place of the item in the agenda from 0, and pages from 1."""
+
+    item: int
+    first_page: int
+    last_page: int

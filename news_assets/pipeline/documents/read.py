@@ -1,0 +1,76 @@
+"""Reads one document of any kind. A new kind is one reader, and one line in READERS."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+from zipfile import BadZipFile
+
+from news_assets.documents import DocumentKind, ReadDocument
+from news_assets.errors import ReadingError
+from news_assets.pipeline.documents.docx import read_docx
+from news_assets.pipeline.documents.kinds import kind_of, name_of
+from news_assets.pipeline.documents.odt import read_odt
+from news_assets.pipeline.documents.pdf import MAX_TEXT_CHARS, read_pdf
+from news_assets.pipeline.documents.plain import read_html, read_rtf, read_text
+from news_assets.pipeline.documents.pptx import read_pptx
+from news_assets.pipeline.documents.skipping import skip_by_text
+from news_assets.text.limits import line
+
+READERS: Final[dict[DocumentKind, Callable[[bytes], ReadDocument]]] = {
+    "pdf": read_pdf,
+    "docx": read_docx,
+    "pptx": read_pptx,
+    "odt": read_odt,
+    "rtf": read_rtf,
+    "html": read_html,
+    "text": read_text,
+}
+_MAX_REASON_CHARS = 300
+
+
+def read_document(body: bytes, content_type: str = "") -> ReadDocument:
+    """Return a document's text, or why there is none. `content_type` decides only between HTML and other texts.
+
+    MemoryError is the caller's: the sandbox ends its process then.
+    """
+    kind = kind_of(body, content_type)
+    if kind == "unknown":
+        return ReadDocument(kind=kind, outcome="skipped", reason=name_of(body))
+    try:
+        found = READERS[kind](body)
+    except ReadingError as error:
+        return ReadDocument(kind=kind, outcome="failed", reason=str(error)[:_MAX_REASON_CHARS])
+    except _errors() as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_CHARS]
+        return ReadDocument(kind=kind, outcome="failed", reason=f"could not be read: {said}")
+    return _judged(_bounded(replace(found, title=line(found.title, "title"))))
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what the libraries raise on unforeseen content."""
+    from docx.opc.exceptions import OpcError
+    from lxml.etree import LxmlError
+    from pptx.exc import PythonPptxError
+
+    named = (BadZipFile, LxmlError, OpcError, PythonPptxError)
+    return (*named, AttributeError, LookupError, NotImplementedError, OSError, RecursionError, TypeError, ValueError)
+
+
+def _bounded(found: ReadDocument) -> ReadDocument:
+    """Return the document with at most MAX_TEXT_CHARS; PDFs are cut by their reader, before they are long."""
+    texts, left = [], MAX_TEXT_CHARS
+    for text in found.texts:
+        texts.append(text[:left])
+        left -= len(texts[-1])
+    if left:
+        return found
+    return replace(found, texts=tuple(texts), reason=f"cut at {MAX_TEXT_CHARS:,} characters")
+
+
+def _judged(found: ReadDocument) -> ReadDocument:
+    """Return the document, without its text where this is not worth keeping, or none."""
+    if found.outcome != "ok":
+        return found
+    if reason := skip_by_text(found.texts):
+        return replace(found, outcome="skipped", reason=reason, texts=())
+    return found if found.text.strip() else replace(found, outcome="skipped", reason=found.reason or "no text")
