@@ -16,7 +16,7 @@ from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports import Enricher, Lake, Rows
+from news_assets.ports import Enricher, Lake, PerDesk, Rows
 from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle
 
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
@@ -40,6 +40,8 @@ def enrich_batch(
     only: Collection[str] | None = None,
 ) -> int:
     """Enrich the stale articles of these agency-days; return how many rows were written."""
+    if isinstance(enricher, PerDesk):
+        enricher = enricher.for_desk(desk.key)
     articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
