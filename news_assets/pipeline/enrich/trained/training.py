@@ -54,9 +54,7 @@ class Validation:
         return len(kept) / len(examples), 1 - sum(kept) / len(kept) if kept else 0.0
 
 
-def train(
-    examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str
-) -> tuple[ThemeClassifier, Validation]:
+def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str) -> tuple[ThemeClassifier, Validation]:
     """Return a classifier of all examples, and how its likes did on the examples that each was not trained on.
 
     Raises:
