@@ -103,7 +103,7 @@ def load(models_dir: Path, desk: str, version: str) -> tuple[ThemeClassifier, Ab
 
     file = _folder(models_dir, desk) / f"{version}.npz"
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             values: dict[str, Any] = json.loads(arrays["text"].tobytes())
             found = {name: arrays[name] for name in _ARRAYS}
         return _classifier(values, found), AboutClassifier(**values["about"])

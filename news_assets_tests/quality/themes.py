@@ -138,8 +138,8 @@ def _measure(case: Case) -> bool:
     is_kept = accuracy >= case.floor and of_given >= case.given_floor
     print(
         f"{case.name:26}{len(items):6}{majority:10.3f}{accuracy:10.3f}{lenient / len(items):9.3f}"
-        f"{decided / len(items):9.3f}{of_given:10.3f}{calibration:13.3f}{ms:7.2f}  {case.floor:.3f} {case.given_floor:.3f}"
-        + ("" if is_kept else "  BELOW")
+        f"{decided / len(items):9.3f}{of_given:10.3f}{calibration:13.3f}{ms:7.2f}"
+        f"  {case.floor:.3f} {case.given_floor:.3f}" + ("" if is_kept else "  BELOW")
     )
     return is_kept
 

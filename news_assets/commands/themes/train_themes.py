@@ -1,5 +1,6 @@
 """The command `train-themes`: learn a desk's classifier of themes from the labels of models and persons."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from news_assets.clients import theme_models
@@ -39,9 +40,7 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
     )
     file = None if dry_run else theme_models.save(settings.models_dir, desk, classifier, about)
     if as_json:
-        write_line(
-            {name: getattr(about, name) for name in AboutClassifier.__dataclass_fields__} | {"file": file and str(file)}
-        )
+        write_line(asdict(about) | {"file": file and str(file)})
         return
     for line in _lines(about):
         Terminal().print_line(line)

@@ -52,7 +52,7 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
     usable = {
         article_id: taxonomy.path(code)[0]
         for article_id, code in sorted(codes.items())
-        if code in taxonomy.themes and models.get(article_id) == model
+        if code is not None and code in taxonomy.themes and models.get(article_id) == model
     }
     return Labels(usable, len(usable.keys() & given.keys()), model)
 
