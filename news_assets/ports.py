@@ -7,7 +7,7 @@ Implementations are in `clients/` and `store/` and do not inherit from these; th
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from news_assets.documents import ReadDocument
 from news_assets.errors import FetchError, NewsAssetsError
@@ -150,6 +150,15 @@ class Enricher(Protocol):
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
+        ...
+
+
+@runtime_checkable
+class PerDesk(Protocol):
+    """An enricher that may differ by desk."""
+
+    def for_desk(self, desk: str) -> Enricher:
+        """Return the enricher of a desk. Raises EnrichError, EmbedError."""
         ...
 
 

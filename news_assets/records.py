@@ -542,6 +542,22 @@ class CachedEnrichment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThemeLabel:
+    """The theme that a person gave an article. The newest of an article is in force, also for later enrichments."""
+
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    labelled_at: Annotated[datetime, "time of the label"]
+    labelled_by: Annotated[str, "name of the person"]
+    code: Annotated[str | None, "code of the theme; none if no theme fits"]
+    theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
+    theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]
+    previous: Annotated[str | None, "code that the article had before"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleEmbedding:
     """The embedding of one article."""
 

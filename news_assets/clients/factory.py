@@ -1,22 +1,31 @@
 """Opens the ports that settings name, for commands and for Dagster's resources."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from news_assets.lazy import Lazy
-from news_assets.ports import Enricher, Sandbox
+from news_assets.ports import Embedder, Enricher, Sandbox
 from news_assets.settings import Settings, variable_of
 
 
-def build_enricher(enricher: str, taxonomy: Path | None, sandbox: Sandbox) -> Enricher:
-    """Return the enricher of this name (NEWS_ENRICHER), with the taxonomy of this file, else the built-in one."""
+def build_enricher(
+    enricher: str,
+    taxonomy: Path | None,
+    sandbox: Sandbox,
+    models_dir: Path,
+    open_embedder: Callable[[], Embedder],
+) -> Enricher:
+    """Return the enricher of this name (NEWS_ENRICHER), with the taxonomy of this file, else the built-in one.
+
+    `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder that they are used with.
+    """
     if enricher != "local":
         raise ValueError(f"no enricher {enricher!r}; there is: local")
     from news_assets.clients.sandbox.enricher import SandboxedEnricher
 
-    return SandboxedEnricher(taxonomy, sandbox)
+    return SandboxedEnricher(taxonomy, sandbox, models_dir, open_embedder)
 
 
 @contextmanager
@@ -42,7 +51,10 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
 
 def _enricher(settings: Settings, stack: ExitStack) -> Any:
     sandbox = _sandbox(settings, stack)
-    return Lazy(lambda: build_enricher(settings.enricher, settings.taxonomy, sandbox))
+    embedder = _embedder(settings, stack)
+    return Lazy(
+        lambda: build_enricher(settings.enricher, settings.taxonomy, sandbox, settings.models_dir, embedder.open)
+    )
 
 
 def _embedder(settings: Settings, stack: ExitStack) -> Any:

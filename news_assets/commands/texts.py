@@ -118,11 +118,10 @@ def dedupe() -> None:
 
 def classify() -> None:
     """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, theme_reason, ...}."""
-    from news_assets.clients.factory import build_enricher
+    from news_assets.clients.factory import open_ports
 
-    settings = Settings.read()
-    with ProcessSandbox() as sandbox:
-        enricher = build_enricher(settings.enricher, settings.taxonomy, sandbox)
+    with open_ports(Settings.read(), ("enricher",)) as ports:
+        enricher = ports["enricher"].open()
 
         def classify_one(item: Item) -> Item:
             found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))

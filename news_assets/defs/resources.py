@@ -140,6 +140,9 @@ class EnricherResource(dg.ConfigurableResource[Lazy[Enricher]]):
     enricher: str = Field("local", description="name of the enricher")
 
     taxonomy: str = Field("", description="path of a taxonomy file; empty for the built-in one")
+    embedding_model: str = Field(description="model of the vectors that classifiers of themes read")
+    models_dir: str = Field(description="folder of exported models and of classifiers of themes")
+    threads: int = Field(ge=1, description="threads the model may use")
 
     def create_resource(self, context: dg.InitResourceContext) -> Lazy[Enricher]:
         """Return the enricher, whose taxonomy is loaded on first use."""
@@ -147,12 +150,20 @@ class EnricherResource(dg.ConfigurableResource[Lazy[Enricher]]):
 
     def _open(self) -> Enricher:
         file = Path(self.taxonomy)
-        return _cached_enricher(self.enricher, self.taxonomy, file.stat().st_mtime_ns if file.is_file() else 0)
+        embedding = (self.embedding_model, self.models_dir, self.threads)
+        changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
+        return _cached_enricher(self.enricher, self.taxonomy, changed_ns, embedding)
 
 
 @lru_cache(maxsize=1)
-def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int) -> Enricher:
-    return build_enricher(enricher, Path(taxonomy) if taxonomy else None, _cached_sandbox(LIMIT_S, MEMORY_MB))
+def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]) -> Enricher:
+    return build_enricher(
+        enricher,
+        Path(taxonomy) if taxonomy else None,
+        _cached_sandbox(LIMIT_S, MEMORY_MB),
+        Path(embedding[1]),
+        lambda: _cached_embedder(*embedding),
+    )
 
 
 class EmbedderResource(dg.ConfigurableResource[Lazy[OnnxEmbedder]]):
@@ -211,7 +222,13 @@ def build_resources(settings: Settings) -> dict[str, object]:
         ),
         "sandbox": SandboxResource(limit_s=LIMIT_S, memory_mb=MEMORY_MB),
         "cooldown": CooldownResource(seconds=_COOLDOWN_DELAYS * settings.host_delay_s),
-        "enricher": EnricherResource(enricher=settings.enricher, taxonomy=str(settings.taxonomy or "")),
+        "enricher": EnricherResource(
+            enricher=settings.enricher,
+            taxonomy=str(settings.taxonomy or ""),
+            embedding_model=settings.embedding_model,
+            models_dir=str(settings.models_dir),
+            threads=settings.threads_per_run,
+        ),
         "embedder": EmbedderResource(
             model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads_per_run
         ),

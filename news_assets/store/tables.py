@@ -24,6 +24,7 @@ from news_assets.records import (
     RawArticle,
     SourceState,
     StoredPage,
+    ThemeLabel,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ TABLES: tuple[Table, ...] = (
     Table("article_revisions", ArticleRevision, ("article_id", "rev_n", "replaced_at"), "day", sort=("article_id",)),
     Table("enriched_articles", EnrichedArticle, ("article_id",), "day", sort=("article_id",)),
     Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),
+    Table("theme_labels", ThemeLabel, ("article_id", "labelled_at"), "day", sort=("article_id",)),
     Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
     Table("failures", Failure, ("article_id", "stage")),

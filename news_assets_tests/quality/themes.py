@@ -2,13 +2,14 @@
 
 A set's labels are not the taxonomy's: each label is mapped to taxonomy codes, and the longest matching code decides. An
 item without a theme is wrong in `accuracy` and excluded from `of those`, the share of given themes that are right.
+`calibration` is the expected calibration error of the scores of given themes.
 Run: python -m news_assets_tests.quality.themes
 """
 
 import json
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +109,7 @@ def main() -> int:
         return 0
     print(
         f"{'set':26}{'items':>6}{'majority':>10}{'accuracy':>10}{'lenient':>9}{'decided':>9}{'of those':>10}"
-        f"{'ms':>7}  floors"
+        f"{'calibration':>13}{'ms':>7}  floors"
     )
     return 1 if not all([_measure(case) for case in CASES]) else 0
 
@@ -117,9 +118,9 @@ def _measure(case: Case) -> bool:
     items = case.items()
     enricher = LocalEnricher(load_taxonomy(case.tree))
     started = time.process_time()
-    paths = [enricher.enrich(item["title"], item["text"], item["language"]).theme_path for item in items]
+    results = [enricher.enrich(item["title"], item["text"], item["language"]) for item in items]
     ms = (time.process_time() - started) / len(items) * 1000
-    found = [_label(path, case.codes_of) for path in paths]
+    found = [_label(path, case.codes_of) for path in [result.theme_path for result in results]]
     correct = sum(label == item["label"] for label, item in zip(found, items, strict=True))
     lenient = sum(
         label is not None and label in (item["label"], item.get("also"))
@@ -128,13 +129,28 @@ def _measure(case: Case) -> bool:
     decided = sum(label is not None for label in found)
     majority = Counter(item["label"] for item in items).most_common(1)[0][1] / len(items)
     accuracy, of_given = correct / len(items), correct / max(decided, 1)
+    given = [
+        (result.theme_score, label == item["label"])
+        for result, label, item in zip(results, found, items, strict=True)
+        if label is not None
+    ]
+    calibration = calibration_error([score for score, _ in given], [is_right for _, is_right in given])
     is_kept = accuracy >= case.floor and of_given >= case.given_floor
     print(
         f"{case.name:26}{len(items):6}{majority:10.3f}{accuracy:10.3f}{lenient / len(items):9.3f}"
-        f"{decided / len(items):9.3f}{of_given:10.3f}{ms:7.2f}  {case.floor:.3f} {case.given_floor:.3f}"
-        + ("" if is_kept else "  BELOW")
+        f"{decided / len(items):9.3f}{of_given:10.3f}{calibration:13.3f}{ms:7.2f}"
+        f"  {case.floor:.3f} {case.given_floor:.3f}" + ("" if is_kept else "  BELOW")
     )
     return is_kept
+
+
+def calibration_error(scores: list[float], is_right: list[bool], bins: int = 10) -> float:
+    """Return the mean distance of score and share of right ones over bins of equal width, weighted by their items."""
+    members: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for score, right in zip(scores, is_right, strict=True):
+        members[min(int(score * bins), bins - 1)].append((score, right))
+    distances = (abs(sum(score - right for score, right in found)) for found in members.values())
+    return sum(distances) / max(len(scores), 1)
 
 
 def _label(path: tuple[str, ...], codes_of: dict[str, str] | None) -> str | None:

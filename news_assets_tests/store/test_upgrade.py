@@ -16,6 +16,7 @@ from news_assets.records import (
     RawArticle,
     SourceState,
     StoredPage,
+    ThemeLabel,
 )
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
@@ -48,7 +49,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     ArticleRevision: {"cause": ("VARCHAR", "")},
     EnrichedArticle: {"theme_reason": ("VARCHAR", None)},
 }
-ADDED_TABLES = (CopyKey,)
+ADDED_TABLES = (CopyKey, ThemeLabel)
 ADDED = tuple(
     statement
     for table in TABLES

@@ -1,35 +1,92 @@
 """An enricher whose work on texts runs in the sandbox."""
 
+import logging
+from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeVar
 
+from news_assets.clients import theme_models
 from news_assets.errors import EnrichError, NewsAssetsError
 from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.ports import Sandbox
+from news_assets.pipeline.enrich.trained.enricher import TrainedEnricher
+from news_assets.pipeline.enrich.trained.features import ThemeInput
+from news_assets.ports import Embedder, Enricher, Sandbox
 from news_assets.records import Enrichment
 from news_assets.taxonomy.loader import load_taxonomy
 
+R = TypeVar("R")
+
+_LOG = logging.getLogger(__name__)
+
 
 class SandboxedEnricher:
-    """The local enricher with its limits of time and memory; implements `ports.Enricher`."""
+    """The local enricher with its limits of time and memory; implements `ports.Enricher` and `ports.PerDesk`.
 
-    def __init__(self, taxonomy: Path | None, sandbox: Sandbox) -> None:
-        local = LocalEnricher(load_taxonomy(taxonomy))
+    `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder that they are used with.
+    """
+
+    def __init__(
+        self, taxonomy: Path | None, sandbox: Sandbox, models_dir: Path, open_embedder: Callable[[], Embedder]
+    ) -> None:
+        self.taxonomy = load_taxonomy(taxonomy)
+        local = LocalEnricher(self.taxonomy)
         self.name, self.model = local.name, local.model
         self.prompt_version, self.taxonomy_version = local.prompt_version, local.taxonomy_version
-        self._enrich = partial(_enrich, taxonomy, local.taxonomy_version)
+        self._of_sandbox = (taxonomy, local.taxonomy_version)
         self._sandbox = sandbox
+        self._models_dir, self._open_embedder = models_dir, open_embedder
+        self._trained: dict[str, tuple[str, Enricher]] = {}
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
-        [found] = self._sandbox.run(self._enrich, [(title, text, language)])
+        return self._run(partial(_enrich, *self._of_sandbox), title, text, language)
+
+    def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:
+        """Return what a trained classifier reads of one article. Raises EnrichError."""
+        return self._run(partial(_theme_input, *self._of_sandbox), title, text, language)
+
+    def _run(self, work: Callable[..., R], title: str, text: str, language: str | None) -> R:
+        [found] = self._sandbox.run(work, [(title, text, language)])
         if isinstance(found, NewsAssetsError):
             raise EnrichError(str(found)) from found
         return found
 
+    def for_desk(self, desk: str) -> Enricher:
+        """Return the enricher with the desk's classifier in its present version; without one this enricher.
+
+        Raises:
+            EnrichError: The classifier cannot be read, or was trained on vectors of another model.
+            EmbedError: The embedding model cannot be opened.
+        """
+        version = theme_models.current_version(self._models_dir, desk)
+        if version is None:
+            return self
+        if self._trained.get(desk, ("", None))[0] != version:
+            self._trained[desk] = version, self._with_classifier(desk, version)
+        return self._trained[desk][1]
+
+    def _with_classifier(self, desk: str, version: str) -> Enricher:
+        classifier, _ = theme_models.load(self._models_dir, desk, version)
+        again = f"run `news-assets train-themes --desk {desk}`"
+        if classifier.taxonomy_version != self.taxonomy_version:
+            _LOG.warning("desk %s: its classifier is of another taxonomy and is not used; %s", desk, again)
+            return self
+        embedder = self._open_embedder()
+        if classifier.embedding_model != embedder.model:
+            raise EnrichError(
+                f"desk {desk}: its classifier was trained on vectors of {classifier.embedding_model}, but "
+                f"the model is {embedder.model}: set NEWS_EMBEDDING_MODEL back, or {again}"
+            )
+        return TrainedEnricher(self, self.theme_input, classifier, version, self.taxonomy, embedder)
+
 
 def _enrich(taxonomy: Path | None, version: str, title: str, text: str, language: str | None) -> Enrichment:
     return _local(taxonomy, version).enrich(title, text, language)
+
+
+def _theme_input(taxonomy: Path | None, version: str, title: str, text: str, language: str | None) -> ThemeInput:
+    return _local(taxonomy, version).theme_input(title, text, language)
 
 
 @lru_cache(maxsize=1)

@@ -14,10 +14,11 @@ from typing import Any
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
+from news_assets.pipeline.enrich.labels import labelled, labels_in_force
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports import Enricher, Lake, Rows
-from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle
+from news_assets.ports import Enricher, Lake, PerDesk, Rows
+from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle, ThemeLabel
 
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
 _TUPLES = ("theme_path", "theme_labels", "keywords")
@@ -40,6 +41,8 @@ def enrich_batch(
     only: Collection[str] | None = None,
 ) -> int:
     """Enrich the stale articles of these agency-days; return how many rows were written."""
+    if isinstance(enricher, PerDesk):
+        enricher = enricher.for_desk(desk.key)
     articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
@@ -47,7 +50,9 @@ def enrich_batch(
     originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
     made = enrich_articles(articles, cached, originals, enricher, clock())
     stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
-    changed = [row for row in made.rows if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
+    labels = labels_in_force(lake.read(ThemeLabel, keys, **of_articles(only)))
+    rows_made = [labelled(row, labels.get(row.article_id)) for row in made.rows]
+    changed = [row for row in rows_made if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
     ended_at = clock()  # from which failed attempts count
 
     def store(rows: Rows) -> int:

@@ -4,6 +4,7 @@ from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.readability import readability
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.enrich.themes import ThemeTable
+from news_assets.pipeline.enrich.trained.features import ThemeInput, theme_input
 from news_assets.records import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 from news_assets.text.language import language_of
@@ -45,6 +46,11 @@ class LocalEnricher:
             reading_minutes=max(1, round(len(counted) / READING_WPM)),
             readability=readability(counted, sum(len(sentences(part)) for part in paragraphs(text)), primary),
         )
+
+    def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:
+        """Return what a trained classifier reads of one article; `language` (BCP 47) is that of its enrichment."""
+        primary = (language or "").partition("-")[0] or None
+        return theme_input(self._table(primary), title, text, primary)
 
     def _table(self, language: str | None) -> ThemeTable:
         if language not in self._tables:

@@ -7,7 +7,7 @@ excludes against it. A term weighs more the fewer themes share it. Only whole wo
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from news_assets.taxonomy.loader import ANY_LANGUAGE, ByLanguage, Taxonomy, Theme
@@ -68,6 +68,11 @@ class ThemeTable:
         """Return the theme of one text without markup."""
         mentions = self._mentions(title, text)
         return self._decide(mentions, self._root_scores(mentions))
+
+    def evidence(self, title: str, text: str) -> dict[str, float]:
+        """Return the evidence of one text without markup for every theme, by code."""
+        mentions = self._mentions(title, text)
+        return {code: self._evidence_for(code, mentions) for code in self._taxonomy.themes}
 
     def _terms_of_theme(self, theme: Theme) -> Evidence:
         evidence: Evidence = defaultdict(float)
@@ -150,14 +155,7 @@ class ThemeTable:
         score = _confidence(first, second)
         if doubt := _doubt(first, second, score):
             return FoundTheme((), score, "; ".join([*self._gaps(), *([doubt] if self._rarity else [])]))
-        path = [best]
-        while children := self._taxonomy.themes[path[-1]].children:
-            below = {code: self._evidence_for(code, mentions) for code in children}
-            child, first, second = _first_two(below)
-            if first < MIN_CHILD_EVIDENCE or first < second * MIN_CHILD_LEAD:
-                break
-            path.append(child)
-        return FoundTheme(tuple(path), score)
+        return FoundTheme(descend(self._taxonomy, best, lambda code: self._evidence_for(code, mentions)), score)
 
     def _gaps(self) -> Iterator[str]:
         """Yield what is missing to find themes in this language."""
@@ -173,6 +171,17 @@ class ThemeTable:
     def _evidence_for(self, code: str, mentions: Evidence) -> float:
         evidence = self._evidence[code]
         return sum(evidence[term] * self._rarity[term] * count for term, count in mentions.items() if term in evidence)
+
+
+def descend(taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]) -> tuple[str, ...]:
+    """Return the path from a theme of level 1 down to where the evidence becomes weak or divided."""
+    path = [code]
+    while children := taxonomy.themes[path[-1]].children:
+        child, first, second = _first_two({child: evidence_for(child) for child in children})
+        if first < MIN_CHILD_EVIDENCE or first < second * MIN_CHILD_LEAD:
+            break
+        path.append(child)
+    return tuple(path)
 
 
 def _parts(theme: Theme) -> dict[str, ByLanguage]:

@@ -1,0 +1,138 @@
+"""Files of trained theme classifiers: a folder for each desk, a file for each version, and the name of the one in use.
+
+A file is a zip of numpy arrays and one JSON text, and is read without pickle.
+"""
+
+import json
+import os
+import zipfile
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from news_assets.errors import EnrichError
+from news_assets.folders import private_folder
+from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier
+
+CURRENT = "current"
+_ARRAYS = ("rarity", "center", "weights", "bias")
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutClassifier:
+    """What a classifier was trained on, and how it did in cross-validation.
+
+    `sure` is the share of themes that are sure at the wanted error rate, which are the calls that it saves, and
+    `error` the share of these that are wrong.
+    """
+
+    version: str
+    trained_at: str
+    data_hash: str
+    articles: int
+    by_person: int
+    themes: int
+    accuracy: float
+    wanted_error_rate: float
+    threshold: float
+    sure: float
+    error: float
+
+
+def version_of(trained_at: datetime, data_hash: str) -> str:
+    """Return the name of a version, of its time in UTC and its data."""
+    return f"{trained_at:%Y%m%dT%H%M%S}-{data_hash[:8]}"
+
+
+def save(models_dir: Path, desk: str, classifier: ThemeClassifier, about: AboutClassifier) -> Path:
+    """Write a version, which is then the one in use; return its file. Raises EnrichError."""
+    import numpy as np
+
+    space = classifier.space
+    values = {
+        "format": _FORMAT,
+        "about": asdict(about),
+        "stems": space.stems,
+        "themes": space.themes,
+        "roots": space.roots,
+        "codes": classifier.codes,
+        "sharpness": classifier.sharpness,
+        "taxonomy_version": classifier.taxonomy_version,
+        "embedding_model": classifier.embedding_model,
+    }
+    text = np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), np.uint8)
+    try:
+        folder = private_folder(_folder(models_dir, desk))
+        file, partial = folder / f"{about.version}.npz", folder / f"{about.version}.partial"
+        with partial.open("wb") as out:
+            np.savez_compressed(
+                out,
+                text=text,
+                rarity=space.rarity,
+                center=space.center,
+                weights=classifier.weights,
+                bias=classifier.bias,
+            )
+        partial.replace(file)
+        partial.write_text(about.version)
+        partial.replace(folder / CURRENT)
+    except OSError as error:
+        raise EnrichError(f"the classifier cannot be stored: {error}") from error
+    return file
+
+
+def current_version(models_dir: Path, desk: str) -> str | None:
+    """Return the version in use; None if the desk has none. Raises EnrichError."""
+    file = _folder(models_dir, desk) / CURRENT
+    try:
+        version = file.read_text().strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnrichError(f"{file}: cannot be read ({error}); run `news-assets train-themes --desk {desk}`") from error
+    if not version or version != os.path.basename(version):  # noqa: PTH119 - the name is not a path
+        raise EnrichError(f"{file}: names no version; write the name of a file beside it without .npz")
+    return version
+
+
+def load(models_dir: Path, desk: str, version: str) -> tuple[ThemeClassifier, AboutClassifier]:
+    """Return a version of a desk's classifier. Raises EnrichError."""
+    import numpy as np
+
+    file = _folder(models_dir, desk) / f"{version}.npz"
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+            values: dict[str, Any] = json.loads(arrays["text"].tobytes())
+            found = {name: arrays[name] for name in _ARRAYS}
+        return _classifier(values, found), AboutClassifier(**values["about"])
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise EnrichError(
+            f"{file}: is not a classifier of themes ({reason}); run `news-assets train-themes --desk {desk}`, "
+            f"or delete {file.with_name(CURRENT)} to do without"
+        ) from error
+
+
+def _classifier(values: dict[str, Any], arrays: dict[str, Any]) -> ThemeClassifier:
+    stems, themes, roots, codes = (tuple(values[name]) for name in ("stems", "themes", "roots", "codes"))
+    rows = len(stems) + len(arrays["center"]) + len(themes) + len(roots)
+    shapes = {"rarity": (len(stems),), "weights": (rows, len(codes)), "bias": (len(codes),)}
+    if values["format"] != _FORMAT:
+        raise ValueError(f"format {values['format']}, not {_FORMAT}")
+    if wrong := [name for name, shape in shapes.items() if arrays[name].shape != shape]:
+        raise ValueError(f"{', '.join(wrong)} of another shape")
+    return ThemeClassifier(
+        Space(stems, arrays["rarity"], arrays["center"], themes, roots),
+        codes,
+        arrays["weights"],
+        arrays["bias"],
+        float(values["sharpness"]),
+        str(values["taxonomy_version"]),
+        str(values["embedding_model"]),
+    )
+
+
+def _folder(models_dir: Path, desk: str) -> Path:
+    return models_dir / "themes" / desk

@@ -1,0 +1,1 @@
+"""The commands `train-themes` and `label`."""

@@ -1,0 +1,74 @@
+"""The labelled articles of a desk, as examples to train on."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.enrich.labels import labels_in_force
+from news_assets.pipeline.enrich.trained.features import ThemeInput
+from news_assets.pipeline.enrich.trained.training import Example
+from news_assets.ports import Reader
+from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle, ThemeLabel
+from news_assets.taxonomy.loader import Taxonomy
+
+READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
+
+ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Codes of level 1 by article id, the number given by persons, and the model of the articles' vectors."""
+
+    codes: dict[str, str]
+    by_person: int
+    embedding_model: str
+
+
+def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
+    """Return the labels of a desk: those of language models, replaced by those of persons.
+
+    Articles without a vector, copies that took their original's theme, and codes that the taxonomy has no longer are
+    left out.
+
+    Raises:
+        NewsAssetsError: The desk has no vectors.
+    """
+    columns = ("article_id", "enricher", "theme_code", "reused_from")
+    enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"]).iter_rows(named=True)
+    codes: dict[str, str | None] = {
+        row["article_id"]: row["theme_code"]
+        for row in enriched
+        if row["enricher"] != "local" and row["reused_from"] is None
+    }
+    given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
+    codes |= {article_id: label.code for article_id, label in given.items()}
+    vectors = lake.frame(ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"])
+    models = dict(vectors.iter_rows())
+    if not models:
+        raise NewsAssetsError(f"desk {desk} has no embeddings to train on; run `article_embeddings` first")
+    [(model, _)] = Counter(models.values()).most_common(1)
+    usable = {
+        article_id: taxonomy.path(code)[0]
+        for article_id, code in sorted(codes.items())
+        if code is not None and code in taxonomy.themes and models.get(article_id) == model
+    }
+    return Labels(usable, len(usable.keys() & given.keys()), model)
+
+
+def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf) -> list[Example]:
+    """Return an example for each label whose article has a text and a vector."""
+    ids = list(labels.codes)
+    parts = (ids[start : start + READ_TOGETHER] for start in range(0, len(ids), READ_TOGETHER))
+    return [example for part in parts for example in _examples(lake, part, labels, theme_input)]
+
+
+def _examples(lake: Reader, ids: Sequence[str], labels: Labels, theme_input: ThemeInputOf) -> Iterator[Example]:
+    vectors = {row.article_id: row.vector for row in lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])}
+    languages = {row.article_id: row.language for row in lake.read(EnrichedArticle, article_id=ids)}
+    for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
+        article_id = article.article_id
+        found = theme_input(article.title or "", article.text or "", languages.get(article_id))
+        if found.text and article_id in vectors:
+            yield Example(article_id, found, vectors[article_id], labels.codes[article_id])

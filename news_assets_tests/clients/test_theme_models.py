@@ -1,0 +1,144 @@
+"""Files of classifiers, and their use by the local enricher."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from news_assets.clients import theme_models
+from news_assets.clients.sandbox.enricher import SandboxedEnricher
+from news_assets.clients.theme_models import AboutClassifier
+from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.trained.classifier import ThemeClassifier
+from news_assets.pipeline.enrich.trained.training import train
+from news_assets.records import Embedded
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.theme_examples import EMBEDDING_MODEL, examples, taxonomy, taxonomy_file, text_of
+
+ABOUT = AboutClassifier(
+    version="v1",
+    trained_at="2026-11-22T12:00:00+00:00",
+    data_hash="00",
+    articles=60,
+    by_person=3,
+    themes=2,
+    accuracy=1.0,
+    wanted_error_rate=0.05,
+    threshold=0.95,
+    sure=0.5,
+    error=0.01,
+)
+
+
+@dataclass
+class OneVector:
+    """Embeds every text alike: by default like an article on sport."""
+
+    vector: tuple[float, float] = (0.0, 1.0)
+    model: str = EMBEDDING_MODEL
+    dim: int = 2
+
+    def embed(self, texts: list[str]) -> list[Embedded]:
+        return [Embedded(self.vector, 1, False) for _ in texts]
+
+    def embed_query(self, query: str) -> Embedded:
+        return self.embed([query])[0]
+
+
+@pytest.fixture
+def classifier(tmp_path: Path) -> ThemeClassifier:
+    themes = taxonomy(tmp_path)
+    return train(examples(themes), themes, EMBEDDING_MODEL)[0]
+
+
+def enricher(folder: Path, vector: tuple[float, float] = (0.0, 1.0)) -> SandboxedEnricher:
+    return SandboxedEnricher(taxonomy_file(folder), InlineSandbox(), folder, lambda: OneVector(vector))
+
+
+def test_a_stored_classifier_is_read_as_it_was(tmp_path: Path, classifier: ThemeClassifier) -> None:
+    assert theme_models.current_version(tmp_path, "d") is None
+    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    found, about = theme_models.load(tmp_path, "d", "v1")
+    read = examples(taxonomy(tmp_path))[0]
+    assert theme_models.current_version(tmp_path, "d") == "v1"
+    assert about == ABOUT
+    assert found.probabilities(read.found, read.vector) == classifier.probabilities(read.found, read.vector)
+
+
+def test_the_enricher_of_a_desk_uses_its_newest_classifier(tmp_path: Path, classifier: ThemeClassifier) -> None:
+    local = enricher(tmp_path)
+    assert local.for_desk("d") is local
+    assert local.enrich("", text_of("sport", 2), "en").theme_path == ()
+
+    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    first = local.for_desk("d")
+    found = first.enrich("", text_of("sport", 2), "en")
+    assert (found.theme_path, found.theme_labels, found.theme_reason) == (("sport",), ("Sport",), None)
+    assert found.theme_score > 0.5
+    assert local.for_desk("d") is first
+    assert local.for_desk("other") is local
+
+    theme_models.save(tmp_path, "d", classifier, replace(ABOUT, version="v2"))
+    assert [first.model, local.for_desk("d").model] == [f"{local.model}+v1", f"{local.model}+v2"]
+
+
+def test_levels_below_the_first_are_found_by_words(tmp_path: Path, classifier: ThemeClassifier) -> None:
+    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    text = "The doctor, the ward and the clinic: nursing staff of the night shift, and a nurse"
+    found = enricher(tmp_path, (1.0, 0.0)).for_desk("d").enrich("Hospital nurses", text, "en")
+    assert found.theme_path == ("health", "health.nurses")
+
+
+def test_a_text_without_words_keeps_the_answer_of_the_local_enricher(
+    tmp_path: Path, classifier: ThemeClassifier
+) -> None:
+    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    assert enricher(tmp_path).for_desk("d").enrich("", "", "en").theme_path == ()
+
+
+def test_a_classifier_of_another_taxonomy_is_not_used(
+    tmp_path: Path, classifier: ThemeClassifier, caplog: pytest.LogCaptureFixture
+) -> None:
+    theme_models.save(tmp_path, "d", replace(classifier, taxonomy_version="other"), ABOUT)
+    local = enricher(tmp_path)
+    assert local.for_desk("d") is local
+    assert "desk d: its classifier is of another taxonomy and is not used; run `news-assets train-themes" in caplog.text
+
+
+def test_a_classifier_for_vectors_of_another_model_is_refused(tmp_path: Path, classifier: ThemeClassifier) -> None:
+    theme_models.save(tmp_path, "d", replace(classifier, embedding_model="other"), ABOUT)
+    with pytest.raises(EnrichError, match="trained on vectors of other, but the model is two dimensions: set NEWS_EMB"):
+        enricher(tmp_path).for_desk("d")
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:300])
+
+
+def _pickled(file: Path) -> None:
+    np.savez(file, text=np.array([{"a": 1}], dtype=object))
+
+
+def _narrowed(file: Path) -> None:
+    with np.load(file) as arrays:
+        found = dict(arrays)
+    np.savez(file, **(found | {"weights": found["weights"][:-1]}))
+
+
+@pytest.mark.parametrize("spoil", [_cut, _pickled, _narrowed, Path.unlink])
+def test_a_spoilt_file_is_one_clear_line(tmp_path: Path, classifier: ThemeClassifier, spoil: object) -> None:
+    file = theme_models.save(tmp_path, "d", classifier, ABOUT)
+    spoil(file)  # type: ignore[operator]
+    with pytest.raises(
+        EnrichError, match=r"v1\.npz: is not a classifier of themes .*; run `news-assets train"
+    ) as found:
+        enricher(tmp_path).for_desk("d")
+    assert "\n" not in str(found.value)
+
+
+def test_the_version_in_use_is_a_name_and_no_path(tmp_path: Path, classifier: ThemeClassifier) -> None:
+    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    (tmp_path / "themes/d/current").write_text("../v1")
+    with pytest.raises(EnrichError, match="current: names no version"):
+        enricher(tmp_path).for_desk("d")
