@@ -16,7 +16,7 @@ Every error is a `news_assets.errors.NewsAssetsError`: `SettingsError` for an in
 index cannot be read, `EmbedError` if the model cannot be used.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Self
@@ -27,8 +27,9 @@ from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, Se
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
+    from news_assets.store.queries.copies import Copy
 
-__all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "open_index"]
+__all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "copies", "open_index"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,3 +151,21 @@ def open_index(settings: "Settings | None" = None) -> Index:
         return OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
 
     return Index(opened, open_embedder, opened.close)
+
+
+def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "dict[str, tuple[Copy, ...]]":
+    """Return the copies of each hit that has any, by its article id: the others with the same or nearly the same text.
+
+    Copies are in order of publication, from all desks. They are read from the lake, which is opened for it.
+
+    Raises:
+        SettingsError: A setting is invalid.
+        LakeError: The lake cannot be read.
+    """
+    from news_assets.settings import Settings
+    from news_assets.store.lake import Lake
+    from news_assets.store.queries.copies import copies_of
+
+    settings = settings or Settings.read()
+    with Lake.open(settings.catalog, settings.data, backups=settings.backups_dir) as lake:
+        return copies_of(lake, [hit.article_id for hit in hits], {hit.day for hit in hits})

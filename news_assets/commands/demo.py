@@ -58,7 +58,8 @@ def run() -> None:
         _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
     terminal.rule(f"One search: news-assets search '{_QUERY}'")
-    search.show(search.query_index(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3), _QUERY)
+    answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3)
+    search.show(answer, _QUERY, search.listed_copies(answer.hits))
     terminal.print()
     terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000")
 

@@ -12,6 +12,7 @@ from news_assets.commands.search import query as search
 from news_assets.ports import SearchAnswer, SearchHit
 from news_assets.records import Failure, FeedEntry, Poll, RawArticle
 from news_assets.store.lake import Lake
+from news_assets.store.queries.copies import Copy
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.small_desk import NOW
 from news_assets_tests.text.test_defuse import obeyed
@@ -90,8 +91,10 @@ def test_hits_of_a_search_are_shown_as_text(capsys: pytest.CaptureFixture[str]) 
         snippet=f"a <mark>match</mark> {html.escape(HOSTILE)}",
         theme_code=HOSTILE,
     )
-    search.show(SearchAnswer(hits=(hit,), found=1, facets={"agency": {HOSTILE: 1}}, took_ms=1.0), HOSTILE)
+    copy = Copy(article_id=HOSTILE, desk="d", agency=HOSTILE, day=NOW.date(), url=HOSTILE)
+    others = {"1": (copy,)}
+    search.show(SearchAnswer(hits=(hit,), found=1, facets={"agency": {HOSTILE: 1}}, took_ms=1.0), HOSTILE, others)
     out = capsys.readouterr().out
     assert obeyed(out.replace("\n", "")) == []
     assert "[yellow]" not in out
-    assert out.count("[bold]x[/bold]") == 7
+    assert out.count("[bold]x[/bold]") == 9

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 
@@ -12,10 +13,15 @@ from rich.text import Text
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
-from news_assets.search import Filters, SearchAnswer, open_index
+from news_assets.errors import LakeError
+from news_assets.search import Filters, SearchAnswer, SearchHit, copies, open_index
+from news_assets.store.queries.copies import Copy
 from news_assets.terminal import Terminal
 
+Copies = Mapping[str, Sequence[Copy]]
+
 _FACET_VALUES = 6
+_SHOWN_COPIES = 5  # of a hit
 _MARKED = re.compile(r"<mark>([^<]*)</mark>")  # a snippet is escaped HTML
 
 
@@ -31,10 +37,21 @@ def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -
     """Search and print the answer."""
     check_names(filters.desk, filters.agency)
     answer = query_index(text, filters, mode, limit)
+    others = listed_copies(answer.hits)
     if as_json:
-        write_line({"hits": [asdict(hit) for hit in answer.hits], **_summary(answer)})
+        hits = [asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))} for hit in answer.hits]
+        write_line({"hits": hits, **_summary(answer)})
     else:
-        show(answer, text)
+        show(answer, text, others)
+
+
+def listed_copies(hits: Sequence[SearchHit]) -> Copies:
+    """Return the copies of the hits; if the lake cannot be read, say so: the index may be on another machine."""
+    try:
+        return copies(hits) if hits else {}
+    except LakeError as error:
+        Terminal(stderr=True).print_line(f"copies are not listed: {error}")
+        return {}
 
 
 def query_index(text: str, filters: Filters, mode: Mode, limit: int) -> SearchAnswer:
@@ -47,8 +64,8 @@ def _summary(answer: SearchAnswer) -> dict[str, object]:
     return {"found": answer.found, "facets": answer.facets, "took_ms": round(answer.took_ms, 2)}
 
 
-def show(answer: SearchAnswer, text: str) -> None:
-    """Print hits and facets as a table."""
+def show(answer: SearchAnswer, text: str, others: Copies) -> None:
+    """Print hits, each with its copies, and facets as a table."""
     terminal = Terminal()
     title = f"“{text}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
@@ -56,8 +73,11 @@ def show(answer: SearchAnswer, text: str) -> None:
     table.add_column("article")
     for number, hit in enumerate(answer.hits, start=1):
         about = " · ".join(filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code)))
-        lines = Group(Text(hit.title, style="bold"), Text(about, style="dim"), _highlighted(hit.snippet), hit.url)
-        table.add_row(str(number), lines, end_section=True)
+        lines = (Text(hit.title, style="bold"), Text(about, style="dim"), _highlighted(hit.snippet), Text(hit.url))
+        also = others.get(hit.article_id, ())
+        listed = [Text(f"also {one.day} · {one.agency} · {one.url}", style="dim") for one in also[:_SHOWN_COPIES]]
+        more = [Text(f"and {len(also) - len(listed)} more copies", style="dim")] if len(also) > len(listed) else []
+        table.add_row(str(number), Group(*lines, *listed, *more), end_section=True)
     terminal.print(table)
     for name, counts in answer.facets.items():
         top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]

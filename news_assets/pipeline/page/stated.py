@@ -3,10 +3,12 @@
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lxml.html import HtmlElement
+
+from news_assets.text.html import plain_text
 
 Node = dict[str, Any]
 MetaTags = dict[str, list[str]]
@@ -14,6 +16,7 @@ MetaTags = dict[str, list[str]]
 ARTICLE_TYPES = frozenset(
     {"BlogPosting", "Blog", "LiveBlogPosting", "Report", "PressRelease", "SocialMediaPosting", "NewsItem"}
 )
+_VIDEO = ("og:video:secure_url", "og:video:url", "og:video")
 _CONTAINERS = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart", "liveBlogUpdate")
 _MAX_NODES = 300
 _MAX_TEXTS = 100  # of one property: keywords, authors
@@ -21,6 +24,8 @@ _MAX_SCRIPT_CHARS = 2_000_000
 _MAX_CONTENTS = 100  # of one name: a tag for each keyword
 _MAX_CHARS = 10_000  # longer than any list of keywords
 _OPENING = re.compile(r"<!--|(?://\s*+)?<!\[CDATA\[")
+_BREAK = re.compile(r"</p>|<br\s*/?>|</h\d>|</li>", re.IGNORECASE)
+_EMBEDDED_VIDEO = re.compile(r"//(?:www\.)?(?:youtube(?:-nocookie)?\.com/embed|player\.vimeo\.com/video)/[\w-]+")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _KNOWN_PROPERTY = re.compile(
     r'"(@type|headline|datePublished|dateModified|articleSection|articleBody)"\s*:\s*"((?:[^"\\]|\\.)*)"'
@@ -46,6 +51,12 @@ def article_type(node: Node) -> str | None:
     """Return the schema.org type of an article; None for other objects."""
     names = (str(name).rpartition("/")[2] for name in as_list(node.get("@type")))
     return next((name for name in names if name.endswith("Article") or name in ARTICLE_TYPES), None)
+
+
+def microdata_type(tree: HtmlElement) -> str | None:
+    """Return the schema.org type of the first article in microdata."""
+    kinds = (article_type({"@type": element.get("itemtype")}) for element in tree.xpath(".//*[@itemtype]"))
+    return next(filter(None, kinds), None)
 
 
 def meta_tags(tree: HtmlElement) -> MetaTags:
@@ -83,6 +94,34 @@ def texts_of(value: Any, *names: str) -> list[str]:
         elif isinstance(part, str) and part.strip():
             found.append(html.unescape(part.strip()))
     return found[:_MAX_TEXTS]
+
+
+def breadcrumb(nodes: Sequence[Node]) -> str | None:
+    """Return the breadcrumb below the home page."""
+    for node in nodes:
+        if "BreadcrumbList" in str(node.get("@type")):
+            steps = [part for part in node.get("itemListElement") or () if isinstance(part, dict)]
+            names = [name for step in steps for name in texts_of(step.get("name") or step.get("item"), "name")[:1]]
+            if len(names) > 2:
+                return plain_text(names[1])
+    return None
+
+
+def stated_body(article: Node) -> str | None:
+    """Return articleBody as lines of plain text."""
+    body = next(iter(texts_of(article.get("articleBody"))), "")
+    lines = (plain_text(line) for line in _BREAK.sub("\n", body).splitlines())
+    return "\n".join(filter(None, lines)) or None
+
+
+def video_texts(tree: HtmlElement, article: Node, nodes: Sequence[Node], meta: MetaTags) -> Iterator[str]:
+    """Yield the addresses of videos: of the article, of the page, and embedded ones."""
+    videos = [article.get("video"), *(node for node in nodes if node.get("@type") == "VideoObject")]
+    yield from texts_of(videos, "contentUrl", "embedUrl", "url")
+    yield from contents(meta, *_VIDEO)
+    for frame in tree.iter("iframe"):
+        if _EMBEDDED_VIDEO.search(source := frame.get("src") or ""):
+            yield source
 
 
 def _match(node: Node, url: str) -> tuple[bool, bool, bool]:

@@ -1,5 +1,7 @@
 from datetime import UTC, datetime
 
+import pytest
+
 from news_assets.pipeline.page.extract import extract
 from news_assets_tests.pipeline.page.samples import BODY, ZONE, html, page
 
@@ -52,3 +54,32 @@ def test_a_date_in_a_small_heading_is_read() -> None:
     body = BODY.replace("</h1>", "</h1><h5>2 de março de 2026</h5>")
     article = extract(page(html(body)), ZONE)
     assert (article.published_at, article.published_origin) == (datetime(2026, 3, 2, 3, tzinfo=UTC), "text")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Escolas técnicas recebem verba | Notícias",  # a part of the address
+        "Escolas técnicas recebem verba – Economia – Jornal da Cidade",  # the section and the site
+        "Escolas técnicas recebem verba | Jornal da",  # the site's name without its last word
+        "<span>Economia</span> Escolas técnicas recebem verba <span>Publicado em 3 de março</span>",
+    ],
+)
+def test_the_title_has_no_names_of_sections_and_sites_and_no_other_parts_of_the_heading(heading: str) -> None:
+    head = (
+        '<meta property="og:title" content="Escolas técnicas recebem verba">'
+        '<meta property="og:site_name" content="Jornal da Cidade"><meta property="article:section" content="Economia">'
+    )
+    assert title_of(head, f"<h1>{heading}</h1>") == "Escolas técnicas recebem verba"
+
+
+@pytest.mark.parametrize("title", ["Guerra e paz | Romance", "Notícias | Jornal", "Balanço do ano todo – 2026"])
+def test_other_parts_of_a_title_are_kept(title: str) -> None:
+    head = f'<meta property="og:title" content="{title}"><meta property="og:site_name" content="Jornal">'
+    assert title_of(head, f"<h1>{title}</h1>") == title
+
+
+def test_of_two_headings_like_the_title_the_one_in_the_address_is_chosen() -> None:
+    headings = "<h1>Onde remar na serra</h1><h1>Melhores escolas técnicas</h1>"
+    head = "<title>Onde estudar na nossa cidade: guia de escolas</title>"
+    assert title_of(head, headings) == "Melhores escolas técnicas"

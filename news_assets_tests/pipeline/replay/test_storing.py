@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.records import ArticleRevision, Failure
+from news_assets.records import ArticleRevision, CopyKey, Failure
 from news_assets_tests.pipeline.replay.fetched_desk import LATER, STORY, FetchedDesk, story
 from news_assets_tests.support.small_desk import NOW, entry
 
@@ -85,3 +85,17 @@ def test_copies_are_marked_among_the_new_texts(desk: FetchedDesk) -> None:
     desk.store_otherwise("b-2", f"Other menu. {STORY}", duplicate_of=None)
     desk.store(list(desk.replay().values()))
     assert {key: article.duplicate_of for key, article in desk.articles().items()} == {"a-1": None, "b-2": "a-1"}
+
+
+def test_articles_from_before_copy_keys_get_them_and_their_marks(desk: FetchedDesk) -> None:
+    desk.site.texts |= {1: story(1), 2: story(1), 3: story(3)}
+    desk.fetch(entry(1), entry(2, "b"), entry(3))
+    stored, keys = desk.articles(), desk.lake.read(CopyKey)
+    for article_id, article in stored.items():
+        desk.store_otherwise(article_id, article.text, duplicate_of=None, duplicate_reason=None, lead_minhash=None)
+    desk.lake.transact(lambda rows: rows.delete(CopyKey, article_id=list(stored)))
+
+    desk.store(list(desk.replay().values()))
+    assert desk.lake.read(CopyKey) == keys
+    assert desk.articles() == stored
+    assert desk.lake.read(ArticleRevision) == []

@@ -1,0 +1,49 @@
+"""`search`: hits are listed with their copies, which the lake knows."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from news_assets.records import RawArticle
+from news_assets.store.lake import Lake
+from news_assets_tests.commands.conftest import Call
+from news_assets_tests.support.small_desk import TODAY
+
+SEARCH = ("search", "bus", "--mode", "keyword")
+
+
+@pytest.fixture
+def _copied(home: Path) -> None:
+    """Seven copies of `a-1` in the lake, which the index does not have."""
+    with Lake.open(home / "catalog.sqlite", home / "data") as lake:
+        [original] = lake.read(RawArticle, article_id=["a-1"])
+        copies = [
+            replace(original, article_id=f"c-{n}", agency="c", url=f"https://c.example/{n}", duplicate_of="a-1")
+            for n in range(7)
+        ]
+        lake.transact(lambda rows: rows.upsert(copies))
+
+
+@pytest.mark.usefixtures("_copied")
+def test_a_hit_lists_its_copies(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = call(*SEARCH, "--json")
+    [hit] = [hit for hit in json.loads(out)["hits"] if hit["article_id"] == "a-1"]
+    assert (code, err, len(hit["copies"])) == (0, "", 7)
+    assert hit["copies"][0] == {
+        "article_id": "c-0", "desk": "d", "agency": "c", "day": TODAY.isoformat(), "url": "https://c.example/0"
+    }  # fmt: skip
+    monkeypatch.setenv("COLUMNS", "120")
+    _, shown, _ = call(*SEARCH)
+    assert f"also {TODAY} · c · https://c.example/4" in shown
+    assert "c.example/5" not in shown
+    assert "and 2 more copies" in shown
+
+
+@pytest.mark.usefixtures("_copied")
+def test_a_search_without_the_lake_says_that_copies_are_missing(call: Call, home: Path) -> None:
+    (home / "catalog.sqlite").write_bytes(b"no catalog " * 100)
+    code, out, err = call(*SEARCH, "--json")
+    assert (code, [hit["copies"] for hit in json.loads(out)["hits"]]) == (0, [[], []])
+    assert err.startswith("copies are not listed: ")

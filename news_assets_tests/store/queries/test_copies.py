@@ -1,0 +1,35 @@
+from typing import Any
+
+import pytest
+
+from news_assets.records import RawArticle
+from news_assets.store.lake import Lake
+from news_assets.store.queries.copies import Copy, copies_of
+from news_assets_tests.store.examples import sparse, upsert
+from news_assets_tests.support.small_desk import NOW, TODAY
+
+
+def article(key: str, original: str | None = None, days: int = 0, **given: Any) -> RawArticle:
+    """Return an article of the desk and agency that its key begins with, some days before today."""
+    at = NOW.replace(day=NOW.day - days)
+    place = {"article_id": key, "desk": key[0], "agency": key[0], "url": f"https://{key}.example/", "day": at.date()}
+    return sparse(RawArticle, **{**place, "outcome": "ok", "duplicate_of": original, "first_seen_at": at, **given})
+
+
+@pytest.mark.parametrize(
+    ("hit", "expected"), [("a1", ["c1", "b1"]), ("b1", ["a1", "c1"]), ("c1", ["a1", "b1"]), ("e1", [])]
+)
+def test_copies_are_those_of_one_original_in_order_of_publication(lake: Lake, hit: str, expected: list[str]) -> None:
+    rows = [article("a1", days=19), article("b1", "a1"), article("c1", "a1", days=3), article("e1"), article("f1")]
+    upsert(lake, [*rows, article("d1", "a1", outcome="withdrawn")])
+    [day] = [row.day for row in rows if row.article_id == hit]
+    found = copies_of(lake, [hit, "f1"], {day, TODAY})
+    assert [one.article_id for one in found.pop(hit, ())] == expected
+    assert found == {}
+
+
+def test_a_copy_names_publisher_day_and_address(lake: Lake) -> None:
+    upsert(lake, [article("a1"), article("b1", "a1", days=1)])
+    copy = Copy(article_id="b1", desk="b", agency="b", day=TODAY.replace(day=19), url="https://b1.example/")
+    assert copies_of(lake, ["a1"], {TODAY}) == {"a1": (copy,)}
+    assert copies_of(lake, [], set()) == {}
