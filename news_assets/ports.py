@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
-from news_assets.errors import FetchError, NewsAssetsError
+from news_assets.errors import EnrichError, FetchError, NewsAssetsError
+from news_assets.model_calls import Kind
 from news_assets.records import Access, AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
 if TYPE_CHECKING:
@@ -136,6 +137,54 @@ class Enricher(Protocol):
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What is sent to a language model for one article, directly or in a batch.
+
+    `instructions` are the same for many articles; `text` holds the article as data. `schema` is the JSON schema of the
+    answer, an object.
+    """
+
+    input_hash: str
+    article_id: str
+    desk: str
+    agency: str
+    day: date
+    kind: Kind
+    instructions: str
+    text: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
+    """The answer of a language model as it came: `raw` is JSON, unless the model erred. None: it did not say."""
+
+    raw: str
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    elapsed_ms: int
+
+
+Answered = tuple[ModelRequest, ModelAnswer | EnrichError]
+
+
+class LanguageModel(Protocol):
+    """A language model, called for many articles at a time. `name` is PROVIDER:MODEL."""
+
+    name: str
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        """Yield the requests with their answers or errors, in the order of completion, those of some ms together.
+
+        Answers count as calls in flight until the iterator is advanced past them: by then they are stored, and what a
+        killed process has to ask again is bounded by the number of calls in flight. A list is never empty. If the model
+        turns out to be unavailable, the iterator raises EnrichError, and what was not yielded was not answered.
+        """
         ...
 
 
