@@ -525,12 +525,17 @@ class EnrichedArticle:
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
+    content_hash: Annotated[
+        str,
+        "content_hash of the article that it was made from; `provisional` if a language model is to replace the row",
+    ] = ""
     theme_code: Annotated[str | None, "code of the most specific theme; none if no theme fits well enough"]
     theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
     theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]
     theme_score: Annotated[
-        float, "probability of being right of the theme, or of the best one where none is given, 0 to 1"
+        float,
+        "probability of being right of the theme, or of the best one where none is given, 0 to 1; 0 for a language "
+        "model's, which states none",
     ]
     theme_reason: Annotated[
         str | None, "why there is no theme: weak or divided evidence, or a language without words"

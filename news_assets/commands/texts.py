@@ -94,11 +94,11 @@ def dedupe() -> None:
 
 def classify() -> None:
     """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, theme_reason, ...}."""
-    from news_assets.clients.factory import build_enricher
+    from news_assets.clients.factory import local_enricher
 
     settings = Settings.read()
     with ProcessSandbox() as sandbox:
-        enricher = build_enricher(settings.enricher, settings.taxonomy, sandbox)
+        enricher = local_enricher(settings, sandbox)
 
         def classify_one(item: Item) -> Item:
             found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.model.evidence import SearchedText
+from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
 from news_assets.pipeline.enrich.model.requests import MAX_SENT_CHARS
 from news_assets.text.language import language_of
 from news_assets.text.words import fold, words
@@ -174,7 +174,7 @@ def _stems(text: str) -> set[str]:
 def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:
     """Return the keywords that the article has, without repetitions."""
     searched = SearchedText(text)
-    found = {}
+    found: dict[str, str] = {}
     for keyword in given[: 3 * MAX_KEYWORDS]:
         word = " ".join(keyword.split())
         if 0 < len(word) <= MAX_KEYWORD_CHARS and searched.occurrences(word, 1):

@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.model.checks import parsed
-from news_assets.pipeline.enrich.model.evidence import SearchedText
+from news_assets.pipeline.enrich.model.reading.checks import parsed
+from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
 
 MAX_ENTITIES = 30
 MAX_FORMS = 6
