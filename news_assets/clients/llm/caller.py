@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from news_assets.clients.llm.messages import FailedCallError, answer_of, asked, failed_call, timed_out
+from news_assets.clients.llm.models import close_model
 from news_assets.errors import EnrichError
 from news_assets.ports import Answered, ModelAnswer, ModelRequest
 
@@ -26,6 +27,7 @@ PAUSE_S: Final = 300.0  # how long a model that was given up is not asked again
 MAX_TRIES: Final = 5
 MAX_TIMEOUTS: Final = 2
 MAX_WAIT_S: Final = 120.0  # a provider that asks for more is unavailable
+CLOSE_S: Final = 10.0
 MAX_OUTPUT_TOKENS: Final = 4000
 
 
@@ -51,6 +53,7 @@ class ConcurrentModel:
         self._limits = limits
         self._model: Model | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._given_up: tuple[float, str] | None = None  # until when, and why
         self._not_before = 0.0  # the provider wants to be left alone until then
         self._begun: deque[float] = deque()  # when the calls of the last minute began
@@ -86,16 +89,29 @@ class ConcurrentModel:
             raise EnrichError(reason)
 
     def close(self) -> None:
-        """End the thread; calls in flight are given up."""
-        loop, self._loop, self._model = self._loop, None, None
-        if loop:
+        """End the thread; calls in flight are given up, and connections closed."""
+        loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop and thread:
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result(CLOSE_S)
             loop.call_soon_threadsafe(loop.stop)
+            thread.join(CLOSE_S)
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        if self._model is not None:
+            await close_model(self._model)
+            self._model = None
 
     def _started(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._model = self._open_model()
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=_run, args=(self._loop,), name=f"calls of {self.name}", daemon=True).start()
+            name = f"calls of {self.name}"
+            self._thread = threading.Thread(target=_run, args=(self._loop,), name=name, daemon=True)
+            self._thread.start()
         return self._loop
 
     async def _tried(self, request: ModelRequest) -> ModelAnswer:
@@ -140,7 +156,7 @@ class ConcurrentModel:
 
         assert self._model is not None
         messages, parameters = asked(request, self._model)
-        settings: Any = {"max_tokens": MAX_OUTPUT_TOKENS, "timeout": self._limits.timeout_s}
+        settings: Any = {"max_tokens": MAX_OUTPUT_TOKENS}
         try:
             async with asyncio.timeout(self._limits.timeout_s):
                 return await model_request(
@@ -167,8 +183,6 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
 

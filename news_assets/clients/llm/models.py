@@ -4,9 +4,10 @@ The providers' own libraries read keys and addresses from their own environment 
 themselves: `caller.py` counts every request.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from news_assets.errors import SettingsError
 from news_assets.settings import MODEL_PROVIDERS, variable_of
@@ -51,6 +52,17 @@ def check_model(name: str) -> None:
         raise SettingsError(f"{name}: the library is not installed; pip install 'news_assets[{extra}]'")
     if needed.variables and not any(variable_of(variable) for variable in needed.variables):
         raise SettingsError(f"{name}: no key; set {' or '.join(needed.variables)}")
+
+
+async def close_model(model: "Model") -> None:
+    """Close the connections of a model's client."""
+    client: Any = getattr(model, "client", None)
+    close = getattr(getattr(client, "aio", None), "aclose", None) or getattr(client, "close", None)
+    if close is not None and isawaitable(closing := close()):
+        await closing
+    http_client: Any = getattr(getattr(model, "_provider", None), "_own_http_client", None)
+    if http_client is not None:  # of Google, whose client leaves it open
+        await http_client.aclose()
 
 
 def _is_installed(module: str) -> bool:
@@ -107,7 +119,7 @@ def _bedrock(model: str, timeout_s: float, calls: int) -> "Model":
     return BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
 
 
-_PROVIDERS: Mapping[str, _Provider] = {
+_PROVIDERS: dict[str, _Provider] = {
     "anthropic": _Provider(("anthropic",), ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), _anthropic),
     "bedrock": _Provider(("boto3",), ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"), _bedrock),
     "google-gla": _Provider(("google.genai",), ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),

@@ -129,7 +129,7 @@ def passage_to_a_model(title: str, text: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[ \t\xa0]+", " ", fold(visible(text)).translate(_LOOK_ALIKE)).replace("*", "")
+    return re.sub(r"[ \t\xa0]+", " ", fold(visible(text)).lower().translate(_LOOK_ALIKE)).replace("*", "")
 
 
 def _other_readings(plain: str, text: str) -> Iterator[str]:

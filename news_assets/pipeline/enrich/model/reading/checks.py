@@ -168,7 +168,7 @@ def _spans(quoted: Sequence[dict[str, str]], title: str, text: str) -> list[str]
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_SAME_CHARS] for word in words(fold(text)) if len(word) >= _WORD_CHARS or word.isdigit()}
+    return {word[:_SAME_CHARS] for word in words(fold(text).lower()) if len(word) >= _WORD_CHARS or word.isdigit()}
 
 
 def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:
