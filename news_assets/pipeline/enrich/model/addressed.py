@@ -24,7 +24,7 @@ _MODEL = (
 _ARTICLE = (
     r"(?:this|the|these|above|following|current|given|este|esta|esse|essa|deste|desta|desse|dessa|neste|nesta|o|a|do|da)"
     r" (?:\w+ )?(?:articles?|texts?|news(?: items?)?|stor(?:y|ies)|documents?|materials?|passages?|pieces?|items?"
-    r"|artigos?|textos?|noticias?|materias?|documentos?|conteudos?|reportage(?:m|ns)|itens|item)"
+    r"|pages?|paginas?|artigos?|textos?|noticias?|materias?|documentos?|conteudos?|reportage(?:m|ns)|itens|item)"
 )
 _FIELD = (
     r"(?:themes?|topics?|categor(?:y|ies)|sentiments?|labels?|tags?|key ?words?|key ?points?|summar(?:y|ies)|scores?"
@@ -67,7 +67,7 @@ _PATTERNS = tuple(
         r"(?:above|before|said|told|prior|acima|antes|anterior\w*|dit[oa]|recebeu)\b",
         r"\b(?:new|novas?|updated?|actual|real|verdadeiras?|secret|secretas?|hidden|ocultas?|additional|adicionais|final"
         r"|override) (?:system )?(?:instructions?|directives?|prompt|instruc(?:ao|oes)|comando)\b *(?:[:=]|for\b|para\b)",
-        rf"\b(?:you are|you're|voce e|voces sao|act as|behave as|aja como|atue como|pretend|finja|imagine you)\b"
+        rf"\b(?:you are|you're|voce (?:agora |ja |nao )?e|voces (?:agora )?sao|act as|behave as|aja como|atue como|pretend|finja|imagine you)\b"
         rf"[^.!?\n]{{0,30}}\b{_MODEL}\b",
         rf"\b(?:if|se|caso)\b (?:you are|you're|voce (?:e|for|seja)|for|seja) [^.!?\n]{{0,20}}\b{_MODEL}\b",
         rf"\b(?:notes?|notices?|messages?|attention|attn|instructions?|warning|memo|important|reminder|request|nota|aviso"
@@ -105,6 +105,7 @@ _PATTERNS = tuple(
         rf"|resumir|classificar|catalogar|processar)\b[^.!?\n]{{0,15}}\b{_ARTICLE}\b[^.!?\n]{{0,10}},",
         rf"\b(?:your|sua|seu) (?:new |nova |novo |only |unica |real )?(?:task|job|goal|role|tarefa|funcao|objetivo|missao|papel)"
         rf" (?:is|now|e|agora|passa)\b[^.!?\n]{{0,20}}\b{_ORDER}\b",
+        r"\b(?:your|sua) (?:\w+ )?(?:task|job|tarefa) (?:is now|now is|agora e|e agora|passa a ser)\b",
     )
 )
 
