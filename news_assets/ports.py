@@ -244,6 +244,8 @@ class SearchDocument:
     published_ts: Annotated[int, SearchColumn("time of publication in Unix seconds", is_sorted=True)] = 0
     text_hash: Annotated[str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)] = None
     duplicate_of: Annotated[str | None, SearchColumn("id of the earlier article with the same address or text")] = None
+    sentiment: Annotated[str | None, SearchColumn("tone: positive, neutral or negative", is_facet=True)] = None
+    entities: Annotated[tuple[str, ...], SearchColumn("names of persons, bodies and places", is_facet=True)] = ()
     vector: Annotated[tuple[float, ...] | None, SearchColumn("embedding of title and text")] = None
     document_hash: Annotated[str, SearchColumn("hash of the document's inputs", is_stored_only=True)] = ""
     trace_id: str = ""
