@@ -8,6 +8,7 @@ import pytest
 
 from news_assets.errors import EnrichError
 from news_assets.model_calls import ModelCall
+from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.enrich.model.reading.evidence import parse_span
 from news_assets.records import CachedEnrichment, Failure
 from news_assets.store.lake import Lake
@@ -200,3 +201,14 @@ def test_entities_are_found_in_the_text_by_us(lake: Lake) -> None:
     assert enrich(lake, by, re_enrich=True) == 0
     assert (len(model.sent), len(finder.sent)) == (1, 1)
     assert {call.kind for call in lake.read(ModelCall)} == {"enrich", "entities"}
+
+
+def test_a_withdrawn_article_leaves_what_its_calls_cost_and_not_what_they_answered(lake: Lake) -> None:
+    upsert(lake, [made(1), made(2)])
+    enrich(lake, enricher(ScriptedModel()))
+    lake.transact(lambda rows: withdraw(rows, [made(1)], "asked to", NOW))
+    assert {call.article_id: call.answer_json is None for call in lake.read(ModelCall)} == {
+        "mec-00001": True,
+        "mec-00002": False,
+    }
+    assert len([cache for cache in lake.read(CachedEnrichment) if cache.enricher == "model"]) == 1
