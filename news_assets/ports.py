@@ -10,7 +10,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from news_assets.documents import ReadDocument
-from news_assets.errors import FetchError, NewsAssetsError
+from news_assets.errors import EnrichError, FetchError, NewsAssetsError
+from news_assets.model_calls import Kind
 from news_assets.records import Access, AgencyDays, Embedded, Enrichment, ExtractedArticle, Page, Validators
 
 if TYPE_CHECKING:
@@ -162,6 +163,54 @@ class PerDesk(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What is sent to a language model for one article, directly or in a batch.
+
+    `instructions` are the same for many articles; `text` holds the article as data. `schema` is the JSON schema of the
+    answer, an object.
+    """
+
+    input_hash: str
+    article_id: str
+    desk: str
+    agency: str
+    day: date
+    kind: Kind
+    instructions: str
+    text: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
+    """The answer of a language model as it came: `raw` is JSON, unless the model erred. None: it did not say."""
+
+    raw: str
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    elapsed_ms: int
+
+
+Answered = tuple[ModelRequest, ModelAnswer | EnrichError]
+
+
+class LanguageModel(Protocol):
+    """A language model, called for many articles at a time. `name` is PROVIDER:MODEL."""
+
+    name: str
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        """Yield the requests with their answers or errors, in the order of completion, those of some ms together.
+
+        Answers count as calls in flight until the iterator is advanced past them: by then they are stored, and what a
+        killed process has to ask again is bounded by the number of calls in flight. A list is never empty. If the model
+        turns out to be unavailable, the iterator raises EnrichError, and what was not yielded was not answered.
+        """
+        ...
+
+
 class Embedder(Protocol):
     """Embeds texts as unit vectors."""
 
@@ -218,6 +267,8 @@ class SearchDocument:
     published_ts: Annotated[int, SearchColumn("time of publication in Unix seconds", is_sorted=True)] = 0
     text_hash: Annotated[str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)] = None
     duplicate_of: Annotated[str | None, SearchColumn("id of the earlier article with the same address or text")] = None
+    sentiment: Annotated[str | None, SearchColumn("tone: positive, neutral or negative", is_facet=True)] = None
+    entities: Annotated[tuple[str, ...], SearchColumn("names of persons, bodies and places", is_facet=True)] = ()
     vector: Annotated[tuple[float, ...] | None, SearchColumn("embedding of title and text")] = None
     document_hash: Annotated[str, SearchColumn("hash of the document's inputs", is_stored_only=True)] = ""
     trace_id: str = ""

@@ -126,6 +126,23 @@ class Agency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EnrichRules:
+    """What a desk file says about enrichment by a language model (`enrich:`).
+
+    Texts of fewer than `min_chars` characters, and articles whose title contains one of `skip_titles` as whole words,
+    are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
+    with `none` such an article fails. `via` is `direct` or `batch`. `entities` is PROVIDER:MODEL of a second call that
+    finds entities, `none` for no such call, and None for what NEWS_ENTITIES says.
+    """
+
+    min_chars: int = 400
+    skip_titles: tuple[str, ...] = ()
+    fallback: Literal["local", "none"] = "local"
+    via: Literal["direct", "batch"] = "direct"
+    entities: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Agencies that share one desk file, one partition grid and one queue."""
 
@@ -134,6 +151,7 @@ class Desk:
     language: str
     first_day: date
     agencies: tuple[Agency, ...]
+    enrich: EnrichRules = EnrichRules()
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -259,7 +277,9 @@ class ExtractedArticle:
 class Enrichment:
     """The result of an enricher for one text. `theme_path` has up to three codes, none if no theme fits well enough.
 
-    `theme_reason` says why there is no theme.
+    `theme_reason` says why there is no theme. Spans are written `start-end`, offsets in characters of the stored text,
+    the end not included; an empty one means that nothing in the text supports the sentence. The local enricher leaves
+    all that follows `readability` empty.
     """
 
     theme_path: tuple[str, ...] = ()
@@ -272,6 +292,14 @@ class Enrichment:
     word_count: int = 0
     reading_minutes: int = 0
     readability: float | None = None
+    summary_spans: tuple[str, ...] = ()
+    key_points: tuple[str, ...] = ()
+    key_point_spans: tuple[str, ...] = ()
+    sentiment: str | None = None
+    sentiment_score: float | None = None
+    article_type: str | None = None
+    entities: tuple[str, ...] = ()
+    entities_json: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,12 +531,17 @@ class EnrichedArticle:
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
+    content_hash: Annotated[
+        str,
+        "content_hash of the article that it was made from; `provisional` if a language model is to replace the row",
+    ] = ""
     theme_code: Annotated[str | None, "code of the most specific theme; none if no theme fits well enough"]
     theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
     theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]
     theme_score: Annotated[
-        float, "probability of being right of the theme, or of the best one where none is given, 0 to 1"
+        float,
+        "probability of being right of the theme, or of the best one where none is given, 0 to 1; 0 for a language "
+        "model's, which states none",
     ]
     theme_reason: Annotated[
         str | None, "why there is no theme: weak or divided evidence, or a language without words"
@@ -527,6 +560,25 @@ class EnrichedArticle:
     enriched_at: Annotated[datetime, "time of the enrichment"]
     outcome: RowOutcome
     reason: Reason
+    summary_spans: Annotated[
+        tuple[str, ...],
+        "for each sentence of a model's summary the part of the text that supports it, as `start-end` in characters; "
+        "empty if none does",
+    ] = ()
+    key_points: Annotated[tuple[str, ...], "what a reader has to know, one sentence each"] = ()
+    key_point_spans: Annotated[tuple[str, ...], "the same as summary_spans for each key point"] = ()
+    sentiment: Annotated[str | None, "tone of the text: positive, neutral or negative"] = None
+    sentiment_score: Annotated[float | None, "from -1, wholly negative, to 1, wholly positive"] = None
+    article_type: Annotated[
+        str | None, "news, service, notice, speech, interview, opinion, analysis, feature or other"
+    ] = None
+    entities: Annotated[tuple[str, ...], "names of persons, bodies, places and works, most salient first"] = ()
+    entities_json: Annotated[
+        str | None, "the same as JSON: name, kind, count, salience and the spans in the text of each"
+    ] = None
+    local_reason: Annotated[
+        str | None, "why the local enricher made the row although NEWS_ENRICHER names a model; none if it did not"
+    ] = None
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 

@@ -7,9 +7,9 @@ import ipaddress
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets.errors import SettingsError, without_credentials
@@ -19,6 +19,18 @@ from news_assets.records import KeepDays
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
 _LOGIN = re.compile(r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
+
+# The optional dependency group of each provider of language models.
+MODEL_PROVIDERS = {
+    "anthropic": "anthropic",
+    "bedrock": "bedrock",
+    "google-gla": "google",
+    "ollama": "ollama",
+    "openai": "openai",
+}
+LOCAL_ENRICHER = "local"
+
+_MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,199}")
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode]
 
@@ -43,7 +55,33 @@ class Settings(BaseSettings):
         description="multilingual-e5-small-q4, or name or folder of a sentence-transformers model",
         min_length=1,
     )
-    enricher: Literal["local"] = Field("local", description="local")
+    enricher: CommaSeparated = Field(
+        (LOCAL_ENRICHER,),
+        description="local, or PROVIDER:MODEL with a provider of "
+        f"{', '.join(MODEL_PROVIDERS)}; or several, local first, in the order in which they are asked, comma separated",
+    )
+    enricher_error_rate: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="share of wrong themes that is accepted of the local enricher where a model follows it, 0 to 1",
+    )
+    entities: str = Field("", description="PROVIDER:MODEL of the call that finds entities; empty for no such call")
+    prompts: Path | None = Field(
+        None, description="folder of prompts, enrich.md and entities.md; empty for the built-in ones"
+    )
+    model_calls: str = Field(
+        "8", description="calls of language models in flight, 1 to 200, or by provider: openai=50,ollama=1"
+    )
+    model_calls_per_minute: str = Field(
+        "300", description="calls of language models a minute, 0 for no limit, or by provider: openai=500,ollama=0"
+    )
+    model_timeout_s: float = Field(
+        60.0, gt=0, le=900, description="time that one call of a language model may take, up to 900 seconds"
+    )
+    model_max_failures: int = Field(
+        5, ge=1, le=1000, description="failed calls in a row after which a language model is given up for 5 minutes"
+    )
     host_delay_s: float = Field(
         1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"
     )
@@ -108,6 +146,14 @@ class Settings(BaseSettings):
         """The addresses of NEWS_LOGINS."""
         return tuple(part.strip() for part in self.logins.get_secret_value().split(",") if part.strip())
 
+    def calls_in_flight(self, provider: str) -> int:
+        """How many calls of a provider's models may be in flight."""
+        return _by_provider(self.model_calls, provider, 8)
+
+    def calls_per_minute(self, provider: str) -> int:
+        """How many calls of a provider's models may begin in a minute; 0 for no limit."""
+        return _by_provider(self.model_calls_per_minute, provider, 300)
+
     @property
     def reports_dir(self) -> Path:
         """Folder of the daily reports."""
@@ -139,12 +185,12 @@ class Settings(BaseSettings):
         workers = os.environ.get("WORKERS", "")  # set by deploy/start and compose.yaml; without it two runs at once
         return max(1, self.threads // max(1, int(workers) if workers.isdecimal() else 2))
 
-    @field_validator("desks", "allow_private_hosts", mode="before")
+    @field_validator("desks", "enricher", "allow_private_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("taxonomy", mode="before")
+    @field_validator("taxonomy", "prompts", mode="before")
     @classmethod
     def _empty_is_none(cls, value: object) -> object:
         return value or None
@@ -154,6 +200,35 @@ class Settings(BaseSettings):
     def _some_desk(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             raise ValueError("names no desk")
+        return value
+
+    @field_validator("enricher")
+    @classmethod
+    def _known_enrichers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for part in value:
+            if part != LOCAL_ENRICHER:
+                check_model_name(part)
+        if not value or len(set(value)) < len(value) or LOCAL_ENRICHER in value[1:]:
+            raise ValueError("names no enricher, one twice, or local behind a model")
+        return value
+
+    @field_validator("entities")
+    @classmethod
+    def _known_model(cls, value: str) -> str:
+        if value:
+            check_model_name(value)
+        return value
+
+    @field_validator("model_calls", "model_calls_per_minute")
+    @classmethod
+    def _numbers(cls, value: str, info: ValidationInfo) -> str:
+        least, most = (1, 200) if info.field_name == "model_calls" else (0, 100_000)
+        for part in value.split(","):
+            provider, _, number = part.strip().rpartition("=")
+            if not number.isdecimal() or not least <= int(number) <= most:
+                raise ValueError(f"{number!r} is not a number from {least} to {most}")
+            if provider and provider not in MODEL_PROVIDERS:
+                raise ValueError(f"unknown provider {provider!r}")
         return value
 
     @field_validator("keep_pages_days", "keep_polls_days", "keep_revisions_days")
@@ -227,6 +302,22 @@ def _explain(settings: type[Settings], line: object) -> str:
     name = str(line["loc"][0])
     takes = settings.model_fields[name].description
     return f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted: {takes}"
+
+
+def check_model_name(name: str) -> None:
+    """Check that a name is PROVIDER:MODEL, of a known provider. Raises ValueError."""
+    provider, colon, model = name.partition(":")
+    if provider not in MODEL_PROVIDERS or not colon:
+        raise ValueError(f"unknown provider {provider!r}")
+    if not _MODEL_NAME.fullmatch(model):
+        raise ValueError(f"{model!r} is not the name of a model")
+
+
+def _by_provider(value: str, provider: str, otherwise: int) -> int:
+    """Return the number of a provider, else the one without a provider, else `otherwise`."""
+    parts = [part.strip().rpartition("=") for part in value.split(",")]
+    numbers = {name: int(number) for name, _, number in parts}
+    return numbers.get(provider, numbers.get("", otherwise))
 
 
 def variable_of(name: str) -> str | None:

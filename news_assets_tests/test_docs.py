@@ -52,6 +52,7 @@ def settings_table() -> str:
         "home": "./.news",
         "catalog": "NEWS_HOME/catalog.sqlite",
         "data": "NEWS_HOME/data",
+        "prompts": "built in",
         "taxonomy": "built in",
     }
     for name, field in Settings.model_fields.items():

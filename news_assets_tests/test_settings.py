@@ -42,7 +42,12 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NEWS_CATALOG", "mysql://host/db", "postgresql://"),
         ("NEWS_DESKS", ",", "built-in desks by name"),
         ("NEWS_ALLOW_PRIVATE_HOSTS", "10.0.0.0/99", "CIDR blocks"),
-        ("NEWS_ENRICHER", "oracle", "local"),
+        ("NEWS_ENRICHER", "oracle", "unknown provider 'oracle'; accepted: local, or PROVIDER:MODEL"),
+        ("NEWS_ENRICHER", "openai:", "'' is not the name of a model"),
+        ("NEWS_ENRICHER", "openai:x,local", "local behind a model"),
+        ("NEWS_ENTITIES", "oracle:x", "unknown provider 'oracle'"),
+        ("NEWS_MODEL_CALLS", "0", "'0' is not a number from 1 to 200"),
+        ("NEWS_MODEL_CALLS", "oracle=5", "unknown provider 'oracle'"),
         ("NEWS_KEEP_POLLS_DAYS", "30", "checks read the last 30 days; accepted: how many days"),
         ("NEWS_KEEP_PAGES_DAYS", "-1", "31 to 36500; 0 for ever"),
     ],
@@ -129,6 +134,16 @@ def test_errors_of_other_settings_do_not_show_the_key(monkeypatch: pytest.Monkey
         with pytest.raises(SettingsError) as caught:
             Settings.read()
         assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_limits_of_models_are_set_for_all_providers_or_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_ENRICHER", "local, openai:gpt-5-mini")
+    monkeypatch.setenv("NEWS_MODEL_CALLS", "4, openai=50")
+    monkeypatch.setenv("NEWS_MODEL_CALLS_PER_MINUTE", "ollama=0")
+    settings = Settings.read()
+    assert settings.enricher == ("local", "openai:gpt-5-mini")
+    assert [settings.calls_in_flight(provider) for provider in ("openai", "ollama")] == [50, 4]
+    assert [settings.calls_per_minute(provider) for provider in ("openai", "ollama")] == [300, 0]
 
 
 def test_docker_compose_passes_every_setting_on() -> None:

@@ -2,30 +2,70 @@
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 from news_assets.lazy import Lazy
-from news_assets.ports import Embedder, Enricher, Sandbox
-from news_assets.settings import Settings, variable_of
+from news_assets.ports import Embedder, LanguageModel, Sandbox
+from news_assets.settings import LOCAL_ENRICHER, Settings, variable_of
+
+if TYPE_CHECKING:
+    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 
 
-def build_enricher(
-    enricher: str,
-    taxonomy: Path | None,
-    sandbox: Sandbox,
-    models_dir: Path,
-    open_embedder: Callable[[], Embedder],
-) -> Enricher:
-    """Return the enricher of this name (NEWS_ENRICHER), with the taxonomy of this file, else the built-in one.
+def local_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]) -> "SandboxedEnricher":
+    """Return the local enricher with the taxonomy of NEWS_TAXONOMY, else the built-in one.
 
-    `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder that they are used with.
+    `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    if enricher != "local":
-        raise ValueError(f"no enricher {enricher!r}; there is: local")
     from news_assets.clients.sandbox.enricher import SandboxedEnricher
 
-    return SandboxedEnricher(taxonomy, sandbox, models_dir, open_embedder)
+    return SandboxedEnricher(settings.taxonomy, sandbox, settings.models_dir, open_embedder)
+
+
+def build_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]) -> "ModelEnricher":
+    """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; see `local_enricher`.
+
+    Raises:
+        SettingsError: A provider's library is not installed, its key is not set, or a prompt is wrong.
+    """
+    from news_assets.clients.llm.models import check_model
+    from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.pipeline.enrich.model.prompt import load_prompt
+    from news_assets.taxonomy.loader import load_taxonomy
+
+    local = local_enricher(settings, sandbox, open_embedder)
+    names = [name for name in settings.enricher if name != LOCAL_ENRICHER]
+    for name in (*names, *([settings.entities] if settings.entities else [])):
+        check_model(name)
+    open_model = lru_cache(maxsize=None)(partial(concurrent_model, settings))
+    return ModelEnricher(
+        local=local,
+        models=tuple(map(open_model, names)),
+        open_model=open_model,
+        entities=settings.entities,
+        prompt=load_prompt("enrich", settings.prompts),
+        entities_prompt=load_prompt("entities", settings.prompts),
+        taxonomy=load_taxonomy(settings.taxonomy),
+        accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
+        sandbox=sandbox,
+    )
+
+
+def concurrent_model(settings: Settings, name: str) -> LanguageModel:
+    """Return a language model with the limits of its provider; it is opened when it is first asked."""
+    from news_assets.clients.llm.caller import ConcurrentModel, Limits
+    from news_assets.clients.llm.models import open_model
+
+    provider = name.partition(":")[0]
+    limits = Limits(
+        concurrency=settings.calls_in_flight(provider),
+        per_minute=settings.calls_per_minute(provider),
+        timeout_s=settings.model_timeout_s,
+        max_failures=settings.model_max_failures,
+    )
+    return ConcurrentModel(name, partial(open_model, name, limits.timeout_s, limits.concurrency), limits)
 
 
 @contextmanager
@@ -52,9 +92,7 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
 def _enricher(settings: Settings, stack: ExitStack) -> Any:
     sandbox = _sandbox(settings, stack)
     embedder = _embedder(settings, stack)
-    return Lazy(
-        lambda: build_enricher(settings.enricher, settings.taxonomy, sandbox, settings.models_dir, embedder.open)
-    )
+    return Lazy(lambda: build_enricher(settings, sandbox, embedder.open))
 
 
 def _embedder(settings: Settings, stack: ExitStack) -> Any:

@@ -118,10 +118,11 @@ def dedupe() -> None:
 
 def classify() -> None:
     """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, theme_reason, ...}."""
-    from news_assets.clients.factory import open_ports
+    from news_assets.clients.factory import local_enricher, open_ports
 
-    with open_ports(Settings.read(), ("enricher",)) as ports:
-        enricher = ports["enricher"].open()
+    settings = Settings.read()
+    with open_ports(settings, ("sandbox", "embedder")) as ports:
+        enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
 
         def classify_one(item: Item) -> Item:
             found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))

@@ -24,7 +24,7 @@ from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, op
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.lazy import Lazy
-from news_assets.ports import Enricher
+from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
@@ -134,21 +134,21 @@ def warm_sandbox() -> None:
     _cached_sandbox(LIMIT_S, MEMORY_MB).run(load_module, [(name,) for name in _READING_MODULES])
 
 
-class EnricherResource(dg.ConfigurableResource[Lazy[Enricher]]):
-    """The enricher that NEWS_ENRICHER names."""
+class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
+    """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their libraries read them when used."""
 
-    enricher: str = Field("local", description="name of the enricher")
+    enricher: str = Field("local", description="names of the enrichers, comma separated")
 
     taxonomy: str = Field("", description="path of a taxonomy file; empty for the built-in one")
     embedding_model: str = Field(description="model of the vectors that classifiers of themes read")
     models_dir: str = Field(description="folder of exported models and of classifiers of themes")
     threads: int = Field(ge=1, description="threads the model may use")
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[Enricher]:
+    def create_resource(self, context: dg.InitResourceContext) -> Lazy[ModelEnricher]:
         """Return the enricher, whose taxonomy is loaded on first use."""
         return Lazy(self._open)
 
-    def _open(self) -> Enricher:
+    def _open(self) -> ModelEnricher:
         file = Path(self.taxonomy)
         embedding = (self.embedding_model, self.models_dir, self.threads)
         changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
@@ -156,14 +156,10 @@ class EnricherResource(dg.ConfigurableResource[Lazy[Enricher]]):
 
 
 @lru_cache(maxsize=1)
-def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]) -> Enricher:
-    return build_enricher(
-        enricher,
-        Path(taxonomy) if taxonomy else None,
-        _cached_sandbox(LIMIT_S, MEMORY_MB),
-        Path(embedding[1]),
-        lambda: _cached_embedder(*embedding),
-    )
+def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int, embedding: tuple[str, str, int]) -> ModelEnricher:
+    named = {"enricher": tuple(enricher.split(",")), "taxonomy": Path(taxonomy) if taxonomy else None}
+    settings = Settings.read().model_copy(update=named)
+    return build_enricher(settings, _cached_sandbox(LIMIT_S, MEMORY_MB), lambda: _cached_embedder(*embedding))
 
 
 class EmbedderResource(dg.ConfigurableResource[Lazy[OnnxEmbedder]]):
@@ -223,7 +219,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "sandbox": SandboxResource(limit_s=LIMIT_S, memory_mb=MEMORY_MB),
         "cooldown": CooldownResource(seconds=_COOLDOWN_DELAYS * settings.host_delay_s),
         "enricher": EnricherResource(
-            enricher=settings.enricher,
+            enricher=",".join(settings.enricher),
             taxonomy=str(settings.taxonomy or ""),
             embedding_model=settings.embedding_model,
             models_dir=str(settings.models_dir),

@@ -132,7 +132,12 @@ def _unknown_parents(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
 def _desk_of(spec: DeskSpec) -> Desk:
     agencies = tuple(_agency_of(spec, key, agency) for key, agency in sorted(spec.agencies.items()))
     return Desk(
-        key=spec.desk, timezone=spec.timezone, language=spec.language, first_day=spec.first_day, agencies=agencies
+        key=spec.desk,
+        timezone=spec.timezone,
+        language=spec.language,
+        first_day=spec.first_day,
+        agencies=agencies,
+        enrich=spec.enrich.rules(),
     )
 
 

@@ -6,14 +6,15 @@ import zoneinfo
 from collections.abc import Callable, Collection, Sized
 from datetime import date
 from functools import cache
-from typing import Annotated, TypeVar, get_args
+from typing import Annotated, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
-from news_assets.records import Pace
+from news_assets.records import EnrichRules, Pace
+from news_assets.settings import MODEL_PROVIDERS, check_model_name
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -177,6 +178,30 @@ class AgencySpec(_Spec):
         return value
 
 
+def _entities(value: str) -> str:
+    if value != "none":
+        try:
+            check_model_name(value)
+        except ValueError as error:
+            known = ", ".join(MODEL_PROVIDERS)
+            raise ValueError(f"{error}; write none, or PROVIDER:MODEL with a provider of {known}") from error
+    return value
+
+
+class EnrichSpec(_Spec):
+    """The rules of enrichment by a language model; see `records.EnrichRules`."""
+
+    min_chars: int = Field(400, ge=0, le=10_000)
+    skip_titles: tuple[Annotated[str, Field(min_length=2, max_length=100)], ...] = Field((), max_length=100)
+    fallback: Literal["local", "none"] = "local"
+    via: Literal["direct", "batch"] = "direct"
+    entities: Annotated[str, AfterValidator(_entities)] | None = None
+
+    def rules(self) -> EnrichRules:
+        """Return the rules."""
+        return EnrichRules(**self.model_dump())
+
+
 class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of source.
 
@@ -190,6 +215,7 @@ class DeskSpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
+    enrich: EnrichSpec = EnrichSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]

@@ -127,6 +127,8 @@ def _document(
         theme_path=enriched.theme_path if enriched else (),
         theme_labels=enriched.theme_labels if enriched else (),
         image_url=article.image_url,
+        sentiment=enriched.sentiment if enriched else None,
+        entities=enriched.entities if enriched else (),
         published_ts=int((article.published_at or article.first_seen_at).timestamp()),
         text_hash=article.text_hash,
         duplicate_of=article.duplicate_of,

@@ -55,6 +55,13 @@ STAGES: tuple[Stage, ...] = (
         upstream=("raw_articles",),
         run=enrich_batch,
         ports=("enricher",),
+        options=(
+            Option(
+                "re_enrich",
+                "ask the language model that NEWS_ENRICHER names also for articles that have a row already; "
+                "`news-assets cost` says before what that costs",
+            ),
+        ),
         state=ARTICLE_STATE,
         retry_at=stage_retry_at,
         made_at="enriched_at",
@@ -67,7 +74,8 @@ STAGES: tuple[Stage, ...] = (
         description="""Theme of up to three levels, summary, keywords, language, length and readability of each article.
 
         Cached by input: one text is enriched once by the same enricher and taxonomy, and a copy takes its original's
-        result. Articles without a text have no row.
+        result. Articles without a text have no row. A language model adds key points, sentiment, type and entities, and
+        the part of the text that each sentence rests on; it is asked once for one text, also where runs are killed.
         """,
         kind="python",
         preview=("theme_labels", "theme_score", "summary", "keywords", "outcome"),

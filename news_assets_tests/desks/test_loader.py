@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records import Agency, Desk, Source
+from news_assets.records import Agency, Desk, EnrichRules, Source
 from news_assets.sources.kinds import KINDS as SOURCE_KINDS
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 
@@ -311,3 +311,16 @@ def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
     with pytest.raises(DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"):
         load_desks([str(path)], KINDS)
     assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]
+
+
+def test_a_desk_states_rules_of_enrichment(tmp_path: Path) -> None:
+    rules = "enrich: {min_chars: 90, skip_titles: [Boletim], fallback: none, via: batch, entities: openai:gpt-5-mini}\n"
+    (desk,) = load_desks([written(tmp_path, GOOD + rules)], KINDS)
+    assert desk.enrich == EnrichRules(
+        min_chars=90, skip_titles=("Boletim",), fallback="none", via="batch", entities="openai:gpt-5-mini"
+    )
+
+
+def test_the_model_of_a_desk_has_a_known_provider(tmp_path: Path) -> None:
+    [mistake] = mistakes(tmp_path, GOOD + "enrich: {entities: oracle:x}\n")
+    assert "unknown provider 'oracle'; write none, or PROVIDER:MODEL with a provider of anthropic, bedrock" in mistake

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
+from news_assets.model_calls import ModelCall
 from news_assets.records import (
     ArticleRevision,
     CopyKey,
@@ -47,9 +48,20 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "withdrawn_after": ("BIGINT", 0),
     },
     ArticleRevision: {"cause": ("VARCHAR", "")},
-    EnrichedArticle: {"theme_reason": ("VARCHAR", None)},
+    EnrichedArticle: {
+        "theme_reason": ("VARCHAR", None),
+        "summary_spans": ("VARCHAR[]", ()),
+        "key_points": ("VARCHAR[]", ()),
+        "key_point_spans": ("VARCHAR[]", ()),
+        "sentiment": ("VARCHAR", None),
+        "sentiment_score": ("DOUBLE", None),
+        "article_type": ("VARCHAR", None),
+        "entities": ("VARCHAR[]", ()),
+        "entities_json": ("VARCHAR", None),
+        "local_reason": ("VARCHAR", None),
+    },
 }
-ADDED_TABLES = (CopyKey, ThemeLabel)
+ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel)
 ADDED = tuple(
     statement
     for table in TABLES

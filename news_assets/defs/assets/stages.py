@@ -10,7 +10,7 @@ from news_assets.defs.assets.retried_work import run_apart
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import MaterializationCounts, asset_attributes
 from news_assets.defs.partitions import agency_day_batches, agency_day_partitions
-from news_assets.errors import EmbedError, EnrichError, NewsAssetsError, TaxonomyError
+from news_assets.errors import EmbedError, EnrichError, NewsAssetsError, SettingsError, TaxonomyError
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_unavailable
 from news_assets.records import AgencyDays, Desk
@@ -47,7 +47,12 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
                 if written is None:
                     written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
                 counts.add(keys, written)
-        except (EnrichError, EmbedError, TaxonomyError) as error:  # of the enricher or model; an article's are rows
+        except (
+            EnrichError,
+            EmbedError,
+            TaxonomyError,
+            SettingsError,
+        ) as error:  # of the enricher or model; an article's are rows
             _record_unavailable(stage, lake, desk, batches, str(error))
             raise dg.Failure(str(error)) from error
         except NewsAssetsError as error:  # batches that were stored stay; the sensors plan the rest again

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError
+from news_assets.model_calls import ModelCall
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
 from news_assets.ports import Reader, Rows
 from news_assets.records import (
@@ -69,7 +70,11 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     commit = rows.snapshot()
     ids = [article.article_id for article in articles]
     enriched = rows.read(EnrichedArticle, article_id=ids)
-    rows.delete(CachedEnrichment, input_hash={row.input_hash for row in enriched})
+    calls = rows.read(ModelCall, article_id=ids)
+    inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
+    rows.delete(CachedEnrichment, input_hash=inputs)
+    if answered := [call for call in rows.read(ModelCall, input_hash=inputs) if call.answer_json is not None]:
+        rows.upsert([replace(call, answer_json=None) for call in answered])  # what they cost stays known
     for record in (*_RESTORED, Failure, CopyKey):
         rows.delete(record, article_id=ids)
     if entries := rows.read(FeedEntry, article_id=ids):

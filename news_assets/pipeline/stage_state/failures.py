@@ -68,6 +68,28 @@ def record_unavailable(
         rows.upsert(list(_counted(failed, stored, _retry_without_end)))
 
 
+def record_provisional(
+    rows: Rows,
+    stage: Stage,
+    provisional: Sequence[Any],
+    versions: Mapping[str, str],
+    reasons: Mapping[str, str],
+    now: datetime,
+) -> None:
+    """Store when each of these rows is made again: rows of outcome ok that something else is to replace.
+
+    `versions` are the states of their articles and `reasons` why, by article id. Like an unavailable model they are not
+    given up.
+    """
+    if provisional:
+        made = [
+            replace(failure_of(row, stage.name, versions[row.article_id], now), reason=reasons[row.article_id])
+            for row in provisional
+        ]
+        stored = {row.article_id: row for row in rows.read(Failure, stage=[stage.name], article_id=reasons.keys())}
+        rows.upsert(list(_counted(made, stored, _retry_without_end)))
+
+
 def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
     return stage_retry_at(min(attempts, MAX_ATTEMPTS - 1), now)
 

@@ -6,12 +6,16 @@ only while its article is still as it was read; what changed meanwhile is outdat
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import Final, Protocol, TypeVar
 
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
+from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes, record_provisional
 from news_assets.ports import Rows
 from news_assets.records import AgencyDays, RawArticle
+
+PROVISIONAL: Final = "provisional"  # the stored state of a row that is to be made again: it equals no present state
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class _Derived(Protocol):
@@ -28,7 +32,13 @@ def versions_of(articles: Sequence[RawArticle]) -> dict[str, str]:
 
 
 def store_derived(
-    rows: Rows, stage: Stage, keys: AgencyDays, changed: Sequence[Derived], read: Mapping[str, str], now: datetime
+    rows: Rows,
+    stage: Stage,
+    keys: AgencyDays,
+    changed: Sequence[Derived],
+    read: Mapping[str, str],
+    now: datetime,
+    provisional: Mapping[str, str] = _NONE,
 ) -> list[Derived]:
     """Return the rows that were stored: those whose article is still as it was read. Rows of lost articles are deleted.
 
@@ -42,6 +52,7 @@ def store_derived(
         changed: Rows that are new or changed.
         read: The states in which their articles were read, by article id.
         now: The time of attempts that failed.
+        provisional: Why rows of outcome ok are to be made again, by article id; their stored state is PROVISIONAL.
     """
     found = rows.frame(RawArticle, keys, ("article_id", "content_hash", "text_chars"), outcome=["ok"])
     current = {article_id: state or "" for article_id, state, text_chars in found.iter_rows() if text_chars}
@@ -52,5 +63,7 @@ def store_derived(
         drop_failures(rows, stage, gone)
     if kept:
         rows.upsert(kept)
-    record_outcomes(rows, stage, kept, now)
+    record_outcomes(rows, stage, [row for row in kept if row.article_id not in provisional], now)
+    made_again = [row for row in kept if row.article_id in provisional]
+    record_provisional(rows, stage, made_again, read, provisional, now)
     return kept

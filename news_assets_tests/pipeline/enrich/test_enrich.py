@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.enrich import Enriched, enrich_articles, input_hash
+from news_assets.pipeline.enrich.enrich import Enriched, enrich_articles
+from news_assets.pipeline.enrich.rows import input_hash
 from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
 
 RESULT = Enrichment(

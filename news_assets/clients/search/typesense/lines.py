@@ -15,7 +15,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 _VECTOR_DIGITS = 6  # changes cosines in the sixth digit, and halves the length of a line
 _ERASABLE = (
     "summary", "section", "tags", "keywords", "language", "theme_code", "theme_path", "theme_labels", "image_url",
-    "text_hash", "duplicate_of", "languages", "title_stems", "stems",
+    "text_hash", "duplicate_of", "sentiment", "entities", "languages", "title_stems", "stems",
 )  # fmt: skip
 
 

@@ -1,0 +1,62 @@
+"""What enrichment by language models needs: the models in the order in which they are asked, prompts and taxonomy."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from news_assets.pipeline.enrich.model.candidates import candidates
+from news_assets.pipeline.enrich.model.prompt import Prompt
+from news_assets.pipeline.enrich.model.requests import build_request, request_hash
+from news_assets.ports import Enricher, LanguageModel, ModelRequest, Sandbox
+from news_assets.records import Enrichment, EnrichRules, RawArticle
+from news_assets.taxonomy.loader import Taxonomy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEnricher:
+    """The local enricher and the language models that follow it.
+
+    Attributes:
+        local: Finds language, length and readability of every text, and fills in where no model answers.
+        models: Asked in order, each for what those before it gave no usable answer to; none if only entities are asked.
+        open_model: Opens a model by its name, the same one at each call.
+        entities: Name of the model that finds entities; empty for none.
+        prompt: Of the enrichment.
+        entities_prompt: Of the entities.
+        taxonomy: Whose codes an answer may have.
+        accepted_error: Where the local enricher is the first of the chain: the share of wrong themes that is accepted
+            of it. None where it is not: then it only fills in.
+        sandbox: Where texts and answers are read.
+    """
+
+    local: Enricher
+    models: tuple[LanguageModel, ...]
+    open_model: Callable[[str], LanguageModel]
+    entities: str
+    prompt: Prompt
+    entities_prompt: Prompt
+    taxonomy: Taxonomy
+    accepted_error: float | None
+    sandbox: Sandbox
+
+    def entity_model(self, rules: EnrichRules) -> LanguageModel | None:
+        """Return the model that finds the entities of a desk; None for no such call."""
+        name = self.entities if rules.entities is None else rules.entities
+        return self.open_model(name) if name not in ("", "none") else None
+
+    def asks_models(self, rules: EnrichRules) -> bool:
+        """Whether a model is asked for anything about a desk's articles."""
+        return bool(self.models) or self.entity_model(rules) is not None
+
+    def request(self, article: RawArticle, local: Enrichment, model: str) -> ModelRequest:
+        """Return the request for an article's enrichment by a model."""
+        themes = candidates(self.taxonomy, local)
+        return build_request(article, self.prompt, themes, self.key(article, model))
+
+    def entities_request(self, article: RawArticle, model: str) -> ModelRequest:
+        """Return the request for an article's entities."""
+        key = request_hash(article, model, self.entities_prompt, self.taxonomy)
+        return build_request(article, self.entities_prompt, (), key)
+
+    def key(self, article: RawArticle, model: str) -> str:
+        """Return the key of an article's enrichment by a model in the cache."""
+        return request_hash(article, model, self.prompt, self.taxonomy)

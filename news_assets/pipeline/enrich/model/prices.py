@@ -1,0 +1,87 @@
+"""Price of a call of a language model, from the prices that the package genai-prices carries.
+
+Nothing is fetched: a price is as old as the installed package. A price that is not known is None and never 0; the only
+price of 0 is that of a model that runs on the user's own machine.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
+_LOCAL = frozenset({"ollama"})  # runs on the user's own machine, which nobody bills by the call
+_HOSTED_SUFFIXES = ("-cloud", ":cloud")  # models that Ollama passes on to its own servers; they are not free
+
+# Names of providers as pydantic-ai writes them, with the ids of genai-prices where these differ.
+_PROVIDER_IDS = {
+    "bedrock": "aws",
+    "google-cloud": "google",
+    "google-gla": "google",
+    "google-vertex": "google",
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+}
+
+# Providers that document half the price for batches of every model. It applies where genai-prices does not state a
+# model's batch price: to all of Bedrock, and elsewhere to old models and to calls before 2026-10-14.
+_HALF_IN_BATCHES = frozenset({"anthropic", "aws", "google", "openai"})
+_BATCH = {"processing": "batch"}
+
+
+def price_usd(
+    model: str, input_tokens: int, output_tokens: int, cached_tokens: int, at: datetime, *, is_batch: bool
+) -> float | None:
+    """Return what a call costs in US dollars; None if the price is not known.
+
+    Args:
+        model: Provider and model as NEWS_ENRICHER names them, for example `openai:gpt-5-mini`.
+        input_tokens: Tokens of the request, with those that were read from the provider's cache.
+        output_tokens: Tokens of the answer, with those that were spent on reasoning.
+        cached_tokens: How many of the input tokens were read from the provider's cache.
+        at: When the call was made; prices change.
+        is_batch: Whether it was part of a batch, which most providers bill at half the price.
+    """
+    provider, _, name = model.partition(":")
+    if provider in _LOCAL:
+        return None if name.endswith(_HOSTED_SUFFIXES) else 0.0
+    tokens = (input_tokens, output_tokens, cached_tokens)
+    found = _calculate(_PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch)
+    if found is None or not _prices_tokens(found):
+        return None
+    if not is_batch or _has_batch_price(found, at):
+        return float(found.total_price)
+    return float(found.total_price / Decimal(2)) if found.provider.id in _HALF_IN_BATCHES else None
+
+
+def _calculate(
+    provider_id: str, name: str, tokens: tuple[int, int, int], at: datetime, *, is_batch: bool
+) -> "PriceCalculation | None":
+    from genai_prices import Usage, calc_price
+
+    input_tokens, output_tokens, cached_tokens = tokens
+    try:
+        return calc_price(
+            Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached_tokens),
+            name,
+            provider_id=provider_id,
+            genai_request_timestamp=at,
+            price_context=_BATCH if is_batch else None,
+        )
+    except (LookupError, ValueError):  # an unknown provider or model; counts that contradict each other
+        return None
+
+
+def _prices_tokens(found: "PriceCalculation") -> bool:
+    """Return whether the price of text in both directions is stated; without it the sum of the others would be 0."""
+    return found.model_price.input_mtok is not None and found.model_price.output_mtok is not None
+
+
+def _has_batch_price(found: "PriceCalculation", at: datetime) -> bool:
+    # A model that another provider offers has no batch price of its own there, and is not in that provider's list.
+    is_own = any(found.model is model for model in found.provider.models)
+    return is_own and any(
+        variant.when == _BATCH and (variant.constraint is None or variant.constraint.active(at))
+        for variant in found.model.price_variants or ()
+    )

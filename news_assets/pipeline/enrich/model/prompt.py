@@ -1,0 +1,97 @@
+"""Prompts: versioned Markdown files with a front matter.
+
+    ---
+    kind: enrich                    # or entities
+    version: "1"
+    answers: [theme, summary]       # the fields of the answer, of those that `schema.py` knows
+    ---
+    Instructions. `{themes}` stands for the list of themes to choose from.
+
+The version that results are stored with also has a hash of the file: a changed prompt has other results.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import yaml
+
+from news_assets.errors import SettingsError
+from news_assets.model_calls import Kind
+from news_assets.pipeline.enrich.model.schema import FIELDS, REQUIRED
+
+BUILT_IN = Path(__file__).with_name("prompts")
+_FILE = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+_PLACEHOLDERS = {"enrich": {"themes"}, "entities": set[str]()}
+_KEYS = {"kind", "version", "answers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The instructions of one kind of call, and the fields of its answer. `version` is part of the cache key."""
+
+    kind: Kind
+    version: str
+    answers: tuple[str, ...]
+    body: str
+
+
+def load_prompt(kind: Kind, folder: Path | None = None) -> Prompt:
+    """Return the prompt of this kind of a folder, by default the built-in one.
+
+    Raises:
+        SettingsError: The file is missing or wrong; one line that says what and where.
+    """
+    path = (folder or BUILT_IN) / f"{kind}.md"
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read ({type(error).__name__}); put a prompt there, in UTF-8") from error
+    prompt, mistake = _parsed(text)
+    if prompt is None or prompt.kind != kind:
+        raise SettingsError(f"{path}: {mistake or f'a prompt of kind {prompt and prompt.kind}; write `kind: {kind}`'}")
+    return prompt
+
+
+def _parsed(text: str) -> tuple[Prompt | None, str]:
+    match = _FILE.fullmatch(text)
+    if match is None:
+        return None, "no front matter; begin with `---`, keys, `---`"
+    try:
+        front = yaml.safe_load(match[1])
+    except yaml.YAMLError as error:
+        return None, f"its front matter is not YAML: {' '.join(str(error).split())}"
+    if mistake := _mistake(front, match[2]):
+        return None, mistake
+    version = f"{front['version']}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return Prompt(front["kind"], version, tuple(front["answers"]), match[2].strip()), ""
+
+
+def _mistake(front: object, body: str) -> str:
+    if not isinstance(front, dict) or set(front) != _KEYS:
+        return f"its front matter has the keys {', '.join(sorted(_KEYS))}, all of them and no others"
+    kind, answers = front["kind"], front["answers"]
+    if kind not in get_args(Kind):
+        return f"kind `{kind}` is unknown; there are {', '.join(get_args(Kind))}"
+    if not isinstance(front["version"], str) or not re.fullmatch(r"[\w.-]{1,20}", front["version"]):
+        return "`version` takes a short text in quotes"
+    if not isinstance(answers, list) or not all(isinstance(name, str) for name in answers):
+        return "`answers` takes a list of fields"
+    return _mistake_of_fields(kind, answers, body)
+
+
+def _mistake_of_fields(kind: Kind, answers: Sequence[str], body: str) -> str:
+    if unknown := [name for name in answers if name not in FIELDS[kind]]:
+        return f"asks for the field `{unknown[0]}`, which no answer has; there are {', '.join(FIELDS[kind])}"
+    if missing := [name for name in REQUIRED[kind] if name not in answers]:
+        return f"does not ask for the field `{missing[0]}`, which every answer needs"
+    if wrong := [name for name in _PLACEHOLDER.findall(body) if name not in _PLACEHOLDERS[kind]]:
+        known = ", ".join(f"{{{name}}}" for name in sorted(_PLACEHOLDERS[kind])) or "no placeholder"
+        return f"has the placeholder `{{{wrong[0]}}}`, for which there is no value; it takes {known}"
+    if absent := [name for name in _PLACEHOLDERS[kind] if f"{{{name}}}" not in body]:
+        return f"lacks the placeholder `{{{absent[0]}}}`"
+    return ""

@@ -1,0 +1,65 @@
+"""The names in an article: which kinds a model says they are, and where we find them in the text.
+
+The model gives names, other forms, kinds and salience; counts and offsets are found here. A name that the text does not
+have is left out.
+"""
+
+import json
+from typing import Any
+
+from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.model.reading.checks import parsed
+from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
+
+MAX_ENTITIES = 30
+MAX_FORMS = 6
+MAX_NAME_CHARS = 120
+MAX_SPANS = 50  # of one entity
+
+
+def found_entities(raw: str, schema: dict[str, Any], text: str) -> tuple[tuple[str, ...], str]:
+    """Return the names, most salient first, and all that is known of them as JSON.
+
+    The JSON is a list of objects with `name`, `kind`, `count`, `salience`, `forms` and `spans`, pairs of offsets in
+    characters of the text, the end not included.
+
+    Raises:
+        EnrichError: The answer has another schema.
+    """
+    return located(parsed(raw, schema)["entities"], text)
+
+
+def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], str]:
+    """Return the same for entities with `name`, `forms`, `kind` and `salience`."""
+    searched = SearchedText(text)
+    found: dict[str, dict[str, Any]] = {}
+    for entity in given[: 2 * MAX_ENTITIES]:
+        name = " ".join(entity["name"].split())
+        salience = float(entity["salience"])
+        if not 0 <= salience <= 1:
+            raise EnrichError(f"the salience of an entity is {salience:g}, not from 0 to 1")
+        forms = list(
+            dict.fromkeys(form for form in (name, *entity["forms"][:MAX_FORMS]) if len(form) <= MAX_NAME_CHARS)
+        )
+        spans = _spans(searched, forms)
+        if spans and searched.occurrences(name, 1) and name.casefold() not in found:
+            found[name.casefold()] = {
+                "name": name,
+                "kind": entity["kind"],
+                "count": len(spans),
+                "salience": salience,
+                "forms": [form for form in forms if form != name and searched.occurrences(form, 1)],
+                "spans": spans,
+            }
+    ranked = sorted(found.values(), key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
+    return tuple(entity["name"] for entity in ranked), json.dumps(ranked, ensure_ascii=False)
+
+
+def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
+    """Return where any of the forms stands, in order; of overlapping places the longest."""
+    places = {(span.start, span.end) for form in forms for span in searched.occurrences(form, MAX_SPANS)}
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return kept[:MAX_SPANS]

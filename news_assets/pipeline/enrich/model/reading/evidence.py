@@ -1,0 +1,93 @@
+"""Find the passages of a text that a model quotes.
+
+A quote is compared by its words: case, punctuation, quotation marks, dashes, line breaks and Markdown do not count. One
+that is not found so is searched for with a few letters more, less or otherwise, but with the same numbers. What is
+found is stored as a span of the text, so it is verbatim, whatever the model wrote.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from itertools import accumulate
+from typing import NamedTuple
+
+# The share of letters that agree. Measured on 2,000 sentences of news texts: with two words in a hundred misspelt or
+# left out, 97 % are found from 90 on, and of sentences of other articles none.
+MIN_LIKENESS = 90.0
+MIN_QUOTE_WORDS = 3
+MAX_QUOTE_CHARS = 600
+
+_TOKEN = re.compile(r"\]\([^)\s]{0,2000}\)|(\w+)")  # the target of a Markdown link is no part of the text
+
+
+class Span(NamedTuple):
+    """A part of a text: offsets in characters, the end not included."""
+
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.start}-{self.end}"
+
+
+def parse_span(stored: str) -> Span | None:
+    """Return a stored span; None for an empty one."""
+    start, _, end = stored.partition("-")
+    return Span(int(start), int(end)) if end else None
+
+
+class SearchedText:
+    """A text, prepared to find quotes in it."""
+
+    def __init__(self, text: str) -> None:
+        matches = [match.span(1) for match in _TOKEN.finditer(text) if match[1]]
+        words = [_folded(text[start:end]) for start, end in matches]
+        self._spans = matches
+        self._joined = f" {' '.join(words)} "
+        self._starts = [1, *accumulate((len(word) + 1 for word in words), initial=1)][1:-1]  # of each word in `_joined`
+
+    def find(self, quote: str) -> Span | None:
+        """Return where the quote is; None if nowhere, or if it is too short or too long to support a sentence."""
+        words = [_folded(match[1]) for match in _TOKEN.finditer(quote[: MAX_QUOTE_CHARS + 1]) if match[1]]
+        if len(words) < MIN_QUOTE_WORDS or len(quote) > MAX_QUOTE_CHARS:
+            return None
+        wanted = f" {' '.join(words)} "
+        found = self._joined.find(wanted)
+        if found >= 0:
+            return self._span(found + 1, found + len(wanted) - 1)
+        return self._find_like(wanted.strip(), words)
+
+    def occurrences(self, name: str, limit: int) -> list[Span]:
+        """Return the first places where a name of one word or more stands as whole words."""
+        words = [_folded(match[1]) for match in _TOKEN.finditer(name[:MAX_QUOTE_CHARS]) if match[1]]
+        wanted = f" {' '.join(words)} "
+        spans: list[Span] = []
+        at = self._joined.find(wanted) if words else -1
+        while at >= 0 and len(spans) < limit:
+            spans.append(self._span(at + 1, at + len(wanted) - 1))
+            at = self._joined.find(wanted, at + len(wanted) - 1)
+        return spans
+
+    def _find_like(self, wanted: str, words: list[str]) -> Span | None:
+        from rapidfuzz import fuzz
+
+        if len(wanted) > len(self._joined):
+            return None
+        found = fuzz.partial_ratio_alignment(wanted, self._joined, score_cutoff=MIN_LIKENESS)
+        if found is None:
+            return None
+        first, last = self._word_at(found.dest_start), self._word_at(max(found.dest_start, found.dest_end - 1))
+        span = Span(self._spans[first][0], self._spans[last][1])
+        in_span = self._joined[self._starts[first] :][: self._starts[last] + 40 - self._starts[first]].split()
+        numbers = [word for word in words if word[0].isdigit()]
+        return span if all(number in in_span for number in numbers) else None
+
+    def _span(self, start: int, end: int) -> Span:
+        return Span(self._spans[self._word_at(start)][0], self._spans[self._word_at(end - 1)][1])
+
+    def _word_at(self, place: int) -> int:
+        return max(0, bisect_right(self._starts, place) - 1)
+
+
+def _folded(word: str) -> str:
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()

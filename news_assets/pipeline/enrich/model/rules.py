@@ -1,0 +1,57 @@
+"""Why an article is not sent to a language model."""
+
+import re
+from functools import lru_cache
+
+from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
+from news_assets.records import EnrichRules
+from news_assets.text.words import fold
+
+# Texts of set form, of which a summary says no more than their title.
+PROCEDURAL = (
+    "agenda",
+    "pauta",
+    "ata",
+    "edital",
+    "retificação",
+    "errata",
+    "extrato",
+    "aviso de licitação",
+    "nota de pesar",
+    "agenda do ministro",
+    "agenda da ministra",
+    "press briefing",
+    "media advisory",
+    "meeting minutes",
+    "daily schedule",
+)
+
+
+def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
+    """Return why an article is left to the local enricher; None if it is sent."""
+    if len(text.strip()) < rules.min_chars:
+        return f"not sent: the text has {len(text.strip())} characters, fewer than {rules.min_chars}"
+    if found := _skipped(rules.skip_titles).search(_plain(title)):
+        return f"not sent: the title has “{found[0].strip()}”, which the desk file skips"
+    if found := _procedural().match(_plain(title)):
+        return f"not sent: a text of set form, as its title begins with “{found[1]}”"
+    if passage := passage_to_a_model(title, text):
+        return f"not sent: the text talks to a language model: “{passage}”"
+    return None
+
+
+def _plain(text: str) -> str:
+    return fold(text).lower()
+
+
+@lru_cache(maxsize=64)
+def _skipped(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of any of these phrases as whole words, in folded text; of none it matches nothing."""
+    return re.compile(
+        rf"(?<!\w)(?:{'|'.join(re.escape(_plain(phrase)) for phrase in phrases)})(?!\w)" if phrases else "(?!)"
+    )
+
+
+@lru_cache(maxsize=1)
+def _procedural() -> re.Pattern[str]:
+    return re.compile(rf"\W*({'|'.join(re.escape(_plain(phrase)) for phrase in PROCEDURAL)})(?: |:|$)")

@@ -1,0 +1,96 @@
+"""Rows of enriched articles, and results as they are cached."""
+
+import hashlib
+import json
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from news_assets.errors import EnrichError
+from news_assets.ports import Enricher
+from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
+
+_RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
+_TUPLES = tuple(field.name for field in fields(Enrichment) if field.type == tuple[str, ...])
+
+
+def input_hash(title: str, text: str, enricher: Enricher) -> str:
+    """Return the SHA-256 of everything a result depends on."""
+    parts = (title, text, enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class MadeBy(NamedTuple):
+    """Who made a result: the columns of these names."""
+
+    enricher: str
+    model: str
+    prompt_version: str
+    taxonomy_version: str
+
+
+def identity(enricher: Enricher) -> MadeBy:
+    """Return who an enricher is."""
+    return MadeBy(enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
+
+
+def identity_of(row: EnrichedArticle) -> MadeBy:
+    """Return who made a row."""
+    return MadeBy(row.enricher, row.model, row.prompt_version, row.taxonomy_version)
+
+
+def enriched_row(
+    article: RawArticle,
+    key: str,
+    result: Enrichment | EnrichError,
+    made_by: MadeBy,
+    now: datetime,
+    *,
+    reused_from: str | None = None,
+    local_reason: str | None = None,
+) -> EnrichedArticle:
+    """Return the row of an article with this result, or with the reason why there is none."""
+    is_failed = isinstance(result, EnrichError)
+    found = Enrichment() if isinstance(result, EnrichError) else result
+    return EnrichedArticle(
+        article_id=article.article_id,
+        desk=article.desk,
+        agency=article.agency,
+        day=article.day,
+        input_hash=key,
+        content_hash=article.content_hash,
+        theme_code=found.theme_path[-1] if found.theme_path else None,
+        theme_path=found.theme_path,
+        theme_labels=found.theme_labels,
+        theme_score=found.theme_score,
+        theme_reason=found.theme_reason,
+        **{name: getattr(found, name) for name in _RESULT_FIELDS},
+        **made_by._asdict(),
+        reused_from=reused_from,
+        local_reason=local_reason,
+        enriched_at=now,
+        outcome="failed" if is_failed else "ok",
+        reason=str(result) if is_failed else None,
+        trace_id=article.trace_id,
+    )
+
+
+def result_of(row: EnrichedArticle) -> Enrichment:
+    """Return the result that a row has."""
+    return Enrichment(**{field.name: getattr(row, field.name) for field in fields(Enrichment)})
+
+
+def from_json(result_json: str) -> Enrichment | None:
+    """Return a cached result; None for one that an older version wrote and this one cannot read."""
+    try:
+        stored: dict[str, Any] = json.loads(result_json)
+        values: dict[str, Any] = {name: tuple(value) if name in _TUPLES else value for name, value in stored.items()}
+        return Enrichment(**values)
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def cache_of(key: str, result: Enrichment, enricher: str, model: str, now: datetime) -> CachedEnrichment:
+    """Return a result as it is cached."""
+    text = json.dumps(asdict(result), ensure_ascii=False)
+    return CachedEnrichment(input_hash=key, enricher=enricher, model=model, result_json=text, created_at=now)

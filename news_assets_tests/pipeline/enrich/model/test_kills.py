@@ -1,0 +1,58 @@
+"""Runs killed at random moments pay nothing twice but the calls in flight."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from news_assets.model_calls import ModelCall
+from news_assets.store.lake import Lake
+from news_assets_tests.store.examples import upsert
+from news_assets_tests.support.lakes import SqliteCatalogs
+from news_assets_tests.support.model_enrichment import honest, made, rows
+from news_assets_tests.support.model_server import ModelServer, model_server
+
+ARTICLES, IN_FLIGHT, KILLS = 60, 4, 3
+
+
+def started(place: tuple[str, str], server: ModelServer) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "news_assets_tests.support.enriching_process", *place, str(IN_FLIGHT)]
+    return subprocess.Popen(command, env=os.environ | server.environment, stderr=subprocess.PIPE)
+
+
+def wait_for_calls(server: ModelServer, count: int, process: "subprocess.Popen[bytes]") -> None:
+    while len(server.seen) < count and process.poll() is None:
+        time.sleep(0.005)
+
+
+@pytest.mark.slow  # four processes, each of which imports everything
+def test_killed_runs_repeat_at_most_the_calls_in_flight(tmp_path: Path) -> None:
+    place = SqliteCatalogs(tmp_path).new(tmp_path / "lake")
+    with Lake.open(*place) as lake:
+        upsert(lake, [made(number) for number in range(ARTICLES)])
+    moments = random.Random(14)
+    with model_server() as server:
+        server.answer, server.latency_s = honest, 0.05
+        for _ in range(KILLS):
+            process = started(place, server)
+            wait_for_calls(server, len(server.seen) + moments.randint(2, 15), process)
+            time.sleep(moments.random() * 0.3)
+            process.kill()
+            process.communicate()
+        last = started(place, server)
+        assert last.wait(120) == 0, last.communicate()[1].decode()
+        again = started(place, server)
+        assert again.wait(120) == 0
+        for process in (last, again):
+            process.communicate()
+        calls = server.calls
+
+    with Lake.open(*place) as lake:
+        assert len(calls) == ARTICLES
+        assert sum(calls.values()) - ARTICLES <= KILLS * IN_FLIGHT
+        assert {row.enricher for row in rows(lake).values()} == {"model"}
+        assert len({call.input_hash for call in lake.read(ModelCall)}) == ARTICLES == len(lake.read(ModelCall))

@@ -1,0 +1,145 @@
+"""Made articles, a model that answers about them as it should, and what a test of the enrichment by models needs."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from functools import lru_cache, partial
+from typing import Any
+
+from news_assets.clients.llm.caller import ConcurrentModel, Limits
+from news_assets.clients.llm.models import open_model
+from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.enrich import enrich_batch
+from news_assets.pipeline.enrich.local import LocalEnricher
+from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.prompt import load_prompt
+from news_assets.pipeline.stages import stage_named
+from news_assets.ports import Answered, LanguageModel, ModelAnswer, ModelRequest
+from news_assets.records import Agency, AgencyDays, Desk, EnrichedArticle, EnrichRules, RawArticle
+from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets_tests.store.examples import full
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+
+DAY = date(2026, 11, 20)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+KEYS = AgencyDays("govbr", frozenset({("mec", DAY)}))
+AGENCY = Agency(key="mec", name="MEC", timezone="America/Sao_Paulo", language="pt-BR", sources=())
+TITLE = "Ministério amplia bolsas para estudantes"
+TEXT = """O Ministério da Educação anunciou nesta quinta-feira, em Brasília, a ampliação do programa de bolsas para {n}
+estudantes de universidades federais. O investimento previsto é de R$ 120 milhões por ano.
+
+Segundo o ministro João Silva, os pagamentos começam em março e alcançam alunos de baixa renda de todas as regiões.
+As inscrições serão feitas pela internet, no portal do Ministério da Educação, e o resultado sai em fevereiro."""
+
+
+@lru_cache
+def taxonomy() -> Taxonomy:
+    return load_taxonomy()
+
+
+@lru_cache
+def local() -> LocalEnricher:
+    return LocalEnricher(taxonomy())
+
+
+def desk(**rules: Any) -> Desk:
+    rules = {"min_chars": 100} | rules
+    return Desk(
+        key="govbr", timezone="UTC", language="pt", first_day=DAY, agencies=(AGENCY,), enrich=EnrichRules(**rules)
+    )
+
+
+def made(number: int, text: str = TEXT, **given: Any) -> RawArticle:
+    """Return an article of its own text."""
+    values: dict[str, Any] = {
+        "article_id": f"mec-{number:05}",
+        "desk": "govbr",
+        "agency": "mec",
+        "day": DAY,
+        "title": TITLE,
+        "text": text.replace("{n}", str(1000 + number)),
+        "text_chars": len(text),
+        "content_hash": f"hash {number} {text} {given}",
+        "language": "pt-BR",
+        "outcome": "ok",
+        "duplicate_of": None,
+        "duplicate_reason": None,
+    }
+    return full(RawArticle, **values | given)
+
+
+def honest(text: str) -> dict[str, Any]:
+    """Answer as a model should: two sentences of the article, each with itself as its quote."""
+    article = text.partition("\n\n")[2].rpartition("\n")[0]
+    found = [one for one in re.split(r"(?<=[.!?])\s+", " ".join(article.split())) if len(one.split()) > 4]
+    quoted = [{"sentence": one, "quote": one} for one in found]
+    return {
+        "theme": "education",
+        "summary": quoted[:1],
+        "key_points": quoted[1:3],
+        "keywords": ["bolsas", "Ministério da Educação"],
+        "sentiment": {"label": "neutral", "score": 0.1},
+        "article_type": "news",
+    }
+
+
+class ScriptedModel:
+    """A model without a network, which answers as `answer` says and records what it was sent."""
+
+    def __init__(
+        self, answer: Callable[[str], dict[str, Any] | str | EnrichError] = honest, name: str = "openai:made"
+    ) -> None:
+        self.name = name
+        self.answer = answer
+        self.sent: list[ModelRequest] = []
+        self.is_down = False
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        if self.is_down:
+            raise EnrichError(f"{self.name} is down")
+        for request in requests:
+            self.sent.append(request)
+            said = self.answer(request.text)
+            if isinstance(said, EnrichError):
+                yield [(request, said)]
+            else:
+                raw = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+                yield [
+                    (request, ModelAnswer(raw=raw, input_tokens=100, output_tokens=10, cached_tokens=0, elapsed_ms=5))
+                ]
+
+
+def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
+    """Return an enricher that asks these models."""
+    by_name = {model.name: model for model in models}
+    values: dict[str, Any] = {
+        "local": local(),
+        "models": models,
+        "open_model": by_name.__getitem__,
+        "entities": "",
+        "prompt": load_prompt("enrich"),
+        "entities_prompt": load_prompt("entities"),
+        "taxonomy": taxonomy(),
+        "accepted_error": None,
+        "sandbox": InlineSandbox(),
+    }
+    return ModelEnricher(**values | given)
+
+
+def served(name: str, **limits: Any) -> ConcurrentModel:
+    """Return a model of a provider whose address and key the environment has."""
+    found = replace(Limits(per_minute=0, timeout_s=5), **limits)
+    return ConcurrentModel(name, partial(open_model, name, found.timeout_s, found.concurrency), found)
+
+
+def enrich(lake: Lake, by: ModelEnricher, of: Desk | None = None, now: datetime = NOW, **options: Any) -> int:
+    """Run the stage over all articles."""
+    stage = stage_named("enriched_articles")
+    return enrich_batch(stage, lake, of or desk(), KEYS, lambda: now, enricher=by, **options)
+
+
+def rows(lake: Lake) -> dict[str, EnrichedArticle]:
+    return {row.article_id: row for row in lake.read(EnrichedArticle)}
