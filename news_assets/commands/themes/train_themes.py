@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from news_assets.clients import theme_models
-from news_assets.clients.factory import open_ports
+from news_assets.clients.factory import local_enricher, open_ports
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
@@ -18,8 +18,8 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
     """Train, print the cross-validated scores, and put the classifier to use unless it is a dry run."""
     check_names(desk, None)
     settings = Settings.read()
-    with open_ports(settings, ("enricher",)) as ports, open_lake() as lake:
-        enricher = ports["enricher"].open()
+    with open_ports(settings, ("sandbox", "embedder")) as ports, open_lake() as lake:
+        enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
         labels = labels_of(lake, desk, enricher.taxonomy)
         examples = examples_of(lake, labels, enricher.theme_input)
         classifier, found = train(examples, enricher.taxonomy, labels.embedding_model)
