@@ -6,7 +6,9 @@ import dagster as dg
 
 from news_assets.defs.assets import build_desk_assets
 from news_assets.defs.assets.daily_report import build_daily_report
+from news_assets.defs.assets.enrichment_batches import build_enrichment_batches
 from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
+from news_assets.defs.batch_sensor import build_open_batches
 from news_assets.defs.checks import build_desk_checks, build_freshness_checks
 from news_assets.defs.jobs import build_desk_jobs, build_shared_jobs
 from news_assets.defs.resources import build_resources
@@ -27,7 +29,8 @@ def build_definitions(
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
         report = build_daily_report(desks)
-    all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), report]
+    newsroom = [report, build_enrichment_batches()]
+    all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
     shared_jobs = build_shared_jobs(desks)
     return dg.Definitions(
@@ -38,7 +41,7 @@ def build_definitions(
             for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
         ],
         jobs=[*jobs, *shared_jobs],
-        sensors=build_sensors(desks, jobs),
+        sensors=[*build_sensors(desks, jobs), build_open_batches(shared_jobs)],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),
         executor=dg.in_process_executor,

@@ -12,6 +12,7 @@ NewsAssetsError
 │   └── RobotsError
 ├── ReadingError             outside bytes or text, in the sandbox
 ├── EnrichError, EmbedError, IndexingError
+├── BatchError               one batch of a provider of language models
 └── LakeError
 """
 
@@ -127,6 +128,14 @@ class ReadingError(NewsAssetsError):
 
 class EnrichError(NewsAssetsError):
     """An article that could not be enriched."""
+
+
+class BatchError(NewsAssetsError):
+    """A batch that could not be made, found or read; if `is_transient`, it may have been made all the same."""
+
+    def __init__(self, message: str, *, is_transient: bool) -> None:
+        self.is_transient = is_transient
+        super().__init__(message)
 
 
 class EmbedError(NewsAssetsError):

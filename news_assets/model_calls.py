@@ -35,3 +35,26 @@ class ModelCall:
     outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)"]
     reason: Annotated[str | None, "reason for an outcome other than ok"]
     answer_json: Annotated[str | None, "the model's answer as it came; dropped after a while"]
+
+
+# `submitting`: perhaps made; `running`; `collected`; `failed`: refused, nothing was run; `lost`: it was never made.
+BatchProgress = Literal["submitting", "running", "collected", "failed", "lost"]
+OPEN: Final[tuple[BatchProgress, ...]] = ("submitting", "running")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnrichmentBatch:
+    """A batch of requests at a provider of language models; stored before it is sent."""
+
+    batch_key: Annotated[str, "id under which the provider knows who made the batch (16 hexadecimal digits)"]
+    batch_id: Annotated[str | None, "the provider's id; none while it is not known"]
+    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it"]
+    kind: Annotated[str, "what was asked for: enrich or entities"]
+    desk: Annotated[str, "key of the desk of the articles"]
+    prompt_version: Annotated[str, "version of the prompt"]
+    submitted_at: Annotated[datetime, "time when it was sent"]
+    progress: Annotated[str, "submitting, running, collected, failed or lost (was never made)"]
+    reason: Annotated[str | None, "reason for `failed` and `lost`"]
+    request_count: Annotated[int, "number of requests"]
+    answer_count: Annotated[int, "number of requests with a result"]
+    inputs_json: Annotated[str, "input hash and article id of each request, as JSON"]

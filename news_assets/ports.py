@@ -4,9 +4,9 @@ Implementations are in `clients/` and `store/` and do not inherit from these; th
 `news_assets_tests/support/fakes.py`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from news_assets.documents import ReadDocument
@@ -207,6 +207,48 @@ class LanguageModel(Protocol):
         Answers count as calls in flight until the iterator is advanced past them: by then they are stored, and what a
         killed process has to ask again is bounded by the number of calls in flight. A list is never empty. If the model
         turns out to be unavailable, the iterator raises EnrichError, and what was not yielded was not answered.
+        """
+        ...
+
+
+# What has become of a batch: what was run of an expired one has results, of a failed one nothing was run.
+BatchState = Literal["running", "ended", "expired", "failed"]
+
+
+class BatchedModel(Protocol):
+    """A language model that answers batches of requests within a day. `name` is PROVIDER:MODEL.
+
+    A batch has from `min_requests` to `max_requests` requests with different input hashes.
+    """
+
+    name: str
+    min_requests: int
+    max_requests: int
+
+    def submit(self, requests: Sequence[ModelRequest], key: str) -> str:
+        """Make a batch under this key (16 hexadecimal digits) and return the provider's id of it.
+
+        Raises BatchError: it was not made; or, if transient, it is not known whether it was: look with `find`.
+        """
+        ...
+
+    def find(self, key: str, since: datetime, count: int) -> str | None:
+        """Return the id of the batch of `count` requests made under this key after `since`, None if there is none.
+
+        Raises BatchError if that cannot be known now.
+        """
+        ...
+
+    def state(self, batch_id: str) -> BatchState:
+        """Return what has become of a batch. Raises BatchError if the provider does not say."""
+        ...
+
+    def collect(
+        self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
+    ) -> Iterator[tuple[ModelRequest, ModelAnswer | EnrichError]]:
+        """Yield the requests that were run with their answers, in any order; `requests` were sent, by input hash.
+
+        Raises BatchError if the results could not be read.
         """
         ...
 

@@ -70,6 +70,11 @@ class Settings(BaseSettings):
     prompts: Path | None = Field(
         None, description="folder of prompts, enrich.md and entities.md; empty for the built-in ones"
     )
+    bedrock_batch_folder: str = Field(
+        "",
+        description="s3://bucket/prefix of the requests and results of batches on Bedrock; empty for no such batches",
+    )
+    bedrock_batch_role: str = Field("", description="ARN of the role in which Bedrock reads and writes that folder")
     model_calls: str = Field(
         "8", description="calls of language models in flight, 1 to 200, or by provider: openai=50,ollama=1"
     )

@@ -30,6 +30,7 @@ def build_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable
     Raises:
         SettingsError: A provider's library is not installed, its key is not set, or a prompt is wrong.
     """
+    from news_assets.clients.llm.batches.open import open_batches
     from news_assets.clients.llm.models import check_model
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
@@ -50,6 +51,7 @@ def build_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable
         taxonomy=load_taxonomy(settings.taxonomy),
         accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
         sandbox=sandbox,
+        open_batches=lambda name: open_batches(name, settings.bedrock_batch_folder, settings.bedrock_batch_role),
     )
 
 

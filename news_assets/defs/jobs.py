@@ -12,7 +12,7 @@ from news_assets.store.queries.freshness import freshness_checks
 if TYPE_CHECKING:
     from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
-FRESHNESS, REPORT, MAINTENANCE = "freshness", "daily_report", "lake_maintenance"
+FRESHNESS, REPORT, MAINTENANCE, BATCHES = "freshness", "daily_report", "lake_maintenance", "enrichment_batches"
 DAILY_JOBS = (REPORT, MAINTENANCE)
 
 
@@ -46,7 +46,7 @@ def build_desk_jobs(desk: Desk) -> "list[UnresolvedAssetJobDefinition]":
 
 
 def build_shared_jobs(desks: Sequence[Desk]) -> "list[UnresolvedAssetJobDefinition]":
-    """Return the jobs over all desks: freshness checks, daily report, and maintenance."""
+    """Return the jobs over all desks: freshness checks, daily report, maintenance, and batches."""
     freshness = [
         dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name)
         for desk in desks
@@ -67,5 +67,10 @@ def build_shared_jobs(desks: Sequence[Desk]) -> "list[UnresolvedAssetJobDefiniti
             MAINTENANCE,
             dg.AssetSelection.assets(["lake", "maintenance"]),
             description="Maintenance of the lake and of Dagster's history.",
+        ),
+        dg.define_asset_job(
+            BATCHES,
+            dg.AssetSelection.assets(["newsroom", "enrichment_batches"]),
+            description="Collects the batches of language models that are over.",
         ),
     ]

@@ -11,7 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from news_assets.model_calls import ModelCall
+from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
@@ -87,6 +87,7 @@ TABLES: tuple[Table, ...] = (
     Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),
     Table("theme_labels", ThemeLabel, ("article_id", "labelled_at"), "day", sort=("article_id",)),
     Table("model_calls", ModelCall, ("call_id",), "day", sort=("article_id",)),
+    Table("enrichment_batches", EnrichmentBatch, ("batch_key",)),
     Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
     Table("failures", Failure, ("article_id", "stage")),

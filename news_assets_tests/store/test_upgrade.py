@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.model_calls import ModelCall
+from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleRevision,
     CopyKey,
@@ -61,7 +61,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "local_reason": ("VARCHAR", None),
     },
 }
-ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel)
+ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel, EnrichmentBatch)
 ADDED = tuple(
     statement
     for table in TABLES

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache, partial
 from typing import Any
 
+from news_assets.clients.llm.batches.open import open_batches
 from news_assets.clients.llm.caller import ConcurrentModel, Limits
 from news_assets.clients.llm.models import open_model
 from news_assets.errors import EnrichError
@@ -125,6 +126,7 @@ def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
         "taxonomy": taxonomy(),
         "accepted_error": None,
         "sandbox": InlineSandbox(),
+        "open_batches": open_batches,
     }
     return ModelEnricher(**values | given)
 

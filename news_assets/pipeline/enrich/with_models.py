@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from news_assets.errors import EnrichError
+from news_assets.model_calls import BATCH
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
 from news_assets.pipeline.enrich.duplicates import leads_to, moved, originals_first
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
 from news_assets.pipeline.enrich.model.asking import Asked, Question, cached_results, recall_or_ask
+from news_assets.pipeline.enrich.model.batches import BatchSubmitter
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.model.rules import reason_not_sent
@@ -60,7 +62,7 @@ def enrich_with_models(
     ended_at = clock()  # from which failed attempts count
     versions = versions_of(articles)
     kept = lake.transact(lambda rows: store_derived(rows, stage, keys, changed, versions, ended_at, made.provisional))
-    if made.unavailable and desk.enrich.fallback == "none":
+    if made.unavailable and desk.enrich.fallback == "none" and desk.enrich.via != BATCH:
         raise EnrichError(made.unavailable)
     return len(kept)
 
@@ -271,6 +273,9 @@ class _Run:
 
     def _ask(self, model: LanguageModel, prompt_version: str, questions: Mapping[str, Question]) -> Asked:
         lake, taxonomy, sandbox = self._lake, self._enricher.taxonomy, self._enricher.sandbox
+        if self._desk.enrich.via == BATCH:
+            batches = self._enricher.open_batches(model.name)
+            model = BatchSubmitter(lake, batches, model, prompt_version, self._clock)
         return recall_or_ask(lake, model, prompt_version, questions, taxonomy, sandbox, self._clock)
 
     def _add_entities(self, articles: Sequence[RawArticle], locals_: Mapping[str, Enrichment | EnrichError]) -> None:

@@ -5,7 +5,8 @@ under test, and reads what the server saw. Nothing here knows prompts or schemas
 """
 
 from news_assets_tests.support.model_server.asked import Asked, Usage
+from news_assets_tests.support.model_server.batches.jobs import BatchFault
 from news_assets_tests.support.model_server.faults import Fault
 from news_assets_tests.support.model_server.server import ModelServer, Seen, model_server
 
-__all__ = ["Asked", "Fault", "ModelServer", "Seen", "Usage", "model_server"]
+__all__ = ["Asked", "BatchFault", "Fault", "ModelServer", "Seen", "Usage", "model_server"]

@@ -4,15 +4,19 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from news_assets_tests.support.model_server import anthropic, bedrock, gemini, openai_chat, openai_responses
 from news_assets_tests.support.model_server.asked import Answer, Asked, Usage
+from news_assets_tests.support.model_server.batches.jobs import BatchFault, Job
+from news_assets_tests.support.model_server.exchange import Request
 from news_assets_tests.support.model_server.faults import STATUS, Fault, faulty_answer
 
 # Names of AWS's errors travel in a header.
@@ -50,6 +54,8 @@ class ModelServer:
 
     `answer` gives the model's answer to a user's text: an object or a raw string. `fault` gives the fault of a call
     from its text and the number of calls with this text before it. `usage` gives the tokens that are claimed.
+    `clock` gives the time at which batches are made.
+    The next batches fail as `batch_faults` says, and end after they were polled `batch_polls` times.
     `seen` lists the calls in order; `paid` counts those that a provider would bill, by the user's text.
     """
 
@@ -64,6 +70,12 @@ class ModelServer:
     seen: list[Seen] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
+    batch_polls: int = 0
+    batch_faults: list[BatchFault | None] = field(default_factory=list)
+    min_records: int = 100
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    jobs: list[Job] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -80,6 +92,8 @@ class ModelServer:
             "GOOGLE_GEMINI_BASE_URL": self.url,
             "GOOGLE_API_KEY": "key",
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.url,
+            "AWS_ENDPOINT_URL_BEDROCK": self.url,
+            "AWS_ENDPOINT_URL_S3": f"{self.url}/s3",
             **amazon,
         }
 
@@ -150,7 +164,31 @@ class _Handler(BaseHTTPRequestHandler):
             if match := dialect.PATH.fullmatch(path):
                 self._call(dialect, match, json.loads(body))
                 return
-        self._send(404, {"message": f"no such path: {path}"})
+        self._route(body)
+
+    def do_GET(self) -> None:
+        self._route(b"")
+
+    def do_PUT(self) -> None:
+        self._route(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def do_DELETE(self) -> None:
+        self._route(b"")
+
+    def _route(self, body: bytes) -> None:
+        """Reply with what the batch APIs say."""
+        # They import ModelServer.
+        from news_assets_tests.support.model_server.batches import anthropic, bedrock, gemini, openai
+
+        path = urlsplit(self.path)
+        query = dict(parse_qsl(path.query))
+        for method, pattern, reply in openai.ROUTES + anthropic.ROUTES + gemini.ROUTES + bedrock.ROUTES:
+            if method == self.command and (match := pattern.fullmatch(path.path)):
+                with self.server.models.lock:
+                    answer = reply(self.server.models, Request(match, query, self.headers, body))
+                self._send(answer.status, answer.content, answer.headers)
+                return
+        self._send(404, {"message": f"no such path: {path.path}"})
 
     def _call(self, dialect: Dialect, path: re.Match[str], body: dict[str, Any]) -> None:
         models = self.server.models
@@ -172,15 +210,18 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault is not Fault.HANG:
             self._send(200, dialect.response(asked, models.answer_to(asked, fault)))
 
-    def _send(self, status: int, body: dict[str, Any]) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
+    def _send(
+        self, status: int, body: dict[str, Any] | bytes, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        named = {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
         if status == 429:
-            self.send_header("Retry-After", f"{self.server.models.retry_after_s:g}")
+            named["Retry-After"] = f"{self.server.models.retry_after_s:g}"
         if status in _AWS_ERRORS:
-            self.send_header("x-amzn-ErrorType", _AWS_ERRORS[status])
+            named.setdefault("x-amzn-ErrorType", _AWS_ERRORS[status])
+        self.send_response(status)
+        for name, value in named.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 

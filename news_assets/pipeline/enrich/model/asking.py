@@ -98,9 +98,9 @@ def ask(
     asked = Asked()
     try:
         for group in model.answer_all(question.request for question in questions.values()):
-            read = _read(group, questions, taxonomy, sandbox)
+            read = read_group(group, questions, taxonomy, sandbox)
             at = clock()
-            calls = [_call_of(request, answer, read, model.name, prompt_version, at) for request, answer in group]
+            calls = [read_call_row(request, answer, read, model.name, prompt_version, at) for request, answer in group]
             results = {key: found for key, found in read.items() if isinstance(found, Enrichment)}
             store_answers(lake, calls, results, model.name, at)
             asked.results.update(results)
@@ -171,7 +171,7 @@ def _price(answer: ModelAnswer, model: str, at: datetime, *, is_batch: bool) -> 
     return price_usd(model, *tokens, at, is_batch=is_batch)
 
 
-def _read(
+def read_group(
     group: Sequence[Answered], questions: Mapping[str, Question], taxonomy: Taxonomy, sandbox: Sandbox
 ) -> dict[str, Enrichment | EnrichError]:
     """Return what the answers of a group say, by input hash."""
@@ -187,14 +187,26 @@ def _read(
     return found | {answer.request.input_hash: one for answer, one in zip(answers, read, strict=True)}
 
 
-def _call_of(
+def read_call_row(
     request: ModelRequest,
     answer: ModelAnswer | EnrichError,
     read: Mapping[str, Enrichment | EnrichError],
     model: str,
     prompt_version: str,
     now: datetime,
+    via: str = DIRECT,
+    batch_id: str | None = None,
 ) -> ModelCall:
+    """Return the row of a call whose answer was read."""
     result = read[request.input_hash]
     refused = result if isinstance(result, EnrichError) and isinstance(answer, ModelAnswer) else None
-    return call_row(request, answer, refused, model=model, prompt_version=prompt_version, now=now)
+    return call_row(
+        request,
+        answer,
+        refused,
+        model=model,
+        prompt_version=prompt_version,
+        now=now,
+        via=via,
+        batch_id=batch_id,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from news_assets.pipeline.enrich.model.candidates import candidates
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.requests import build_request, request_hash
-from news_assets.ports import Enricher, LanguageModel, ModelRequest, Sandbox
+from news_assets.ports import BatchedModel, Enricher, LanguageModel, ModelRequest, Sandbox
 from news_assets.records import Enrichment, EnrichRules, RawArticle
 from news_assets.taxonomy.loader import Taxonomy
 
@@ -26,6 +26,7 @@ class ModelEnricher:
         accepted_error: Where the local enricher is the first of the chain: the share of wrong themes that is accepted
             of it. None where it is not: then it only fills in.
         sandbox: Where texts and answers are read.
+        open_batches: Opens the batches of a model by its name.
     """
 
     local: Enricher
@@ -37,6 +38,7 @@ class ModelEnricher:
     taxonomy: Taxonomy
     accepted_error: float | None
     sandbox: Sandbox
+    open_batches: Callable[[str], BatchedModel]
 
     def entity_model(self, rules: EnrichRules) -> LanguageModel | None:
         """Return the model that finds the entities of a desk; None for no such call."""

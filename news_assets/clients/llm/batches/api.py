@@ -1,0 +1,69 @@
+"""What the module of a provider gives, and the form of its requests and results."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from news_assets.clients.llm.batches.offline import Offline
+from news_assets.ports import BatchState
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request of a batch: its id there, and the body that a direct call would send."""
+
+    custom_id: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of one request: the status and the body that a direct call would have been answered with."""
+
+    custom_id: str
+    status: int
+    body: bytes
+
+
+class BatchApi(Protocol):
+    """One provider's batches. All calls are made with the client of `model`.
+
+    `min_requests` and `max_requests` bound a batch. `make` and `find` know a batch by `key`, 16 hexadecimal digits
+    with which the id of each of its requests begins as well.
+    """
+
+    min_requests: int
+    max_requests: int
+
+    def offline(self, model: Any, offline: Offline) -> "Model":
+        """Return the same model with `offline` in the place of the network."""
+        ...
+
+    async def close(self, model: Any) -> None:
+        """Close the connections of a model."""
+        ...
+
+    async def make(self, model: Any, requests: Sequence[Sent], key: str) -> str:
+        """Make a batch and return its id. Nothing here is tried twice: the first try may have made it."""
+        ...
+
+    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+        """Return the id of the batch of `count` requests that was made under this key after `since`, if it was."""
+        ...
+
+    async def state(self, model: Any, batch_id: str) -> BatchState:
+        """Return what has become of a batch."""
+        ...
+
+    async def results(self, model: Any, batch_id: str) -> Iterable[Result]:
+        """Return the results of a batch that is over, in any order; requests that were not run are left out."""
+        ...
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines of a file of JSON lines. Not splitlines(): it also splits at separators that JSON may contain."""
+    return filter(None, text.split("\n"))

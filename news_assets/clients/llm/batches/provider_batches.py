@@ -1,0 +1,155 @@
+"""Batches of one model: requests in, answers out, by the module of its provider. Implements `ports.BatchedModel`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from news_assets.clients.llm.batches.api import BatchApi, Result, Sent
+from news_assets.clients.llm.batches.offline import Offline
+from news_assets.clients.llm.caller import MAX_OUTPUT_TOKENS
+from news_assets.clients.llm.messages import answer_of, asked
+from news_assets.errors import BatchError, EnrichError, without_credentials
+from news_assets.ports import BatchState, ModelAnswer, ModelRequest
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model
+
+T = TypeVar("T")
+_HASH_CHARS: Final = 40  # with a key of 16 characters below the 64 that Anthropic allows in an id
+_MAY_PASS: Final = (408, 409, 425, 429)
+_MAX_REASON_CHARS: Final = 200
+
+
+class ProviderBatches:
+    """The batches of one model; `name` is PROVIDER:MODEL, `open_model` opens it for one operation."""
+
+    def __init__(self, name: str, open_model: "Callable[[], Model]", api: BatchApi) -> None:
+        self.name = name
+        self.min_requests, self.max_requests = api.min_requests, api.max_requests
+        self._open_model, self._api = open_model, api
+
+    def submit(self, requests: Sequence[ModelRequest], key: str) -> str:
+        """Make a batch under this key (16 hexadecimal digits) and return its id.
+
+        Raises:
+            BatchError: It was not made; or, if transient, it is not known whether it was: look with `find`.
+        """
+
+        async def make(model: "Model") -> str:
+            offline = Offline()
+            encoder = self._api.offline(self._open_model(), offline)
+            sent = [Sent(custom_id(key, r.input_hash), await _body(encoder, offline, r)) for r in requests]
+            return await self._api.make(model, sent, key)
+
+        return self._run(make)
+
+    def find(self, key: str, since: datetime, count: int) -> str | None:
+        """Return the id of the batch of `count` requests that was made under this key after `since`, if there is one.
+
+        Raises:
+            BatchError: It cannot be known now.
+        """
+        return self._run(lambda model: self._api.find(model, key, since, count))
+
+    def state(self, batch_id: str) -> BatchState:
+        """Return what has become of a batch.
+
+        Raises:
+            BatchError: The provider does not say.
+        """
+        return self._run(lambda model: self._api.state(model, batch_id))
+
+    def collect(
+        self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
+    ) -> Iterator[tuple[ModelRequest, ModelAnswer | EnrichError]]:
+        """Yield the requests that were run with their answers, in no order.
+
+        `requests` are what was sent, by input hash. Of several results of one request the first counts, and results
+        of requests that were not sent are dropped.
+
+        Raises:
+            BatchError: The results could not be read.
+        """
+        waiting = {custom_id(key, input_hash): request for input_hash, request in requests.items()}
+        results = self._run(lambda model: self._api.results(model, batch_id))
+        offline = Offline()
+        with asyncio.Runner() as runner:
+            model = self._api.offline(self._open_model(), offline)
+            for result in results:
+                if request := waiting.pop(result.custom_id, None):
+                    yield request, runner.run(self._answer(model, offline, result, request))
+
+    async def _answer(
+        self, model: "Model", offline: Offline, result: Result, request: ModelRequest
+    ) -> ModelAnswer | EnrichError:
+        from pydantic_ai.exceptions import AgentRunError
+
+        offline.reply = (result.status, result.body)
+        try:
+            return answer_of(await _called(model, request), 0)
+        except (AgentRunError, IndexError, KeyError, AttributeError) as error:
+            # pydantic-ai lets the last three out for responses without choices or usage.
+            return EnrichError(f"{self.name} gave no answer in its batch: {_line(error)}")
+
+    def _run(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
+        """Run one operation with a model whose connections end with it."""
+        try:
+            return asyncio.run(self._entered(operation))
+        except BatchError:
+            raise
+        except Exception as error:
+            if not _is_of_library(error):
+                raise
+            status = _status(error)
+            is_transient = status is None or status >= 500 or status in _MAY_PASS
+            raise BatchError(f"{self.name}: {_line(error)}", is_transient=is_transient) from error
+
+    async def _entered(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
+        async with self._open_model() as model:
+            try:
+                return await operation(model)
+            finally:
+                await self._api.close(model)
+
+
+def custom_id(key: str, input_hash: str) -> str:
+    """Return the id of a request in its batch."""
+    return key + input_hash[:_HASH_CHARS]
+
+
+async def _body(model: "Model", offline: Offline, request: ModelRequest) -> bytes:
+    """Return the body that a direct call of this request sends."""
+    from pydantic_ai.exceptions import ModelHTTPError
+
+    offline.refuse()
+    with suppress(ModelHTTPError):
+        await _called(model, request)
+    return offline.body
+
+
+async def _called(model: "Model", request: ModelRequest) -> "ModelResponse":
+    from pydantic_ai.direct import model_request
+
+    messages, parameters = asked(request, model)
+    settings: Any = {"max_tokens": MAX_OUTPUT_TOKENS}
+    return await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
+
+
+def _is_of_library(error: Exception) -> bool:
+    return type(error).__module__.partition(".")[0] in ("anthropic", "botocore", "google", "httpx2", "openai")
+
+
+def _status(error: Any) -> int | None:
+    """Return the HTTP status of a provider's error, None without a reply."""
+    reply = getattr(error, "response", None)
+    in_reply = reply.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(reply, dict) else None
+    found = in_reply or getattr(error, "status_code", None) or getattr(error, "code", None)
+    return found if isinstance(found, int) else None
+
+
+def _line(error: Exception) -> str:
+    text = " ".join(without_credentials(str(error)).split())[:_MAX_REASON_CHARS]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
