@@ -11,7 +11,9 @@ NewsAssetsError
 │   ├── TooLargeError
 │   └── RobotsError
 ├── ReadingError             outside bytes or text, in the sandbox
-├── EnrichError, EmbedError, IndexingError
+├── EnrichError              one article, or the enricher
+│   └── SpendingError        a ceiling of spending
+├── EmbedError, IndexingError
 └── LakeError
 """
 
@@ -127,6 +129,10 @@ class ReadingError(NewsAssetsError):
 
 class EnrichError(NewsAssetsError):
     """An article that could not be enriched."""
+
+
+class SpendingError(EnrichError):
+    """A call of a language model that was not sent: a ceiling is reached, or cannot be kept without a known price."""
 
 
 class EmbedError(NewsAssetsError):

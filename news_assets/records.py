@@ -164,6 +164,19 @@ class KeepDays:
     pages: int = 0
     polls: int = 0
     revisions: int = 0
+    answers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """The most that language models may cost, in US dollars; 0 for no limit. Days and months are those of UTC."""
+
+    run: float = 0.0
+    day: float = 0.0
+    month: float = 0.0
+
+    def __bool__(self) -> bool:
+        return any((self.run, self.day, self.month))
 
 
 @dataclass(frozen=True, slots=True)
