@@ -35,3 +35,46 @@ class ModelCall:
     outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)"]
     reason: Annotated[str | None, "reason for an outcome other than ok"]
     answer_json: Annotated[str | None, "the model's answer as it came; dropped after a while"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """The most that language models may cost, in US dollars; 0 for no limit. Days and months are those of UTC."""
+
+    run: float = 0.0
+    day: float = 0.0
+    month: float = 0.0
+
+    def __bool__(self) -> bool:
+        return any((self.run, self.day, self.month))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the ledger says was spent on this day and in this month, in US dollars, with the calls of other runs."""
+
+    day: float = 0.0
+    month: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """The calls of one UTC day, desk and model, directly or in batches.
+
+    `usd` is the sum of the known prices. `unpriced` counts calls without one: of a model whose price is not known, or
+    for which the provider stated no tokens; they may have cost something.
+    """
+
+    called_on: date
+    desk: str
+    model: str
+    via: str
+    calls: int
+    answered: int
+    refused: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    usd: float
+    unpriced: int

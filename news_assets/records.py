@@ -168,18 +168,6 @@ class KeepDays:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceilings:
-    """The most that language models may cost, in US dollars; 0 for no limit. Days and months are those of UTC."""
-
-    run: float = 0.0
-    day: float = 0.0
-    month: float = 0.0
-
-    def __bool__(self) -> bool:
-        return any((self.run, self.day, self.month))
-
-
-@dataclass(frozen=True, slots=True)
 class AgencyDays:
     """The partitions of one run: pairs of agency key and day of one desk."""
 

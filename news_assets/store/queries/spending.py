@@ -4,11 +4,10 @@ Prices are summed as decimals: the sum of a thousand prices is that of the bill,
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from news_assets.pipeline.enrich.model.budget import Spent
+from news_assets.model_calls import Spending, Spent
 from news_assets.records import AgencyDays
 from news_assets.store.lake import Lake
 
@@ -33,29 +32,6 @@ SELECT {_UTC_DAY} AS called_on, desk, model, via,
     count_if(usd IS NULL)::BIGINT AS unpriced
 FROM model_calls WHERE {{where}} GROUP BY ALL ORDER BY ALL
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """The calls of one UTC day, desk and model, directly or in batches.
-
-    `usd` is the sum of the known prices. `unpriced` counts calls without one: of a model whose price is not known, or
-    for which the provider stated no tokens; they may have cost something.
-    """
-
-    called_on: date
-    desk: str
-    model: str
-    via: str
-    calls: int
-    answered: int
-    refused: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    usd: float
-    unpriced: int
 
 
 def spent(lake: Lake, now: datetime) -> Spent:

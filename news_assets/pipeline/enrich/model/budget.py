@@ -2,20 +2,11 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from news_assets.errors import SpendingError
-from news_assets.records import Ceilings
+from news_assets.model_calls import Ceilings, Spent
 
 BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What the ledger says was spent on this day and in this month, in US dollars, with the calls of other runs."""
-
-    day: float = 0.0
-    month: float = 0.0
 
 
 class Budget:

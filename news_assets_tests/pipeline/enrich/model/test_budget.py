@@ -3,8 +3,8 @@ import threading
 import pytest
 
 from news_assets.errors import SpendingError
-from news_assets.pipeline.enrich.model.budget import Budget, Spent
-from news_assets.records import Ceilings
+from news_assets.model_calls import Ceilings, Spent
+from news_assets.pipeline.enrich.model.budget import Budget
 
 MODEL = "openai:gpt-5-mini"
 
