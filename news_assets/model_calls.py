@@ -1,7 +1,9 @@
 """The ledger of calls of language models: one row for each call, also for those that failed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Annotated, Final, Literal
 
 Kind = Literal["enrich", "entities"]
@@ -61,8 +63,8 @@ class Spent:
 class Spending:
     """The calls of one UTC day, desk and model, directly or in batches.
 
-    `usd` is the sum of the known prices. `unpriced` counts calls without one: of a model whose price is not known, or
-    for which the provider stated no tokens; they may have cost something.
+    `usd` is the sum of the known prices, None if none is known. `unpriced` counts the calls without one, of a model
+    whose price is not known or for which the provider stated no tokens: they may have cost something.
     """
 
     called_on: date
@@ -76,5 +78,11 @@ class Spending:
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    usd: float
+    usd: float | None
     unpriced: int
+
+
+def total_usd(prices: Iterable[float | None]) -> float | None:
+    """Return the exact sum of the known prices; None if none is known."""
+    known = [Decimal(repr(usd)) for usd in prices if usd is not None]
+    return float(sum(known)) if known else None

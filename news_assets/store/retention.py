@@ -74,8 +74,8 @@ def delete_old_rows(
     """Delete what is older than `keep`, by whole months, and yield what was deleted; a dry run deletes nothing.
 
     Rows count from when the page was fetched, the poll or the call was made, or the revision was replaced; those of one
-    calendar month (UTC) become too old together. With `irreplaceable`, pages and revisions of articles whose page may be gone
-    from the web are deleted too.
+    calendar month (UTC) become too old together. With `irreplaceable`, pages and revisions of articles whose page may
+    be gone from the web are deleted too.
 
     Raises:
         LakeError: The lake could not be written; the months before stay deleted.

@@ -71,7 +71,6 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     ids = [article.article_id for article in articles]
     enriched = rows.read(EnrichedArticle, article_id=ids)
     calls = rows.read(ModelCall, article_id=ids)
-    calls = rows.read(ModelCall, article_id=ids)
     inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
     rows.delete(CachedEnrichment, input_hash=inputs)
     if calls := rows.read(ModelCall, input_hash=inputs):  # what they cost stays; what repeats the text does not

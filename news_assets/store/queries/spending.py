@@ -11,11 +11,11 @@ from news_assets.model_calls import Spending, Spent
 from news_assets.records import AgencyDays
 from news_assets.store.lake import Lake
 
-_USD = "coalesce(sum(usd::DECIMAL(28, 14)), 0)::DOUBLE"
+_USD = "sum(usd::DECIMAL(28, 14))::DOUBLE"
 _UTC_DAY = "(called_at AT TIME ZONE 'UTC')::DATE"
 
 _SPENT = f"""
-SELECT coalesce(sum(usd::DECIMAL(28, 14)) FILTER (called_at >= $day), 0)::DOUBLE, {_USD}
+SELECT coalesce(sum(usd::DECIMAL(28, 14)) FILTER (called_at >= $day), 0)::DOUBLE, coalesce({_USD}, 0)
 FROM model_calls WHERE called_at >= $month
 """
 

@@ -71,14 +71,14 @@ def test_the_text_leaves_every_table_and_the_row_says_why(room: Newsroom) -> Non
 
 
 def test_a_model_s_answers_and_results_go_with_the_text_and_their_price_stays(room: Newsroom) -> None:
-    call = full(ModelCall, article_id="a-1", input_hash="of entities", answer_json=SECRET, usd=0.5)
+    call = full(ModelCall, article_id="a-1", input_hash="of entities", answer_json=SECRET, reason=SECRET)
     cached = full(CachedEnrichment, input_hash="of entities", result_json=SECRET)
     room.lake.transact(lambda rows: [rows.upsert([row]) for row in (call, cached)])
 
     take_down(room)
 
     assert rows_with(room.lake, SECRET) == set()
-    assert room.lake.read(ModelCall) == [replace(call, answer_json=None)]
+    assert room.lake.read(ModelCall) == [replace(call, answer_json=None, reason=None)]
 
 
 def test_the_index_loses_the_document_and_nothing_is_left_to_do(room: Newsroom) -> None:

@@ -4,7 +4,7 @@ import random
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from news_assets.model_calls import ModelCall, Spending, Spent
+from news_assets.model_calls import ModelCall, Spending, Spent, total_usd
 from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.records import AgencyDays
 from news_assets.store.lake import Lake
@@ -66,12 +66,12 @@ def test_the_ledger_of_a_thousand_calls_is_the_bill_to_the_last_digit(lake: Lake
     for one in sums:
         bills = [bill for row, bill in made if (row.model, row.via) == (one.model, one.via)]
         known = [bill for bill in bills if bill is not None]
-        assert one.usd == float(sum(known, Decimal(0)))
+        assert one.usd == (float(sum(known)) if known else None)
         assert (one.calls, one.unpriced) == (len(bills), len(bills) - len(known))
     assert len(sums) == len(BILLS)
     total = sum((bill for _, bill in made if bill is not None), Decimal(0))
     assert spent(lake, NOON) == Spent(day=float(total), month=float(total))
-    assert float(sum(Decimal(str(one.usd)) for one in sums)) == float(total)
+    assert total_usd(one.usd for one in sums) == float(total)
 
 
 def test_calls_are_summed_by_day_desk_model_and_way(lake: Lake) -> None:

@@ -55,6 +55,15 @@ def price_usd(
     return float(found.total_price / Decimal(2)) if found.provider.id in _HALF_IN_BATCHES else None
 
 
+def price_text(usd: float | None) -> str:
+    """Return a price for people: small ones with more digits, and an unknown one as such."""
+    if usd is None:
+        return "unknown"
+    if usd == 0:
+        return "0"
+    return f"{usd:,.2f}" if usd >= 100 else f"{usd:.4f}" if usd >= 1 else f"{usd:.6f}"
+
+
 def _calculate(
     provider_id: str, name: str, tokens: tuple[int, int, int], at: datetime, *, is_batch: bool
 ) -> "PriceCalculation | None":

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from news_assets.pipeline.enrich.model.prices import price_usd
+from news_assets.pipeline.enrich.model.prices import price_text, price_usd
 
 AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -107,3 +107,11 @@ def test_the_prices_are_loaded_by_the_first_question_only() -> None:
         "assert 'genai_prices' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [(None, "unknown"), (0.0, "0"), (0.00001, "0.000010"), (0.25, "0.250000"), (2.5, "2.5000"), (1234.5, "1,234.50")],
+)
+def test_a_small_price_is_not_shown_as_zero_and_an_unknown_one_is_named(usd: float | None, text: str) -> None:
+    assert price_text(usd) == text
