@@ -1,32 +1,59 @@
 """What may still be spent on language models: ceilings by run, day and month, checked before each call is sent."""
 
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 
 from news_assets.errors import SpendingError
-from news_assets.model_calls import Ceilings, Spent
+from news_assets.model_calls import Ceilings, ModelCall, Spent
+from news_assets.pipeline.enrich.model.prices import price_usd
+from news_assets.ports import ModelRequest
 
 BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
+
+# What is reserved for a call before its tokens are known: more than nearly every call takes. News in Portuguese has 3.5
+# to 4.5 characters a token, and answers have some 400 tokens, reasoning ones more.
+_RESERVED_CHARS_PER_TOKEN = 3.0
+_RESERVED_OUTPUT_TOKENS = 1_500
+
+_UPDATE_CALLS = 20  # after so many calls the ledger is read again, for the calls of other runs
+
+Clock = Callable[[], datetime]
 
 
 class Budget:
     """What one run may still spend. Safe to use from several threads.
 
-    A call is admitted with its estimated price, which is reserved until the call is settled with its real price. Other
-    runs spend too: `update` takes over what the ledger says meanwhile.
+    The price of a call is estimated and reserved before it is sent, until its row is stored. Other runs spend too: the
+    ledger is read before the first call and again after some.
     """
 
-    def __init__(self, ceilings: Ceilings, spent: Spent, *, is_backfill: bool = False) -> None:
-        self._ceilings = ceilings
-        self._spent = spent
+    def __init__(
+        self,
+        ceilings: Ceilings | None = None,
+        read_spent: Callable[[datetime], Spent] | None = None,
+        *,
+        is_backfill: bool = False,
+    ) -> None:
+        self._ceilings = ceilings or Ceilings()
+        self._read_spent = read_spent
         self._is_backfill = is_backfill
+        self._spent = Spent()
         self._settled_usd = 0.0  # of this run
-        self._in_ledger_usd = 0.0  # the part of it that `spent` contains
-        self._reserved_usd = 0.0
+        self._in_ledger_usd = 0.0  # the part of it that `_spent` contains
+        self._reserved: dict[str, float] = {}  # by input hash
+        self._settled_calls = 0
         self._lock = threading.Lock()
 
-    def admit(self, model: str, estimated_usd: float | None) -> None:
-        """Reserve the price of a call that is about to be sent.
+    def affordable(self, model: str, requests: Iterable[ModelRequest], clock: Clock) -> "Affordable":
+        """Return the requests to send, up to the first whose price could exceed a ceiling; it is estimated here."""
+        if self._ceilings:
+            self._update(clock())
+        return Affordable(self, model, requests, clock)
+
+    def admit(self, key: str, model: str, estimated_usd: float | None) -> None:
+        """Reserve the price of a call that is about to be sent; `key` is its input hash.
 
         Raises:
             SpendingError: The call could exceed a ceiling; or there is one, and the model's price is not known.
@@ -36,25 +63,35 @@ class Budget:
         if estimated_usd is None:
             raise unknown_price(model)
         with self._lock:
+            reserved = sum(self._reserved.values())
             for setting, ceiling, spent in self._limits():
-                if spent + self._reserved_usd + estimated_usd > ceiling:
-                    raise SpendingError(self._reason(setting, ceiling, spent))
-            self._reserved_usd += estimated_usd
+                if spent + reserved + estimated_usd > ceiling:
+                    raise SpendingError(self._reason(setting, ceiling, spent, reserved))
+            self._reserved[key] = estimated_usd
 
-    def settle(self, estimated_usd: float | None, usd: float | None) -> None:
-        """Replace what was reserved for a call by its real price; an unknown one is taken to be the estimate.
+    def settle(self, calls: Sequence[ModelCall], now: datetime) -> None:
+        """Replace what was reserved for these calls, which are stored, by their real prices.
 
-        A call that the provider did not bill is settled with 0.
+        Of a call without a price what was reserved for it counts: it may have been billed.
         """
+        if not self._ceilings:
+            return
         with self._lock:
-            if self._ceilings and estimated_usd is not None:
-                self._reserved_usd = max(0.0, self._reserved_usd - estimated_usd)
-            self._settled_usd += (usd if usd is not None else estimated_usd) or 0.0
+            for call in calls:
+                reserved = self._reserved.pop(call.input_hash, 0.0)
+                self._settled_usd += reserved if call.usd is None else call.usd
+            self._settled_calls += len(calls)
+            is_due = self._settled_calls >= _UPDATE_CALLS
+        if is_due:
+            self._update(now)
 
-    def update(self, spent: Spent) -> None:
-        """Take over the ledger's sums, read after every call that was settled so far had been stored."""
+    def _update(self, now: datetime) -> None:
+        """Take over the ledger's sums; every call that was settled is in it."""
+        if self._read_spent is None:
+            return
+        spent = self._read_spent(now)
         with self._lock:
-            self._spent, self._in_ledger_usd = spent, self._settled_usd
+            self._spent, self._in_ledger_usd, self._settled_calls = spent, self._settled_usd, 0
 
     def _limits(self) -> Iterator[tuple[str, float, float]]:
         """Yield the setting, its ceiling for this run, and what was spent of it."""
@@ -67,12 +104,43 @@ class Budget:
         if self._ceilings.month:
             yield "NEWS_MAX_USD_PER_MONTH", self._ceilings.month, self._spent.month + not_in_ledger
 
-    def _reason(self, setting: str, ceiling: float, spent: float) -> str:
+    def _reason(self, setting: str, ceiling: float, spent: float, reserved: float) -> str:
         of_day = self._is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
         share = f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
         whole = ceiling / BACKFILL_SHARE if of_day else ceiling
-        in_flight = f" and {self._reserved_usd:.4f} reserved for calls in flight" if self._reserved_usd else ""
+        in_flight = f" and {reserved:.4f} reserved for calls in flight" if reserved else ""
         return f"{setting} is reached: {spent:.4f} USD spent{in_flight}, and the ceiling is {whole:g} USD{share}"
+
+
+class Affordable:
+    """The requests that may be sent, reserved one after the other as they are taken. `refusal` says why it ended early.
+
+    It ends instead of raising: the calls in flight are answered and stored.
+    """
+
+    def __init__(self, budget: Budget, model: str, requests: Iterable[ModelRequest], clock: Clock) -> None:
+        self.refusal = ""
+        self._budget, self._model, self._requests, self._clock = budget, model, requests, clock
+
+    def __iter__(self) -> Iterator[ModelRequest]:
+        for request in self._requests:
+            try:
+                self._budget.admit(request.input_hash, self._model, reserved_usd(self._model, request, self._clock()))
+            except SpendingError as error:
+                self.refusal = str(error)
+                return
+            yield request
+
+
+def reserved_usd(model: str, request: ModelRequest, at: datetime, *, is_batch: bool = False) -> float | None:
+    """Return a price that a call will hardly exceed; None if the model's price is not known."""
+    tokens = round(sent_chars(request) / _RESERVED_CHARS_PER_TOKEN)
+    return price_usd(model, tokens, _RESERVED_OUTPUT_TOKENS, 0, at, is_batch=is_batch)
+
+
+def sent_chars(request: ModelRequest) -> int:
+    """Return how many characters are sent for a request: instructions, article and schema."""
+    return len(request.instructions) + len(request.text) + len(json.dumps(request.schema))
 
 
 def unknown_price(model: str) -> SpendingError:

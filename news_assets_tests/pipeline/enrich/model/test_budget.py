@@ -1,22 +1,54 @@
 import threading
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from uuid import uuid4
 
 import pytest
 
 from news_assets.errors import SpendingError
-from news_assets.model_calls import Ceilings, Spent
-from news_assets.pipeline.enrich.model.budget import Budget
+from news_assets.model_calls import Ceilings, ModelCall, Spent
+from news_assets.pipeline.enrich.model.budget import Budget, reserved_usd
+from news_assets.ports import ModelRequest
+from news_assets_tests.store.examples import full
 
 MODEL = "openai:gpt-5-mini"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def budget(ceilings: Ceilings, *ledger: Spent, is_backfill: bool = False) -> Budget:
+    """Return a budget that reads these sums from the ledger, one after the other and then the last one."""
+    sums = list(ledger) or [Spent()]
+    made = Budget(ceilings, lambda now: sums.pop(0) if len(sums) > 1 else sums[0], is_backfill=is_backfill)
+    made.affordable(MODEL, [], lambda: NOW)
+    return made
 
 
 def admitted(budget: Budget, usd: float, most: int = 1_000) -> int:
     """Return how many calls of this price are admitted before the budget refuses one; they stay in flight."""
     for count in range(most):
         try:
-            budget.admit(MODEL, usd)
+            budget.admit(uuid4().hex, MODEL, usd)
         except SpendingError:
             return count
     return most
+
+
+def paid(key: str, usd: float | None) -> ModelCall:
+    return full(ModelCall, input_hash=key, usd=usd)
+
+
+def request(key: str = "k", text: str = "") -> ModelRequest:
+    return ModelRequest(
+        input_hash=key,
+        article_id="a",
+        desk="d",
+        agency="a",
+        day=date(2026, 11, 20),
+        kind="enrich",
+        instructions="",
+        text=text,
+        schema={},
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,56 +64,59 @@ def admitted(budget: Budget, usd: float, most: int = 1_000) -> int:
     ],
 )
 def test_calls_are_sent_up_to_the_ceiling_with_those_in_flight(ceilings: Ceilings, spent: Spent, calls: int) -> None:
-    assert admitted(Budget(ceilings, spent), 0.25) == calls
+    assert admitted(budget(ceilings, spent), 0.25) == calls
 
 
 def test_a_backfill_leaves_a_fifth_of_the_day_to_live_news() -> None:
-    assert admitted(Budget(Ceilings(day=10.0), Spent(), is_backfill=True), 0.5) == 16
-    assert admitted(Budget(Ceilings(day=10.0), Spent(), is_backfill=False), 0.5) == 20
-    assert admitted(Budget(Ceilings(month=10.0), Spent(), is_backfill=True), 0.5) == 20
+    assert admitted(budget(Ceilings(day=10.0), is_backfill=True), 0.5) == 16
+    assert admitted(budget(Ceilings(day=10.0), is_backfill=False), 0.5) == 20
+    assert admitted(budget(Ceilings(month=10.0), is_backfill=True), 0.5) == 20
 
 
 def test_a_settled_call_frees_what_it_did_not_cost() -> None:
-    budget = Budget(Ceilings(run=1.0), Spent())
-    assert admitted(budget, 0.5) == 2
-    budget.settle(0.5, 0.125)
-    budget.settle(0.5, 0.0)  # not billed
-    assert admitted(budget, 0.125) == 7
+    made = budget(Ceilings(run=1.0))
+    for key in ("a", "b"):
+        made.admit(key, MODEL, 0.5)
+    made.settle([paid("a", 0.125), paid("b", 0.0)], NOW)
+    assert admitted(made, 0.125) == 7
 
 
-def test_a_call_of_unknown_cost_counts_as_estimated() -> None:
-    budget = Budget(Ceilings(run=1.0), Spent())
-    budget.admit(MODEL, 0.5)
-    budget.settle(0.5, None)
-    assert admitted(budget, 0.25) == 2
+def test_a_call_without_a_price_counts_as_reserved() -> None:
+    made = budget(Ceilings(run=1.0))
+    made.admit("a", MODEL, 0.5)
+    made.settle([paid("a", None)], NOW)
+    assert admitted(made, 0.25) == 2
 
 
 def test_what_the_ledger_has_is_not_counted_twice() -> None:
-    budget = Budget(Ceilings(day=1.0), Spent(day=0.25))
-    budget.admit(MODEL, 0.25)
-    budget.settle(0.25, 0.25)
-    budget.update(Spent(day=0.5))
-    assert admitted(budget, 0.25) == 2
+    made = budget(Ceilings(day=1.0), Spent(day=0.25), Spent(day=0.5))
+    made.admit("a", MODEL, 0.25)
+    made.settle([paid("a", 0.25)], NOW)
+    assert made.affordable(MODEL, [], lambda: NOW).refusal == ""
+    assert admitted(made, 0.25) == 2
 
 
-def test_another_run_s_calls_count_once_the_ledger_is_read_again() -> None:
-    budget = Budget(Ceilings(day=1.0), Spent())
-    budget.update(Spent(day=0.75))
-    assert admitted(budget, 0.25) == 1
+def test_the_ledger_is_read_again_while_calls_are_made() -> None:
+    made = budget(Ceilings(day=1.0), Spent(), Spent(day=0.75))  # another run spends meanwhile
+    for n in range(19):
+        made.settle([paid(f"{n}", 0.0)], NOW)
+    made.admit("last", MODEL, 1.0)
+    made.settle([paid("last", 0.0)], NOW)
+    assert admitted(made, 0.25) == 1
 
 
 def test_a_new_day_begins_at_its_own_sum() -> None:
-    budget = Budget(Ceilings(day=1.0), Spent(day=1.0))
-    assert admitted(budget, 0.25) == 0
-    budget.update(Spent(day=0.0))
-    assert admitted(budget, 0.25) == 4
+    made = budget(Ceilings(day=1.0), Spent(day=1.0), Spent(day=0.0))
+    assert admitted(made, 0.25) == 0
+    made.affordable(MODEL, [], lambda: NOW)
+    assert admitted(made, 0.25) == 4
 
 
 def test_a_reached_ceiling_is_one_line_with_its_setting() -> None:
-    budget = Budget(Ceilings(day=10.0), Spent(day=7.5), is_backfill=True)
-    budget.admit(MODEL, 0.25)
+    made = budget(Ceilings(day=10.0), Spent(day=7.5), is_backfill=True)
+    made.admit("a", MODEL, 0.25)
     with pytest.raises(SpendingError) as caught:
-        budget.admit(MODEL, 0.5)
+        made.admit("b", MODEL, 0.5)
     assert str(caught.value) == (
         "NEWS_MAX_USD_PER_DAY is reached: 7.5000 USD spent and 0.2500 reserved for calls in flight, "
         "and the ceiling is 10 USD, of which a backfill may spend 80%"
@@ -90,17 +125,42 @@ def test_a_reached_ceiling_is_one_line_with_its_setting() -> None:
 
 @pytest.mark.parametrize("ceilings", [Ceilings(run=1.0), Ceilings(day=1.0), Ceilings(month=1.0)])
 def test_an_unknown_price_is_refused_under_a_ceiling_only(ceilings: Ceilings) -> None:
-    with pytest.raises(SpendingError, match=r"^the price of openai:gpt-5-mini is not known, .*$"):
-        Budget(ceilings, Spent()).admit(MODEL, None)
-    Budget(Ceilings(), Spent()).admit(MODEL, None)
+    requests = budget(ceilings).affordable("openai:mine", [request()], lambda: NOW)
+    assert list(requests) == []
+    assert requests.refusal.startswith("the price of openai:mine is not known, so no ceiling can be kept: set NEWS_MAX")
+    assert len(requests.refusal.splitlines()) == 1
+    assert list(Budget().affordable("openai:mine", [request()], lambda: NOW)) == [request()]
+
+
+def test_no_more_requests_are_taken_than_are_sent() -> None:
+    price = reserved_usd(MODEL, request(), NOW)
+    assert price is not None
+    taken = []
+
+    def requests() -> Iterator[ModelRequest]:
+        for n in range(9):
+            taken.append(n)
+            yield request(str(n))
+
+    found = budget(Ceilings(run=2.5 * price)).affordable(MODEL, requests(), lambda: NOW)
+    assert [one.input_hash for one in found] == ["0", "1"]
+    assert taken == [0, 1, 2]
+    assert found.refusal.startswith("NEWS_MAX_USD_PER_RUN is reached: 0.0000 USD spent and ")
+
+
+def test_what_is_reserved_covers_a_long_article_with_a_long_answer() -> None:
+    text = "Ministério da Educação anuncia R$ 1,2 bilhão para creches. " * 100
+    at_most = reserved_usd(MODEL, request(text=text), NOW)
+    assert at_most is not None
+    assert at_most > (len(text) / 3.2 * 0.25 + 1_400 * 2) / 1e6
 
 
 def test_threads_together_do_not_exceed_the_ceiling() -> None:
-    budget = Budget(Ceilings(run=1.0), Spent())
+    made = budget(Ceilings(run=1.0))
     counts: list[int] = []
-    threads = [threading.Thread(target=lambda: counts.append(admitted(budget, 1 / 1024))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: counts.append(admitted(made, 1 / 256))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(counts) == 1024
+    assert sum(counts) == 256
