@@ -18,6 +18,7 @@ from news_assets.commands import gaps as gaps_command
 from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands.enrichment import explain as explain_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.commands.sites import try_page as try_page_command
@@ -323,6 +324,15 @@ def withdraw(
 ) -> None:
     """Remove the texts of articles from lake and index; they are not fetched again."""
     withdraw_command.undo(articles) if undo else withdraw_command.withdraw_articles(articles, reason)
+
+
+@app.command()
+def explain(
+    article: Annotated[str, typer.Argument(metavar="ARTICLE|URL", help="id or address of an article")],
+    as_json: Json = False,
+) -> None:
+    """Show who made an article's enrichment, what it rests on and cost, and what was refused and why."""
+    explain_command.explain(article, as_json=as_json)
 
 
 @app.command()
