@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from rich.table import Table
-
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
@@ -97,14 +95,10 @@ def _show(one: _Explanation) -> None:
     terminal.print_line(one.article.article_id, style="bold")
     for line in (one.article.title or "without a title", *_row_lines(one)):
         terminal.print_line(line)
-    if one.calls:
-        terminal.print()
-        terminal.print(_table(one))
     for call in one.calls:
-        if call.answer_json is not None:
-            terminal.print_line(f"answer of {call.called_at:%Y-%m-%d %H:%M:%S}, {call.outcome}:", style="bold")
-            for line in _pretty(call.answer_json):
-                terminal.print_line(f"  {line}")
+        terminal.print_line(_call_line(call, one.article.article_id), style="bold")
+        for line in _pretty(call.answer_json or ""):
+            terminal.print_line(f"  {line}")
     if any(each.span for each in one.evidence):
         terminal.print_line("text, with the evidence in marks:", style="bold")
         for line in marked_paragraphs(one.article.text or "", one.evidence):
@@ -153,22 +147,14 @@ def _evidence_lines(evidence: Sequence[Evidence]) -> Iterator[str]:
         yield f"    “{one.quote}”" if one.quote else "    nothing in the text supports it"
 
 
-def _table(one: _Explanation) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("called at (UTC)", "kind", "model", "prompt", "way"):
-        table.add_column(title, no_wrap=True)
-    for title in ("tokens in", "cached", "out", "USD", "ms"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("outcome", overflow="fold")
-    for call in one.calls:
-        other = "" if call.article_id == one.article.article_id else f", asked for {call.article_id}"
-        reason = f": {call.reason}" if call.reason else ""
-        tokens = (_count(n) for n in (call.input_tokens, call.cached_tokens, call.output_tokens))
-        table.add_row(
-            *(f"{call.called_at:%Y-%m-%d %H:%M:%S}", call.kind, call.model, call.prompt_version, call.via),
-            *(*tokens, price_text(call.usd), f"{call.elapsed_ms:,}", f"{call.outcome}{reason}{other}"),
-        )
-    return table
+def _call_line(call: ModelCall, article_id: str) -> str:
+    tokens = (
+        f"{_count(call.input_tokens)} tokens in ({_count(call.cached_tokens)} cached), {_count(call.output_tokens)} out"
+    )
+    asked = f"{call.called_at:%Y-%m-%d %H:%M:%S}Z {call.kind} by {call.model}, prompt {call.prompt_version}, {call.via}"
+    cost = f"{tokens}; {price_text(call.usd)} USD; {call.elapsed_ms:,} ms"
+    other = "" if call.article_id == article_id else f"; asked for {call.article_id}"
+    return f"{asked}: {cost}; {call.outcome}" + (f": {call.reason}" if call.reason else "") + other
 
 
 def _count(n: int | None) -> str:
