@@ -1,7 +1,8 @@
 """Opens the ports that settings name, for commands and for Dagster's resources."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from news_assets.ports import Enricher, LanguageModel, Sandbox
 from news_assets.settings import LOCAL_ENRICHER, Settings, variable_of
 
 if TYPE_CHECKING:
+    from news_assets.model_calls import Spent
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 
 
@@ -20,13 +22,16 @@ def local_enricher(settings: Settings, sandbox: Sandbox) -> Enricher:
     return SandboxedEnricher(settings.taxonomy, sandbox)
 
 
-def build_enricher(settings: Settings, sandbox: Sandbox) -> "ModelEnricher":
-    """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name.
+def build_enricher(
+    settings: Settings, sandbox: Sandbox, read_spent: "Callable[[datetime], Spent] | None" = None
+) -> "ModelEnricher":
+    """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; `read_spent` reads the ledger for the ceilings.
 
     Raises:
         SettingsError: A provider's library is not installed, its key is not set, or a prompt is wrong.
     """
     from news_assets.clients.llm.models import check_model
+    from news_assets.pipeline.enrich.model.budget import Budget
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
     from news_assets.taxonomy.loader import load_taxonomy
@@ -46,6 +51,7 @@ def build_enricher(settings: Settings, sandbox: Sandbox) -> "ModelEnricher":
         taxonomy=load_taxonomy(settings.taxonomy),
         accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
         sandbox=sandbox,
+        budget=Budget(settings.ceilings, read_spent),
     )
 
 
@@ -65,10 +71,15 @@ def concurrent_model(settings: Settings, name: str) -> LanguageModel:
 
 
 @contextmanager
-def open_ports(settings: Settings, names: Collection[str]) -> Iterator[dict[str, Any]]:
+def open_ports(
+    settings: Settings, names: Collection[str], read_spent: "Callable[[datetime], Spent] | None" = None
+) -> Iterator[dict[str, Any]]:
     """Yield the named ports: fetcher and sandbox open, enricher, embedder and search opened on first use."""
     with ExitStack() as stack:
-        yield {name: _OPEN[name](settings, stack) for name in names}
+        opened = {name: _OPEN[name](settings, stack) for name in names if name != "enricher"}
+        if "enricher" in names:
+            opened["enricher"] = _enricher(settings, stack, read_spent)
+        yield opened
 
 
 def _fetcher(settings: Settings, stack: ExitStack) -> Any:
@@ -85,9 +96,9 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(fetcher)
 
 
-def _enricher(settings: Settings, stack: ExitStack) -> Any:
+def _enricher(settings: Settings, stack: ExitStack, read_spent: "Callable[[datetime], Spent] | None") -> Any:
     sandbox = _sandbox(settings, stack)
-    return Lazy(lambda: build_enricher(settings, sandbox))
+    return Lazy(lambda: build_enricher(settings, sandbox, read_spent))
 
 
 def _embedder(settings: Settings, stack: ExitStack) -> Any:
@@ -108,4 +119,4 @@ def _sandbox(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(ProcessSandbox())
 
 
-_OPEN = {"fetcher": _fetcher, "enricher": _enricher, "embedder": _embedder, "search": _search, "sandbox": _sandbox}
+_OPEN = {"fetcher": _fetcher, "embedder": _embedder, "search": _search, "sandbox": _sandbox}

@@ -51,7 +51,8 @@ def enrich_batch(
     if isinstance(enricher, ModelEnricher) and not enricher.asks_models(desk.enrich):
         enricher = enricher.local
     if isinstance(enricher, ModelEnricher):
-        return enrich_with_models(stage, lake, desk, keys, clock, enricher, only, re_enrich=re_enrich)
+        asked = enricher.within_budget(clock, is_backfill=re_enrich)
+        return enrich_with_models(stage, lake, desk, keys, clock, asked, only, re_enrich=re_enrich)
     articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}

@@ -2,13 +2,14 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Self
 
-from news_assets.errors import SpendingError
-from news_assets.model_calls import Ceilings, ModelCall, Spent
-from news_assets.pipeline.enrich.model.prices import price_usd
-from news_assets.ports import ModelRequest
+from news_assets.errors import EnrichError, SpendingError
+from news_assets.model_calls import Ceilings, Spent
+from news_assets.pipeline.enrich.model.prices import answer_usd, price_usd
+from news_assets.ports import Answered, LanguageModel, ModelAnswer, ModelRequest
 
 BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
 
@@ -38,13 +39,18 @@ class Budget:
     ) -> None:
         self._ceilings = ceilings or Ceilings()
         self._read_spent = read_spent
-        self._is_backfill = is_backfill
+        self.is_backfill = is_backfill
         self._spent = Spent()
         self._settled_usd = 0.0  # of this run
         self._in_ledger_usd = 0.0  # the part of it that `_spent` contains
         self._reserved: dict[str, float] = {}  # by input hash
         self._settled_calls = 0
         self._lock = threading.Lock()
+
+    def of_backfill(self) -> Self:
+        """Return this budget, which from now on is that of a backfill."""
+        self.is_backfill = True
+        return self
 
     def affordable(self, model: str, requests: Iterable[ModelRequest], clock: Clock) -> "Affordable":
         """Return the requests to send, up to the first whose price could exceed a ceiling; it is estimated here."""
@@ -69,21 +75,27 @@ class Budget:
                     raise SpendingError(self._reason(setting, ceiling, spent, reserved))
             self._reserved[key] = estimated_usd
 
-    def settle(self, calls: Sequence[ModelCall], now: datetime) -> None:
-        """Replace what was reserved for these calls, which are stored, by their real prices.
+    def settle(self, prices: Mapping[str, float | None], now: datetime) -> None:
+        """Replace what was reserved for these calls, by input hash, by their prices; their rows are stored.
 
         Of a call without a price what was reserved for it counts: it may have been billed.
         """
         if not self._ceilings:
             return
         with self._lock:
-            for call in calls:
-                reserved = self._reserved.pop(call.input_hash, 0.0)
-                self._settled_usd += reserved if call.usd is None else call.usd
-            self._settled_calls += len(calls)
+            for key, usd in prices.items():
+                reserved = self._reserved.pop(key, 0.0)
+                self._settled_usd += reserved if usd is None else usd
+            self._settled_calls += len(prices)
             is_due = self._settled_calls >= _UPDATE_CALLS
         if is_due:
             self._update(now)
+
+    def release(self, keys: Iterable[str]) -> None:
+        """Forget what is still reserved for these calls: they were not made, or given up."""
+        with self._lock:
+            for key in keys:
+                self._reserved.pop(key, None)
 
     def _update(self, now: datetime) -> None:
         """Take over the ledger's sums; every call that was settled is in it."""
@@ -96,7 +108,7 @@ class Budget:
     def _limits(self) -> Iterator[tuple[str, float, float]]:
         """Yield the setting, its ceiling for this run, and what was spent of it."""
         not_in_ledger = self._settled_usd - self._in_ledger_usd
-        share = BACKFILL_SHARE if self._is_backfill else 1.0
+        share = BACKFILL_SHARE if self.is_backfill else 1.0
         if self._ceilings.run:
             yield "NEWS_MAX_USD_PER_RUN", self._ceilings.run, self._settled_usd
         if self._ceilings.day:
@@ -105,7 +117,7 @@ class Budget:
             yield "NEWS_MAX_USD_PER_MONTH", self._ceilings.month, self._spent.month + not_in_ledger
 
     def _reason(self, setting: str, ceiling: float, spent: float, reserved: float) -> str:
-        of_day = self._is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
+        of_day = self.is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
         share = f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
         whole = ceiling / BACKFILL_SHARE if of_day else ceiling
         in_flight = f" and {reserved:.4f} reserved for calls in flight" if reserved else ""
@@ -113,23 +125,56 @@ class Budget:
 
 
 class Affordable:
-    """The requests that may be sent, reserved one after the other as they are taken. `refusal` says why it ended early.
+    """The requests that may be sent, reserved one after the other as they are taken.
 
-    It ends instead of raising: the calls in flight are answered and stored.
+    It ends at the first that may not, instead of raising: the calls in flight are answered and stored. `refusal` says
+    why; `taken` are the input hashes of the others.
     """
 
     def __init__(self, budget: Budget, model: str, requests: Iterable[ModelRequest], clock: Clock) -> None:
         self.refusal = ""
+        self.taken: list[str] = []
         self._budget, self._model, self._requests, self._clock = budget, model, requests, clock
 
     def __iter__(self) -> Iterator[ModelRequest]:
         for request in self._requests:
+            usd = reserved_usd(self._model, request, self._clock())
             try:
-                self._budget.admit(request.input_hash, self._model, reserved_usd(self._model, request, self._clock()))
+                self._budget.admit(request.input_hash, self._model, usd)
             except SpendingError as error:
                 self.refusal = str(error)
                 return
+            self.taken.append(request.input_hash)
             yield request
+
+
+class BudgetedModel:
+    """A language model that is asked as long as the budget lasts; implements `ports.LanguageModel`."""
+
+    def __init__(self, model: LanguageModel, budget: Budget, clock: Clock) -> None:
+        self.name = model.name
+        self._model, self._budget, self._clock = model, budget, clock
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        """Yield the requests with their answers or errors; see `ports.LanguageModel`.
+
+        Raises:
+            SpendingError: A ceiling is reached; what was not yielded was not sent.
+        """
+        affordable = self._budget.affordable(self.name, requests, self._clock)
+        try:
+            for group in self._model.answer_all(affordable):
+                yield group
+                now = self._clock()
+                prices = {request.input_hash: self._price(answer, now) for request, answer in group}
+                self._budget.settle(prices, now)
+        finally:
+            self._budget.release(affordable.taken)
+        if affordable.refusal:
+            raise SpendingError(affordable.refusal)
+
+    def _price(self, answer: ModelAnswer | EnrichError, now: datetime) -> float | None:
+        return answer_usd(self.name, answer, now) if isinstance(answer, ModelAnswer) else None
 
 
 def reserved_usd(model: str, request: ModelRequest, at: datetime, *, is_batch: bool = False) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from news_assets.pipeline.enrich.model.evidence import Span, parse_span
+from news_assets.pipeline.enrich.model.reading.evidence import Span, parse_span
 from news_assets.records import EnrichedArticle
 
 

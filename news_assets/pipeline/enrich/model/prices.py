@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from news_assets.ports import ModelAnswer
+
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
@@ -53,6 +55,14 @@ def price_usd(
     if not is_batch or _has_batch_price(found, at):
         return float(found.total_price)
     return float(found.total_price / Decimal(2)) if found.provider.id in _HALF_IN_BATCHES else None
+
+
+def answer_usd(model: str, answer: ModelAnswer, at: datetime, *, is_batch: bool = False) -> float | None:
+    """Return what an answer costs; None if the price is not known, or the provider did not state the tokens."""
+    if answer.input_tokens is None or answer.output_tokens is None:
+        return None
+    tokens = answer.input_tokens, answer.output_tokens, answer.cached_tokens or 0
+    return price_usd(model, *tokens, at, is_batch=is_batch)
 
 
 def price_text(usd: float | None) -> str:

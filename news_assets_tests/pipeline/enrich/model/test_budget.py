@@ -1,15 +1,14 @@
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from uuid import uuid4
 
 import pytest
 
-from news_assets.errors import SpendingError
-from news_assets.model_calls import Ceilings, ModelCall, Spent
-from news_assets.pipeline.enrich.model.budget import Budget, reserved_usd
-from news_assets.ports import ModelRequest
-from news_assets_tests.store.examples import full
+from news_assets.errors import EnrichError, SpendingError
+from news_assets.model_calls import Ceilings, Spent
+from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel, reserved_usd
+from news_assets.ports import Answered, ModelAnswer, ModelRequest
 
 MODEL = "openai:gpt-5-mini"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -31,10 +30,6 @@ def admitted(budget: Budget, usd: float, most: int = 1_000) -> int:
         except SpendingError:
             return count
     return most
-
-
-def paid(key: str, usd: float | None) -> ModelCall:
-    return full(ModelCall, input_hash=key, usd=usd)
 
 
 def request(key: str = "k", text: str = "") -> ModelRequest:
@@ -77,21 +72,21 @@ def test_a_settled_call_frees_what_it_did_not_cost() -> None:
     made = budget(Ceilings(run=1.0))
     for key in ("a", "b"):
         made.admit(key, MODEL, 0.5)
-    made.settle([paid("a", 0.125), paid("b", 0.0)], NOW)
+    made.settle({"a": 0.125, "b": 0.0}, NOW)
     assert admitted(made, 0.125) == 7
 
 
 def test_a_call_without_a_price_counts_as_reserved() -> None:
     made = budget(Ceilings(run=1.0))
     made.admit("a", MODEL, 0.5)
-    made.settle([paid("a", None)], NOW)
+    made.settle({"a": None}, NOW)
     assert admitted(made, 0.25) == 2
 
 
 def test_what_the_ledger_has_is_not_counted_twice() -> None:
     made = budget(Ceilings(day=1.0), Spent(day=0.25), Spent(day=0.5))
     made.admit("a", MODEL, 0.25)
-    made.settle([paid("a", 0.25)], NOW)
+    made.settle({"a": 0.25}, NOW)
     assert made.affordable(MODEL, [], lambda: NOW).refusal == ""
     assert admitted(made, 0.25) == 2
 
@@ -99,9 +94,9 @@ def test_what_the_ledger_has_is_not_counted_twice() -> None:
 def test_the_ledger_is_read_again_while_calls_are_made() -> None:
     made = budget(Ceilings(day=1.0), Spent(), Spent(day=0.75))  # another run spends meanwhile
     for n in range(19):
-        made.settle([paid(f"{n}", 0.0)], NOW)
+        made.settle({f"{n}": 0.0}, NOW)
     made.admit("last", MODEL, 1.0)
-    made.settle([paid("last", 0.0)], NOW)
+    made.settle({"last": 0.0}, NOW)
     assert admitted(made, 0.25) == 1
 
 
@@ -153,6 +148,58 @@ def test_what_is_reserved_covers_a_long_article_with_a_long_answer() -> None:
     at_most = reserved_usd(MODEL, request(text=text), NOW)
     assert at_most is not None
     assert at_most > (len(text) / 3.2 * 0.25 + 1_400 * 2) / 1e6
+
+
+class PaidModel:
+    """A model that answers two requests at a time, each with the same number of tokens, until it fails."""
+
+    name = MODEL
+
+    def __init__(self, output_tokens: int | None, fails_after: int = 99) -> None:
+        self.sent: list[str] = []
+        self._output_tokens, self._fails_after = output_tokens, fails_after
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        left = iter(requests)
+        while group := [request for _, request in zip(range(2), left, strict=False)]:
+            self.sent += [request.input_hash for request in group]
+            if len(self.sent) > self._fails_after:
+                raise EnrichError("it is down")
+            answer = ModelAnswer(
+                raw="{}", input_tokens=0, output_tokens=self._output_tokens, cached_tokens=0, elapsed_ms=1
+            )
+            yield [(request, answer) for request in group]
+
+
+def sent_within(budget: Budget, model: PaidModel, count: int = 20) -> tuple[int, str]:
+    """Return how many requests were answered, and why no more."""
+    answered = 0
+    try:
+        for group in BudgetedModel(model, budget, lambda: NOW).answer_all(request(str(n)) for n in range(count)):
+            answered += len(group)
+    except EnrichError as error:
+        return answered, str(error)
+    return answered, ""
+
+
+def test_a_model_is_asked_until_its_answers_have_cost_the_ceiling() -> None:
+    model, made = PaidModel(output_tokens=1_000), budget(Ceilings(run=0.02))  # 0.002 each, and 0.003 are reserved
+    answered, reason = sent_within(made, model)
+    assert answered == len(model.sent) == 9  # then 0.018 are spent
+    assert reason.startswith("NEWS_MAX_USD_PER_RUN is reached: 0.01")
+    assert sent_within(made, model, 1)[0] == 0
+    assert sent_within(Budget(), PaidModel(output_tokens=1_000)) == (20, "")
+
+
+def test_answers_of_unknown_tokens_count_as_reserved() -> None:
+    answered, _ = sent_within(budget(Ceilings(run=0.0121)), PaidModel(output_tokens=None))
+    assert answered == 4
+
+
+def test_what_a_failed_model_did_not_answer_is_free_again() -> None:
+    made = budget(Ceilings(run=0.0121))
+    assert sent_within(made, PaidModel(output_tokens=0, fails_after=2)) == (2, "it is down")
+    assert sent_within(made, PaidModel(output_tokens=None))[0] == 4
 
 
 def test_threads_together_do_not_exceed_the_ceiling() -> None:

@@ -1,5 +1,5 @@
-from news_assets.pipeline.enrich.model.evidence import Span
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, marked, marked_paragraphs
+from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.records import EnrichedArticle
 from news_assets_tests.store.examples import sparse
 
