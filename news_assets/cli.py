@@ -18,6 +18,7 @@ from news_assets.commands import gaps as gaps_command
 from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands.enrichment import cost as cost_command
 from news_assets.commands.enrichment import explain as explain_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
@@ -324,6 +325,13 @@ def withdraw(
 ) -> None:
     """Remove the texts of articles from lake and index; they are not fetched again."""
     withdraw_command.undo(articles) if undo else withdraw_command.withdraw_articles(articles, reason)
+
+
+@app.command()
+def cost(desk: Desk = None, from_day: From = None, to_day: To = None, as_json: Json = False) -> None:
+    """Show what a language model would cost for these articles, and why, and what it has cost so far."""
+    days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
+    cost_command.cost(desk, days, as_json=as_json)
 
 
 @app.command()

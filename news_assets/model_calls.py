@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 Kind = Literal["enrich", "entities"]
 DIRECT: Final = "direct"
@@ -80,6 +80,14 @@ class Spending:
     cached_tokens: int
     usd: float | None
     unpriced: int
+
+
+class Tokens(NamedTuple):
+    """The mean tokens of some calls; `cached` are a part of `input`."""
+
+    input: int
+    output: int
+    cached: int
 
 
 def total_usd(prices: Iterable[float | None]) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from news_assets.model_calls import Spending, Spent
+from news_assets.model_calls import Kind, Spending, Spent, Tokens
 from news_assets.records import AgencyDays
 from news_assets.store.lake import Lake
 
@@ -31,6 +31,17 @@ SELECT {_UTC_DAY} AS called_on, desk, model, via,
     {_USD} AS usd,
     count_if(usd IS NULL)::BIGINT AS unpriced
 FROM model_calls WHERE {{where}} GROUP BY ALL ORDER BY ALL
+"""
+
+
+MIN_CALLS = 30  # from which a mean is taken
+
+_MEANS = """
+SELECT model, kind, round(avg(input_tokens))::BIGINT, round(avg(output_tokens))::BIGINT,
+    round(avg(coalesce(cached_tokens, 0)))::BIGINT
+FROM model_calls
+WHERE list_contains($prompts::VARCHAR[], prompt_version) AND input_tokens IS NOT NULL AND output_tokens IS NOT NULL
+GROUP BY model, kind HAVING count(*) >= $calls
 """
 
 
@@ -73,6 +84,12 @@ def spending_since(lake: Lake, keys: AgencyDays, start: datetime) -> list[Spendi
     )
     params = {"desk": keys.desk, "start": start, "first_day": days[0], "last_day": days[-1], "agencies": agencies}
     return _spending(lake, where, params)
+
+
+def mean_tokens(lake: Lake, prompt_versions: Iterable[str]) -> dict[tuple[str, Kind], Tokens]:
+    """Return the mean tokens of the answered calls with these prompts, by model and kind; none of a few calls."""
+    found = lake.query(_MEANS, {"prompts": list(prompt_versions), "calls": MIN_CALLS})
+    return {(model, kind): Tokens(*tokens) for model, kind, *tokens in found.iter_rows()}
 
 
 def _spending(lake: Lake, where: str, params: dict[str, Any]) -> list[Spending]:

@@ -23,7 +23,7 @@ class Evidence:
 
 def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:
     """Return the evidence of the summary's sentences and then of the key points; none of a local result."""
-    stored = [("summary", None, span) for span in row.summary_spans]
+    stored: list[tuple[str, str | None, str]] = [("summary", None, span) for span in row.summary_spans]
     points = zip(row.key_points, row.key_point_spans, strict=False)  # the local enricher has neither
     stored += [("key point", sentence, span) for sentence, span in points]
     return [
