@@ -52,11 +52,13 @@ class Budget:
         self.is_backfill = True
         return self
 
-    def affordable(self, model: str, requests: Iterable[ModelRequest], clock: Clock) -> "Affordable":
-        """Return the requests to send, up to the first whose price could exceed a ceiling; it is estimated here."""
+    def affordable(
+        self, model: str, requests: Iterable[ModelRequest], clock: Clock, *, is_batch: bool = False
+    ) -> "Affordable":
+        """Return the requests to send, up to the first whose estimated price could exceed a ceiling."""
         if self._ceilings:
             self._update(clock())
-        return Affordable(self, model, requests, clock)
+        return Affordable(self, model, requests, clock, is_batch=is_batch)
 
     def admit(self, key: str, model: str, estimated_usd: float | None) -> None:
         """Reserve the price of a call that is about to be sent; `key` is its input hash.
@@ -131,14 +133,17 @@ class Affordable:
     why; `taken` are the input hashes of the others.
     """
 
-    def __init__(self, budget: Budget, model: str, requests: Iterable[ModelRequest], clock: Clock) -> None:
+    def __init__(
+        self, budget: Budget, model: str, requests: Iterable[ModelRequest], clock: Clock, *, is_batch: bool
+    ) -> None:
         self.refusal = ""
         self.taken: list[str] = []
+        self._is_batch = is_batch
         self._budget, self._model, self._requests, self._clock = budget, model, requests, clock
 
     def __iter__(self) -> Iterator[ModelRequest]:
         for request in self._requests:
-            usd = reserved_usd(self._model, request, self._clock())
+            usd = reserved_usd(self._model, request, self._clock(), is_batch=self._is_batch)
             try:
                 self._budget.admit(request.input_hash, self._model, usd)
             except SpendingError as error:
