@@ -32,6 +32,9 @@ class ModelCall:
     cached_tokens: Annotated[
         int | None, "those tokens of the request that the provider had cached; none if it did not say"
     ]
+    cache_write_tokens: Annotated[
+        int | None, "those tokens of the request that the provider stored in its cache, which some bill at more"
+    ] = None
     usd: Annotated[float | None, "price in US dollars; none if it is unknown"]
     elapsed_ms: Annotated[int, "duration of the call in milliseconds"]
     outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)"]

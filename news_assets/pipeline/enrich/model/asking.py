@@ -156,6 +156,7 @@ def call_row(
         input_tokens=given.input_tokens if given else None,
         output_tokens=given.output_tokens if given else None,
         cached_tokens=given.cached_tokens if given else None,
+        cache_write_tokens=given.cache_write_tokens if given else None,
         usd=answer_usd(model, given, called_at, is_batch=via != DIRECT) if given else None,
         elapsed_ms=given.elapsed_ms if given else 0,
         outcome="failed" if given is None else "refused" if refused else "ok",
