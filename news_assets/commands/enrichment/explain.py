@@ -11,6 +11,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.model_calls import ModelCall, total_usd
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, marked, marked_paragraphs
 from news_assets.pipeline.enrich.model.prices import price_text
+from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.ports import Reader
 from news_assets.records import EnrichedArticle, Enrichment, RawArticle
 from news_assets.store.queries.url_history import article_ids_at
@@ -31,7 +32,8 @@ class _Explanation:
     @property
     def is_outdated(self) -> bool:
         """Whether the text has changed since, so that spans are those of another text."""
-        return self.row is not None and self.row.content_hash != self.article.content_hash
+        current = (self.article.content_hash, PROVISIONAL)
+        return self.row is not None and self.row.content_hash not in current
 
 
 def explain(name: str, *, as_json: bool) -> None:
@@ -59,7 +61,8 @@ def _articles(lake: Reader, name: str) -> list[RawArticle]:
 def _explanation(lake: Reader, article: RawArticle) -> _Explanation:
     rows = lake.read(EnrichedArticle, article_id=[article.article_id])
     row = rows[0] if rows else None
-    calls = {call.call_id: call for call in lake.read(ModelCall, article_id=[article.article_id])}
+    asked_for = {article.article_id, *([row.reused_from] if row and row.reused_from else [])}
+    calls = {call.call_id: call for call in lake.read(ModelCall, article_id=asked_for)}
     if row:  # an equal text was asked about once, perhaps for another article
         calls |= {call.call_id: call for call in lake.read(ModelCall, input_hash=[row.input_hash])}
     evidence = evidence_of(row, article.text or "") if row else []
@@ -114,7 +117,8 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
     by = f"prompt {row.prompt_version}, taxonomy {row.taxonomy_version}, at {row.enriched_at:%Y-%m-%d %H:%M:%S}Z"
     yield f"by {row.enricher} {row.model}, {by}" + f", reused from {row.reused_from}" * bool(row.reused_from)
     if row.local_reason:
-        yield f"local, because: {row.local_reason}"
+        again = "; a model will be asked again" if row.content_hash == PROVISIONAL else ""
+        yield f"local, because: {row.local_reason}{again}"
     if row.outcome != "ok":
         yield f"{row.outcome}: {row.reason}"
     if one.is_outdated:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.model_calls import ModelCall
+from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records import EnrichedArticle, RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
@@ -99,6 +100,21 @@ def test_a_local_result_is_explained_too(home: Path, call: Call) -> None:
     assert "[1]" not in said
     facts = json.loads(call("explain", "a-1", "--json")[1])
     assert (facts["calls"], facts["usd"], facts["marked_text"]) == ([], None, None)
+
+
+def test_a_copy_is_explained_by_the_calls_for_its_original_and_a_stopgap_as_such(asked: Path, call: Call) -> None:
+    with Lake.open(asked / "catalog.sqlite", asked / "data") as lake:
+        [row] = lake.read(EnrichedArticle, article_id=["a-2"])
+        reason = "NEWS_MAX_USD_PER_DAY is reached: …"
+        given = {"content_hash": PROVISIONAL, "reused_from": "a-1", "local_reason": reason, "outcome": "ok"}
+        lake.transact(lambda rows: rows.upsert([replace(row, **given)]))
+
+    said = call("explain", "a-2")[1]
+
+    assert "reused from a-1\n" in said
+    assert "local, because: NEWS_MAX_USD_PER_DAY is reached: …; a model will be asked again\n" in said
+    assert "has changed since" not in said
+    assert said.count("; asked for a-1\n") == 2
 
 
 def test_why_there_is_no_result_is_said(home: Path, call: Call) -> None:
