@@ -108,3 +108,16 @@ def test_to_enrich_again_is_a_backfill_and_stops_at_its_share_of_the_day(
     model = Answering()
     enrich(room.lake, enricher(model, Budget(Ceilings(day=1.0), lambda now: Spent(day=0.85))), re_enrich=re_enrich)
     assert (model.calls > 0) == is_sent
+
+
+def test_the_local_enricher_leaves_what_a_model_made_unless_told(room: Newsroom) -> None:
+    room.run_stage("enriched_articles", KEYS)
+    [row] = room.lake.read(EnrichedArticle, article_id=["a-1"])
+    of_model = replace(row, enricher="model", model="openai:gpt-5-mini", input_hash="of the model")
+    room.lake.transact(lambda rows: rows.upsert([of_model]))
+    local = replace(enricher(Answering(), Budget()), models=())
+
+    enrich(room.lake, local)
+    assert room.lake.read(EnrichedArticle, article_id=["a-1"]) == [of_model]
+    enrich(room.lake, local, re_enrich=True)
+    assert [one.enricher for one in room.lake.read(EnrichedArticle, article_id=["a-1"])] == ["words"]

@@ -47,6 +47,11 @@ class Budget:
         self._settled_calls = 0
         self._lock = threading.Lock()
 
+    @property
+    def has_ceilings(self) -> bool:
+        """Whether anything limits what may be spent."""
+        return bool(self._ceilings)
+
     def of_backfill(self) -> Self:
         """Return this budget, which from now on is that of a backfill."""
         self.is_backfill = True
@@ -143,9 +148,10 @@ class Affordable:
 
     def __iter__(self) -> Iterator[ModelRequest]:
         for request in self._requests:
-            usd = reserved_usd(self._model, request, self._clock(), is_batch=self._is_batch)
             try:
-                self._budget.admit(request.input_hash, self._model, usd)
+                if self._budget.has_ceilings:
+                    usd = reserved_usd(self._model, request, self._clock(), is_batch=self._is_batch)
+                    self._budget.admit(request.input_hash, self._model, usd)
             except SpendingError as error:
                 self.refusal = str(error)
                 return
