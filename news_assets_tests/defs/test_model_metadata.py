@@ -23,7 +23,7 @@ def metadata(lake: Lake, stage: str, *calls: ModelCall) -> dict[str, object]:
 
 
 def call(n: int, **given: object) -> ModelCall:
-    at = datetime.now(UTC) + timedelta(seconds=1)
+    at = datetime.now(UTC) + timedelta(hours=1)
     usual = {"desk": "d", "agency": "a", "day": TODAY, "called_at": at, "outcome": "ok", "input_tokens": 100}
     return sparse(ModelCall, call_id=str(n), **usual | given)
 
