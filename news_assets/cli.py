@@ -20,6 +20,8 @@ from news_assets.commands import replay as replay_command
 from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.civic import parse_meetings
+from news_assets.commands.enrichment import cost as cost_command
+from news_assets.commands.enrichment import explain as explain_command
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.commands.sites import try_page as try_page_command
@@ -149,7 +151,7 @@ def retention(
         bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
     ] = False,
 ) -> None:
-    """Delete old pages, polls and revisions, as daily maintenance does, and print them by table and month."""
+    """Delete old pages, polls, revisions and model answers, as daily maintenance does, and print how many."""
     retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)
 
 
@@ -369,6 +371,22 @@ def withdraw(
 ) -> None:
     """Remove the texts of articles from lake and index; they are not fetched again."""
     withdraw_command.undo(articles) if undo else withdraw_command.withdraw_articles(articles, reason)
+
+
+@app.command()
+def cost(desk: Desk = None, from_day: From = None, to_day: To = None, as_json: Json = False) -> None:
+    """Show what a language model would cost for these articles, and why, and what it has cost so far."""
+    days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
+    cost_command.cost(desk, days, as_json=as_json)
+
+
+@app.command()
+def explain(
+    article: Annotated[str, typer.Argument(metavar="ARTICLE|URL", help="id or address of an article")],
+    as_json: Json = False,
+) -> None:
+    """Show who made an article's enrichment, what it rests on and cost, and what was refused and why."""
+    explain_command.explain(article, as_json=as_json)
 
 
 @app.command()

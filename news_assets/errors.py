@@ -11,7 +11,9 @@ NewsAssetsError
 │   ├── TooLargeError
 │   └── RobotsError
 ├── ReadingError             outside bytes or text, in the sandbox
-├── EnrichError, EmbedError, IndexingError
+├── EnrichError              one article, or the enricher
+│   └── SpendingError        a ceiling of spending
+├── EmbedError, IndexingError
 ├── BatchError               one batch of a provider of language models
 └── LakeError
 """
@@ -136,6 +138,10 @@ class BatchError(NewsAssetsError):
     def __init__(self, message: str, *, is_transient: bool) -> None:
         self.is_transient = is_transient
         super().__init__(message)
+
+
+class SpendingError(EnrichError):
+    """A call of a language model that was not sent: a ceiling is reached, or cannot be kept without a known price."""
 
 
 class EmbedError(NewsAssetsError):

@@ -1,8 +1,10 @@
 """The ledger of calls of language models: one row for each call, also for those that failed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Final, Literal
+from decimal import Decimal
+from typing import Annotated, Final, Literal, NamedTuple
 
 Kind = Literal["enrich", "entities"]
 DIRECT: Final = "direct"
@@ -30,6 +32,9 @@ class ModelCall:
     cached_tokens: Annotated[
         int | None, "those tokens of the request that the provider had cached; none if it did not say"
     ]
+    cache_write_tokens: Annotated[
+        int | None, "those tokens of the request that the provider stored in its cache, which some bill at more"
+    ] = None
     usd: Annotated[float | None, "price in US dollars; none if it is unknown"]
     elapsed_ms: Annotated[int, "duration of the call in milliseconds"]
     outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)"]
@@ -58,3 +63,60 @@ class EnrichmentBatch:
     request_count: Annotated[int, "number of requests"]
     answer_count: Annotated[int, "number of requests with a result"]
     inputs_json: Annotated[str, "input hash and article id of each request, as JSON"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """The most that language models may cost, in US dollars; 0 for no limit. Days and months are those of UTC."""
+
+    run: float = 0.0
+    day: float = 0.0
+    month: float = 0.0
+
+    def __bool__(self) -> bool:
+        return any((self.run, self.day, self.month))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the ledger says was spent on this day and in this month, in US dollars, with the calls of other runs."""
+
+    day: float = 0.0
+    month: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """The calls of one UTC day, desk and model, directly or in batches.
+
+    `usd` is the sum of the known prices, None if none is known. `unpriced` counts the calls without one, of a model
+    whose price is not known or for which the provider stated no tokens: they may have cost something.
+    """
+
+    called_on: date
+    desk: str
+    model: str
+    via: str
+    calls: int
+    answered: int
+    refused: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    usd: float | None
+    unpriced: int
+
+
+class Tokens(NamedTuple):
+    """The mean tokens of some calls; `cached` are a part of `input`."""
+
+    input: int
+    output: int
+    cached: int
+
+
+def total_usd(prices: Iterable[float | None]) -> float | None:
+    """Return the exact sum of the known prices; None if none is known."""
+    known = [Decimal(repr(usd)) for usd in prices if usd is not None]
+    return float(sum(known)) if known else None

@@ -191,6 +191,7 @@ class ModelAnswer:
     output_tokens: int | None
     cached_tokens: int | None
     elapsed_ms: int
+    cache_write_tokens: int | None = None
 
 
 Answered = tuple[ModelRequest, ModelAnswer | EnrichError]

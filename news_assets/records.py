@@ -166,6 +166,7 @@ class KeepDays:
     pages: int = 0
     polls: int = 0
     revisions: int = 0
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
+from news_assets.model_calls import Ceilings
 from news_assets.records import KeepDays
 
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
@@ -114,6 +115,16 @@ class Settings(BaseSettings):
     keep_revisions_days: int = Field(
         1100, ge=0, le=36500, description="how many days replaced texts are kept, 31 to 36500; 0 for ever"
     )
+    keep_answers_days: int = Field(
+        400, ge=0, le=36500, description="how many days the answers of language models are kept; 0 for ever"
+    )
+    max_usd_per_run: float = Field(
+        0.0, ge=0, le=1e6, description="most that a run may spend on language models, in US dollars; 0 for no limit"
+    )
+    max_usd_per_day: float = Field(
+        0.0, ge=0, le=1e6, description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit"
+    )
+    max_usd_per_month: float = Field(0.0, ge=0, le=1e6, description="most for a month (UTC); 0 for no limit")
     taxonomy: Path | None = Field(None, description="path of a taxonomy file; empty for the built-in one")
 
     @classmethod
@@ -172,7 +183,12 @@ class Settings(BaseSettings):
     @property
     def keep_days(self) -> KeepDays:
         """How long rows of the lake are kept."""
-        return KeepDays(self.keep_pages_days, self.keep_polls_days, self.keep_revisions_days)
+        return KeepDays(self.keep_pages_days, self.keep_polls_days, self.keep_revisions_days, self.keep_answers_days)
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """The most that language models may cost."""
+        return Ceilings(self.max_usd_per_run, self.max_usd_per_day, self.max_usd_per_month)
 
     @property
     def hosts_dir(self) -> Path:
@@ -194,6 +210,11 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("max_usd_per_run", "max_usd_per_day", "max_usd_per_month", mode="before")
+    @classmethod
+    def _empty_is_no_limit(cls, value: object) -> object:
+        return value or 0.0
 
     @field_validator("taxonomy", "prompts", mode="before")
     @classmethod

@@ -21,7 +21,7 @@ SNAPSHOT = {
     ),
     "sample/enriched_articles": (
         {"sample/raw_articles"},
-        {"articles_have_summaries", "every_article_is_enriched", "ids_are_unique"},
+        {"answers_are_supported", "articles_have_summaries", "every_article_is_enriched", "ids_are_unique"},
     ),
     "sample/feed_entries": (set(), {"agencies_are_heard", "ids_are_unique", "sources_answer"}),
     "sample/raw_articles": (

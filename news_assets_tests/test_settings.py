@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from news_assets.errors import SettingsError
+from news_assets.model_calls import Ceilings
 from news_assets.settings import Settings
 
 
@@ -31,6 +32,13 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.allow_private_hosts == ("10.0.0.0/8", "intranet")
 
 
+def test_an_empty_ceiling_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_MAX_USD_PER_RUN", "")
+    assert not Settings.read().ceilings
+    monkeypatch.setenv("NEWS_MAX_USD_PER_DAY", "2.5")
+    assert Settings.read().ceilings == Ceilings(day=2.5)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "takes"),
     [
@@ -50,6 +58,9 @@ def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NEWS_MODEL_CALLS", "oracle=5", "unknown provider 'oracle'"),
         ("NEWS_KEEP_POLLS_DAYS", "30", "checks read the last 30 days; accepted: how many days"),
         ("NEWS_KEEP_PAGES_DAYS", "-1", "31 to 36500; 0 for ever"),
+        ("NEWS_MAX_USD_PER_RUN", "-1", "in US dollars; 0 for no limit"),
+        ("NEWS_MAX_USD_PER_DAY", "5 USD", "of which backfills spend 80 %; 0 for no limit"),
+        ("NEWS_MAX_USD_PER_MONTH", "nan", "0 for no limit"),
     ],
 )
 def test_an_invalid_value_is_reported_with_its_setting_and_the_accepted_values(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from news_assets.settings import LOCAL_ENRICHER, Settings, variable_of
 
 if TYPE_CHECKING:
     from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.model_calls import Spent
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 
 
@@ -24,14 +26,22 @@ def local_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable
     return SandboxedEnricher(settings.taxonomy, sandbox, settings.models_dir, open_embedder)
 
 
-def build_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]) -> "ModelEnricher":
+def build_enricher(
+    settings: Settings,
+    sandbox: Sandbox,
+    open_embedder: Callable[[], Embedder],
+    read_spent: "Callable[[datetime], Spent] | None" = None,
+) -> "ModelEnricher":
     """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; see `local_enricher`.
+
+    `read_spent` reads the ledger for the ceilings.
 
     Raises:
         SettingsError: A provider's library is not installed, its key is not set, or a prompt is wrong.
     """
     from news_assets.clients.llm.batches.open import open_batches
     from news_assets.clients.llm.models import check_model
+    from news_assets.pipeline.enrich.model.budget import Budget
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
     from news_assets.taxonomy.loader import load_taxonomy
@@ -52,6 +62,7 @@ def build_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable
         accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
         sandbox=sandbox,
         open_batches=lambda name: open_batches(name, settings.bedrock_batch_folder, settings.bedrock_batch_role),
+        budget=Budget(settings.ceilings, read_spent),
     )
 
 
@@ -71,10 +82,15 @@ def concurrent_model(settings: Settings, name: str) -> LanguageModel:
 
 
 @contextmanager
-def open_ports(settings: Settings, names: Collection[str]) -> Iterator[dict[str, Any]]:
+def open_ports(
+    settings: Settings, names: Collection[str], read_spent: "Callable[[datetime], Spent] | None" = None
+) -> Iterator[dict[str, Any]]:
     """Yield the named ports: fetcher and sandbox open, enricher, embedder and search opened on first use."""
     with ExitStack() as stack:
-        yield {name: _OPEN[name](settings, stack) for name in names}
+        opened = {name: _OPEN[name](settings, stack) for name in names if name != "enricher"}
+        if "enricher" in names:
+            opened["enricher"] = _enricher(settings, stack, read_spent)
+        yield opened
 
 
 def _fetcher(settings: Settings, stack: ExitStack) -> Any:
@@ -91,10 +107,10 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(fetcher)
 
 
-def _enricher(settings: Settings, stack: ExitStack) -> Any:
+def _enricher(settings: Settings, stack: ExitStack, read_spent: "Callable[[datetime], Spent] | None") -> Any:
     sandbox = _sandbox(settings, stack)
     embedder = _embedder(settings, stack)
-    return Lazy(lambda: build_enricher(settings, sandbox, embedder.open))
+    return Lazy(lambda: build_enricher(settings, sandbox, embedder.open, read_spent))
 
 
 def _embedder(settings: Settings, stack: ExitStack) -> Any:
@@ -115,4 +131,4 @@ def _sandbox(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(ProcessSandbox())
 
 
-_OPEN = {"fetcher": _fetcher, "enricher": _enricher, "embedder": _embedder, "search": _search, "sandbox": _sandbox}
+_OPEN = {"fetcher": _fetcher, "embedder": _embedder, "search": _search, "sandbox": _sandbox}

@@ -4,6 +4,7 @@
     sites and lists   sites/ (try_source, try_selectors, try_page), sources (import, export --opml): desk files
     lake              lake (status, export), url_history, agencies, gaps, failures, upkeep/ (backups, retention)
     search index      search/ (query, rebuild, search_key, search_fields)
+    enrichment        enrichment/ (cost, explain)
     sample desk       demo
 
 `cli.py` parses the arguments; `jsonlines` reads and writes the lines.

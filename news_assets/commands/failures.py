@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from rich import box
 from rich.console import Group
@@ -16,10 +17,12 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.ports import Lake, Reader
+from news_assets.ports import Reader
 from news_assets.records import AgencyDays, Failure, FeedEntry, RawArticle
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.store.lake import Lake
+from news_assets.store.queries.spending import spent
 from news_assets.terminal import Terminal
 
 SHOWN = 30  # rows of a table without --limit: two screens
@@ -187,7 +190,7 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
             if key not in desks:
                 raise NewsAssetsError(f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS")
             keys = AgencyDays(key, frozenset((failure.agency, failure.day) for failure in tried))
-            with open_ports(settings, stage.ports) as ports:
+            with open_ports(settings, stage.ports, partial(spent, lake)) as ports:
                 stage.run_batch(lake, desks[key], keys, lambda: datetime.now(UTC), ports)
             _report(lake, stage.name, tried)
 

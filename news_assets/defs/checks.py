@@ -101,6 +101,8 @@ def _result(
     findings: Findings, extra: "Mapping[str, dg.RawMetadataValue] | None" = None, **of: Any
 ) -> dg.AssetCheckResult:
     metadata: dict[str, Any] = {"checked": findings.checked, "found": len(findings.rows)}
+    if findings.checked:
+        metadata["share"] = round(len(findings.rows) / findings.checked, 4)
     if findings.rows:
         metadata["rows"] = dg.MetadataValue.md(markdown_table(findings.header, findings.rows[:_SHOWN_ROWS]))
     passed = len(findings.rows) <= findings.accepted

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import dagster as dg
 
+from news_assets.defs.clock import utc_now
 from news_assets.defs.instance.partition_metadata import add_partition_metadata
+from news_assets.model_calls import total_usd
 from news_assets.pipeline.freshness.source_status import HEADER, LEGEND, source_facts
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.ports import Lake
-from news_assets.records import AgencyDays, Desk
+from news_assets.records import AgencyDays, Desk, EnrichedArticle
+from news_assets.store.lake import Lake
+from news_assets.store.queries.spending import spending_since
 from news_assets.store.tables import columns, table_of
 from news_assets.text.defuse import markdown_text
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 OWNERS = ["team:newsroom"]
 _PREVIEW_ROWS = 10
 _CELL_CHARS = 80
+_OF_MODELS = ("calls", "refused", "failed", "input_tokens", "cached_tokens", "output_tokens", "unpriced")
 _MAX_SOURCES = 500  # about 80 kB
 
 
@@ -63,6 +67,7 @@ class MaterializationCounts:
 
     def __init__(self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage) -> None:
         self._context, self._lake, self._record = context, lake, stage.record
+        self._started_at, self._keys = utc_now(), list[AgencyDays]()
         self._preview = ("day", "agency", *stage.preview)
         self._started = time.perf_counter()
         self._written = 0
@@ -71,6 +76,7 @@ class MaterializationCounts:
     def add(self, keys: AgencyDays, written: int) -> None:
         """Add one batch of partitions, after it was stored."""
         self._written += written
+        self._keys.append(keys)
         key = table_of(self._record).key  # by which the rows are ordered
         frame = self._lake.frame(self._record, keys, ("outcome", *self._preview, *key))
         self._outcomes.update(frame["outcome"].to_list())
@@ -98,8 +104,19 @@ class MaterializationCounts:
                 "run/rows_written": self._written,
                 "run/outcomes": dict(self._outcomes),
                 "run/seconds": round(time.perf_counter() - self._started, 2),
+                **self._of_models(),
             }
         )
+
+    def _of_models(self) -> "dict[str, dg.RawMetadataValue]":
+        """Return what the language models cost that were asked for these partitions; empty if none was."""
+        if self._record is not EnrichedArticle:
+            return {}
+        spending = [one for keys in self._keys for one in spending_since(self._lake, keys, self._started_at)]
+        usd = total_usd(one.usd for one in spending)
+        counts = {name: sum(getattr(one, name) for one in spending) for name in _OF_MODELS}
+        metadata: dict[str, dg.RawMetadataValue] = {f"run/model_{name}": count for name, count in counts.items()}
+        return {**metadata, "run/model_usd": "unknown" if usd is None else usd} if spending else {}
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -9,7 +9,8 @@ import atexit
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from dataclasses import astuple, replace
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,10 +25,13 @@ from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, op
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.lazy import Lazy
+from news_assets.model_calls import Ceilings, Spent
+from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
+from news_assets.store.queries.spending import spent
 
 _READING_MODULES = (
     "news_assets.pipeline.articles.reading",
@@ -35,6 +39,7 @@ _READING_MODULES = (
     "py3langid.langid",
     "trafilatura",
 )
+_BACKFILL_TAG = "dagster/backfill"
 _COOLDOWN_DELAYS = 60  # a minute at the default delay of one second; none without a delay, as for the sample site
 
 _lock = threading.Lock()
@@ -144,15 +149,26 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
     models_dir: str = Field(description="folder of exported models and of classifiers of themes")
     threads: int = Field(ge=1, description="threads the model may use")
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[ModelEnricher]:
-        """Return the enricher, whose taxonomy is loaded on first use."""
-        return Lazy(self._open)
+    max_usd: list[float] = Field(
+        [0.0, 0.0, 0.0], description="most that a run, a day and a month may cost; 0: no limit"
+    )
 
-    def _open(self) -> ModelEnricher:
+    def create_resource(self, context: dg.InitResourceContext) -> Lazy[ModelEnricher]:
+        """Return the enricher of one run, with its budget; its taxonomy is loaded on first use."""
+        is_backfill = context.run is not None and _BACKFILL_TAG in context.run.tags
+        return Lazy(lambda: self._open(is_backfill=is_backfill))
+
+    def _open(self, *, is_backfill: bool) -> ModelEnricher:
         file = Path(self.taxonomy)
         embedding = (self.embedding_model, self.models_dir, self.threads)
         changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
-        return _cached_enricher(self.enricher, self.taxonomy, changed_ns, embedding)
+        budget = Budget(Ceilings(*self.max_usd), _spent_by_all, is_backfill=is_backfill)
+        return replace(_cached_enricher(self.enricher, self.taxonomy, changed_ns, embedding), budget=budget)
+
+
+def _spent_by_all(now: datetime) -> Spent:
+    settings = Settings.read()
+    return spent(_cached_lake(Address(settings.catalog, settings.data, str(settings.backups_dir))), now)
 
 
 @lru_cache(maxsize=1)
@@ -224,6 +240,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             embedding_model=settings.embedding_model,
             models_dir=str(settings.models_dir),
             threads=settings.threads_per_run,
+            max_usd=list(astuple(settings.ceilings)),
         ),
         "embedder": EmbedderResource(
             model=settings.embedding_model, models_dir=str(settings.models_dir), threads=settings.threads_per_run

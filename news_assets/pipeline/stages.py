@@ -12,6 +12,7 @@ from news_assets.pipeline.freshness.row_checks import (
     RowCheck,
     articles_without_summary,
     articles_without_text,
+    unsupported_answers,
     vectors_off_unit,
 )
 from news_assets.pipeline.index import index_batch
@@ -69,6 +70,11 @@ STAGES: tuple[Stage, ...] = (
         check=("every_article_is_enriched", "Every article is enriched in its present state."),
         row_checks=(
             RowCheck("articles_have_summaries", "Every enriched article has a summary.", articles_without_summary),
+            RowCheck(
+                "answers_are_supported",
+                "Nine in ten answers of language models say only what a part of their article supports.",
+                unsupported_answers,
+            ),
         ),
         describe=lambda row: f"theme {row.theme_code or 'none'}, by {row.enricher} {row.model}",
         description="""Theme of up to three levels, summary, keywords, language, length and readability of each article.

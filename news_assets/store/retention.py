@@ -1,5 +1,7 @@
 """Deletes old pages, polls and revisions, a month in a transaction. Maintenance then frees their files.
 
+Of old calls of language models only the answers are dropped: what they cost stays in the ledger.
+
 What is kept whatever its age: the last poll of each source, and the pages and revisions of articles whose page may be
 gone from the web.
 """
@@ -30,12 +32,12 @@ _IS_NOT_THE_LAST = "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """The rows of one table and month that are too old.
+    """The rows of one table and month that are too old; of model calls those whose answer is.
 
     Attributes:
         table: Name of the table.
         month: First day of the month that their files are partitioned by.
-        rows: How many are deleted.
+        rows: How many are deleted, or lose their answer.
         file_bytes: How much as many rows of this table take in files on average.
         kept: How many stay whatever their age.
     """
@@ -49,12 +51,21 @@ class OldRows:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The rows of `table` that are `old` are deleted where `may_go` holds; their files are partitioned by `month`."""
+    """The rows of `table` that are `old` are deleted where `may_go` holds; their files are partitioned by `month`.
+
+    With `column`, the rows stay, without what is in that column.
+    """
 
     table: str
     month: str
     old: str
     may_go: str
+    column: str | None = None
+
+    @property
+    def statement(self) -> str:
+        """The statement that deletes the rows or empties the column, without its condition."""
+        return f"UPDATE {self.table} SET {self.column} = NULL" if self.column else f"DELETE FROM {self.table}"
 
 
 def delete_old_rows(
@@ -62,9 +73,9 @@ def delete_old_rows(
 ) -> Iterator[OldRows]:
     """Delete what is older than `keep`, by whole months, and yield what was deleted; a dry run deletes nothing.
 
-    Rows count from when the page was fetched, the poll was made, or the revision was replaced; those of one calendar
-    month (UTC) become too old together. With `irreplaceable`, pages and revisions of articles whose page may be gone
-    from the web are deleted too.
+    Rows count from when the page was fetched, the poll or the call was made, or the revision was replaced; those of one
+    calendar month (UTC) become too old together. With `irreplaceable`, pages and revisions of articles whose page may
+    be gone from the web are deleted too.
 
     Raises:
         LakeError: The lake could not be written; the months before stay deleted.
@@ -86,6 +97,9 @@ def _rules(keep: KeepDays, now: datetime, *, irreplaceable: bool) -> Iterator[_R
         yield _Rule("polls", "polled_at", f"polled_at < {_first(now, keep.polls)}", _IS_NOT_THE_LAST)
     if keep.revisions:
         yield _Rule("article_revisions", "day", f"replaced_at < {_first(now, keep.revisions)}", may_go)
+    if keep.answers:
+        old = f"answer_json IS NOT NULL AND called_at < {_first(now, keep.answers)}"
+        yield _Rule("model_calls", "day", old, "true", column="answer_json")
 
 
 def _first(now: datetime, days: int) -> str:
@@ -105,7 +119,7 @@ def _where(rule: _Rule, month: date) -> str:
 def _delete_month(transaction: Transaction, rule: _Rule, month: date) -> OldRows:
     found = _old_rows(transaction, rule, month)
     if found.rows:
-        transaction.cursor.execute(f"DELETE FROM {rule.table} WHERE {_where(rule, month)} AND {rule.may_go}")
+        transaction.cursor.execute(f"{rule.statement} WHERE {_where(rule, month)} AND {rule.may_go}")
     return found
 
 

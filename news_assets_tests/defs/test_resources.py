@@ -5,9 +5,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
+import pytest
 
-from news_assets.defs.resources import LakeResource
+from news_assets.defs.resources import EnricherResource, LakeResource, build_resources
+from news_assets.errors import SpendingError
+from news_assets.model_calls import ModelCall
+from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.records import Failure
+from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse
 
@@ -43,3 +48,37 @@ def test_a_restored_copy_of_the_lake_is_opened_again(tmp_path: Path) -> None:
     shutil.copytree(copy, home)
     fail(home, "a", NOW - timedelta(hours=1))
     assert held_back(home) == []
+
+
+@pytest.mark.parametrize(("tags", "calls"), [({}, 5), ({"dagster/backfill": "abc"}, 4)])
+def test_a_run_has_a_budget_of_its_own_and_a_backfill_a_smaller_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: dict[str, str], calls: int
+) -> None:
+    monkeypatch.setenv("NEWS_HOME", str(tmp_path))
+    monkeypatch.setenv("NEWS_MAX_USD_PER_DAY", "10")
+    settings = Settings.read()
+    with Lake.open(settings.catalog, settings.data) as lake:
+        call = sparse(ModelCall, called_at=datetime.now(UTC), usd=0.5)
+        lake.transact(lambda rows: rows.upsert([call]))
+    resource = build_resources(settings)["enricher"]
+    assert isinstance(resource, EnricherResource)
+
+    opened: list[Budget] = []
+
+    @dg.op(required_resource_keys={"enricher"})
+    def ask(context: dg.OpExecutionContext) -> None:
+        opened.append(context.resources.enricher.open().budget)
+
+    @dg.job(resource_defs={"enricher": resource})
+    def asking() -> None:
+        ask()
+
+    for _ in range(2):
+        asking.execute_in_process(tags=tags)
+    budget, other = opened
+    assert budget is not other
+    budget.affordable("openai:gpt-5-mini", [], lambda: datetime.now(UTC))
+    for n in range(calls):
+        budget.admit(str(n), "openai:gpt-5-mini", 1.75)
+    with pytest.raises(SpendingError, match=r"0\.5000 USD spent and"):
+        budget.admit("one more", "openai:gpt-5-mini", 1.75)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from news_assets.model_calls import ModelCall
 from news_assets.records import ArticleRevision, KeepDays, Poll, RawArticle, SourceState, StoredPage
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
@@ -144,3 +145,28 @@ def test_maintenance_frees_the_files_of_deleted_rows(lake: Lake, kept: int) -> N
     files = set(Path(lake.address.data).rglob("pages/**/*.parquet"))
     assert (files & before, len(files)) == (set(), int(kept > 0))
     assert ids(lake) == [f"{n:02}" for n in range(kept)]
+
+
+def test_old_answers_of_models_are_dropped_and_what_they_cost_stays(lake: Lake) -> None:
+    keep = KeepDays(answers=60)
+    old = full(ModelCall, call_id="old", day=date(2026, 8, 20), called_at=OLD, answer_json="{}", usd=0.5)
+    kept = replace(old, call_id="kept", called_at=KEPT)
+    store(lake, [old, kept, replace(old, call_id="without", answer_json=None)])
+
+    counted = list(delete_old_rows(lake, keep, NOW, dry_run=True))
+    assert [one.answer_json for one in lake.read(ModelCall)] == ["{}", "{}", None]
+    deleted = list(delete_old_rows(lake, keep, NOW))
+
+    assert counted == deleted
+    assert [(one.table, one.month, one.rows, one.kept) for one in deleted] == [("model_calls", date(2026, 8, 1), 1, 0)]
+    assert lake.read(ModelCall) == [
+        kept,
+        replace(old, answer_json=None),
+        replace(old, call_id="without", answer_json=None),
+    ]
+    assert list(delete_old_rows(lake, keep, NOW)) == []
+
+
+def test_answers_are_kept_for_ever_with_0_days(lake: Lake) -> None:
+    store(lake, [full(ModelCall, called_at=OLD)])
+    assert list(delete_old_rows(lake, KeepDays(), NOW)) == []

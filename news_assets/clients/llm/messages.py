@@ -66,6 +66,7 @@ def answer_of(response: "ModelResponse", elapsed_ms: int) -> ModelAnswer:
         output_tokens=usage.output_tokens if is_stated else None,
         cached_tokens=usage.cache_read_tokens if is_stated else None,
         elapsed_ms=elapsed_ms,
+        cache_write_tokens=usage.cache_write_tokens if is_stated else None,
     )
 
 

@@ -73,8 +73,8 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     calls = rows.read(ModelCall, article_id=ids)
     inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
     rows.delete(CachedEnrichment, input_hash=inputs)
-    if answered := [call for call in rows.read(ModelCall, input_hash=inputs) if call.answer_json is not None]:
-        rows.upsert([replace(call, answer_json=None) for call in answered])  # what they cost stays known
+    if calls := rows.read(ModelCall, input_hash=inputs):  # what they cost stays; what repeats the text does not
+        rows.upsert([replace(call, answer_json=None, reason=None) for call in calls])
     for record in (*_RESTORED, Failure, CopyKey):
         rows.delete(record, article_id=ids)
     if entries := rows.read(FeedEntry, article_id=ids):

@@ -14,6 +14,7 @@ from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
 from news_assets.pipeline.enrich.duplicates import originals_first
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import (
     cache_of,
     enriched_row,
@@ -44,7 +45,8 @@ def enrich_batch(
     """Enrich the stale articles of these agency-days; return how many rows were written.
 
     A language model is not asked again for an article that has a row of its present state, whoever made it, unless
-    `re_enrich` is set: that costs money. The local enricher's rows are made again wherever it would make others.
+    `re_enrich` is set: that costs money. Nor does the local enricher replace what a model made. Its own rows are made
+    again wherever it would make others.
 
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local enricher instead.
@@ -53,16 +55,21 @@ def enrich_batch(
     if isinstance(local, PerDesk):
         local = local.for_desk(desk.key)
     if isinstance(enricher, ModelEnricher) and enricher.asks_models(desk.enrich):
-        asked = replace(enricher, local=local)
+        asked = replace(enricher, local=local).within_budget(clock, is_backfill=re_enrich)
         return enrich_with_models(stage, lake, desk, keys, clock, asked, only, re_enrich=re_enrich)
     enricher = local
-    articles = lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+    rows_before = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
+    articles = [
+        article
+        for article in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
+        if re_enrich or not _is_paid_for(rows_before.get(article.article_id), article)
+    ]
     hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
     ids = {article.duplicate_of for article in articles if article.duplicate_of}
     originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
     made = enrich_articles(articles, cached, originals, enricher, clock())
-    stored = {row.article_id: _state(row) for row in lake.read(EnrichedArticle, keys)}
+    stored = {article_id: _state(row) for article_id, row in rows_before.items()}
     labels = labels_in_force(lake.read(ThemeLabel, keys, **of_articles(only)))
     rows_made = [labelled(row, labels.get(row.article_id)) for row in made.rows]
     changed = [row for row in rows_made if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
@@ -74,6 +81,13 @@ def enrich_batch(
         return len(store_derived(rows, stage, keys, changed, versions_of(articles), ended_at))
 
     return lake.transact(store)
+
+
+def _is_paid_for(row: EnrichedArticle | None, article: RawArticle) -> bool:
+    """Whether a language model made the row of an article as it is now: the local enricher leaves it."""
+    return (
+        row is not None and row.enricher == ENRICHER and (row.outcome, row.content_hash) == ("ok", article.content_hash)
+    )
 
 
 def _state(row: EnrichedArticle) -> tuple[object, ...]:

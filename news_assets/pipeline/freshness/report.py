@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
+from news_assets.model_calls import Spending, total_usd
 from news_assets.pipeline import stages
+from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk
 
@@ -66,7 +68,7 @@ class DayCounts:
     `hours`: entries by desk and hour; `outcomes`: articles by desk and outcome; `reasons`: articles by outcome and
     reason, most first; `themes`: articles by label of level 1, most first, None for articles without a theme; `polls`:
     desk, outcome, polls, new and changed entries; `poll_reasons`: source, outcome, reason and polls, most first;
-    `history`: articles by day and outcome.
+    `history`: articles by day and outcome; `spending`: the calls of language models that were made on the day.
     """
 
     day: date
@@ -79,6 +81,7 @@ class DayCounts:
     poll_reasons: tuple[tuple[str, str, str, int], ...] = ()
     history: tuple[tuple[date, str, int], ...] = ()
     newest: tuple[Headline, ...] = ()
+    spending: tuple[Spending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +162,17 @@ def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ..
         ("in the index", indexed, f"{articles - indexed:,} articles are not"),
         ("not fetched", failed, f"failed or blocked; {waiting:,} more are waiting"),
         ("polls", polls, f"{bad_polls:,} failed"),
+        *_model_figures(counts.spending),
     )
+
+
+def _model_figures(spending: Sequence[Spending]) -> tuple[tuple[str, int, str], ...]:
+    if not spending:
+        return ()
+    unpriced, usd = sum(one.unpriced for one in spending), total_usd(one.usd for one in spending)
+    known = "" if usd is None else f"{price_text(usd)} USD"
+    unknown = f"{unpriced:,} of unknown price" if unpriced else ""
+    return (("model calls", sum(one.calls for one in spending), "; ".join(filter(None, (known, unknown)))),)
 
 
 def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
@@ -216,6 +229,26 @@ def _tables(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> tuple[Secti
             header=("source", "outcome", "reason", "polls"),
             rows=counts.poll_reasons,
             note="Most polls first.",
+        ),
+        *([model_section(counts.spending)] if counts.spending else []),
+    )
+
+
+def model_section(spending: Sequence[Spending]) -> Section:
+    """Return the table of calls of language models."""
+    return Section(
+        title="Language models",
+        note="By desk of the article. Unpriced: calls whose price is not known; they are not in the sum.",
+        header=(
+            *("desk", "model", "way", "calls", "refused", "failed"),
+            *("tokens in", "of them cached", "tokens out", "USD", "unpriced"),
+        ),
+        rows=tuple(
+            (
+                *(one.desk, one.model, one.via, one.calls, one.refused, one.failed),
+                *(one.input_tokens, one.cached_tokens, one.output_tokens, price_text(one.usd), one.unpriced),
+            )
+            for one in spending
         ),
     )
 

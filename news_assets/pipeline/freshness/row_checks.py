@@ -4,11 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from news_assets.model_calls import ModelCall
+from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.ports import Reader
 from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
 
 if TYPE_CHECKING:
     import polars as pl
+
+ACCEPTED_UNSUPPORTED = 0.1  # of a model's answers
+UNSUPPORTED = "evidence:"  # how the reason of a refused answer begins
 
 _UNIT_TOLERANCE = 1e-3  # float32 sums of 384 to 1,024 squares stay within 1e-5
 
@@ -59,6 +64,35 @@ def articles_without_summary(lake: Reader, desk: str) -> Findings:
     columns = ("article_id", "summary", "word_count", "enricher")
     frame = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
     return _findings(frame, frame.filter(pl.col("summary").fill_null("") == ""))
+
+
+def unsupported_answers(lake: Reader, desk: str) -> Findings:
+    """Return the answers of language models that say something which nothing in their article supports.
+
+    Those with such a summary were refused, and are in the ledger; those with such a key point are rows. Some are
+    accepted: models err.
+    """
+    import polars as pl
+
+    columns = ("article_id", "model", "key_points", "key_point_spans")
+    rows = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"], enricher=[ENRICHER])
+    points = rows.with_columns(pl.col("key_point_spans").list.eval(pl.element() == "").list.sum().alias("empty"))
+    kept = [
+        (article_id, model, f"{empty} of {total} key points")
+        for article_id, model, total, empty in points.select(
+            "article_id", "model", pl.col("key_points").list.len(), "empty"
+        ).iter_rows()
+        if empty
+    ]
+    calls = lake.frame(ModelCall, None, ("article_id", "model", "reason"), desk=[desk], outcome=["refused"])
+    refused = calls.filter(pl.col("reason").str.starts_with(UNSUPPORTED)).rows()
+    found, checked = (*refused, *kept), rows.height + len(refused)
+    return Findings(
+        checked,
+        ("article_id", "model", "what is unsupported"),
+        found,
+        accepted=int(checked * ACCEPTED_UNSUPPORTED),
+    )
 
 
 def vectors_off_unit(lake: Reader, desk: str) -> Findings:

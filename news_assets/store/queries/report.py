@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.report import HISTORY_DAYS, DayCounts, DeskCounts, Headline
 from news_assets.store.lake import Lake
+from news_assets.store.queries.spending import spending_on
 from news_assets.store.tables import table_of
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def count_day(lake: Lake, day: date, desks: Collection[str]) -> DayCounts:
         poll_reasons=query.rows(_POLL_REASONS),
         history=query.rows(_HISTORY),
         newest=tuple(Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)),
+        spending=tuple(spending_on(lake, day, desks)),
     )
 
 

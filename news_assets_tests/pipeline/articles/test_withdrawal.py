@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
+from news_assets.model_calls import ModelCall
 from news_assets.pipeline.articles.fetch import fetch_entries, store_articles
 from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.storing import store_polls
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import FeedEntry, ListedEntry, Listing, Page, RawArticle, Source
+from news_assets.records import CachedEnrichment, FeedEntry, ListedEntry, Listing, Page, RawArticle, Source
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.tables import TABLES
+from news_assets_tests.store.examples import full
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.small_desk import DESK, NOW, Newsroom, entry
@@ -66,6 +68,17 @@ def test_the_text_leaves_every_table_and_the_row_says_why(room: Newsroom) -> Non
     [row] = room.lake.read(RawArticle, article_id=["a-1"])
     assert (row.outcome, row.reason, row.withdrawn_at, row.title) == ("withdrawn", "ordered by a court", NOW, "Bus")
     assert [other.outcome for other in room.lake.read(RawArticle, article_id=["a-2"])] == ["ok"]
+
+
+def test_a_model_s_answers_and_results_go_with_the_text_and_their_price_stays(room: Newsroom) -> None:
+    call = full(ModelCall, article_id="a-1", input_hash="of entities", answer_json=SECRET, reason=SECRET)
+    cached = full(CachedEnrichment, input_hash="of entities", result_json=SECRET)
+    room.lake.transact(lambda rows: [rows.upsert([row]) for row in (call, cached)])
+
+    take_down(room)
+
+    assert rows_with(room.lake, SECRET) == set()
+    assert room.lake.read(ModelCall) == [replace(call, answer_json=None, reason=None)]
 
 
 def test_the_index_loses_the_document_and_nothing_is_left_to_do(room: Newsroom) -> None:

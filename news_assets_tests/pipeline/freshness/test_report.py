@@ -1,5 +1,8 @@
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
+from news_assets.model_calls import Spending
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Report, Section, build_report, shown_themes
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Agency, Desk
@@ -52,6 +55,34 @@ def test_the_figures_are_sums_over_the_desks() -> None:
         ("not fetched", 3, "failed or blocked; 1 more are waiting"),
         ("polls", 12, "2 failed"),
     )
+
+
+def of_model(**given: object) -> Spending:
+    values: dict[str, Any] = {
+        "called_on": DAY,
+        "desk": "g1",
+        "model": "openai:gpt-5-mini",
+        "via": "direct",
+        "usd": None,
+    }
+    counts = ("calls", "answered", "refused", "failed", "input_tokens", "output_tokens", "cached_tokens", "unpriced")
+    return Spending(**values | dict.fromkeys(counts, 0) | given)
+
+
+def test_calls_of_models_are_shown_with_their_price_where_there_are_any() -> None:
+    direct = of_model(calls=3, refused=1, failed=1, input_tokens=900, output_tokens=90, cached_tokens=100, usd=0.1)
+    unknown = of_model(model="openai:mine", via="batch", calls=2, unpriced=2)
+
+    made = report(DayCounts(day=DAY, spending=(direct, unknown, replace(direct, desk="world", usd=0.2))))
+
+    assert made.figures[-1] == ("model calls", 8, "0.300000 USD; 2 of unknown price")
+    assert made.tables[-1].title == "Language models"
+    assert made.tables[-1].rows[:2] == (
+        ("g1", "openai:gpt-5-mini", "direct", 3, 1, 1, 900, 100, 90, "0.100000", 0),
+        ("g1", "openai:mine", "batch", 2, 0, 0, 0, 0, 0, "unknown", 2),
+    )
+    assert report(DayCounts(day=DAY, spending=(unknown,))).figures[-1][2] == "2 of unknown price"
+    assert "Language models" not in [table.title for table in report(DayCounts(day=DAY)).tables]
 
 
 def test_hours_and_days_without_entries_are_zeros() -> None:

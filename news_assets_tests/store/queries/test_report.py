@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from news_assets.model_calls import ModelCall
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline
 from news_assets.records import ArticleEmbedding, EnrichedArticle, FeedEntry, IndexedDocument, Poll, RawArticle
 from news_assets.store.lake import Lake
@@ -41,6 +42,17 @@ def store(lake: Lake, *rows: Any) -> None:
             transaction.append(mine)
 
     lake.transact(work)
+
+
+def test_a_day_has_the_model_calls_that_were_made_on_it(lake: Lake) -> None:
+    calls = {"desk": "g1", "day": DAY - timedelta(days=7), "model": "openai:gpt-5-mini", "via": "direct", "usd": 0.5}
+    store(
+        lake,
+        sparse(ModelCall, call_id="1", called_at=START, **calls),
+        sparse(ModelCall, call_id="2", called_at=START - timedelta(seconds=1), **calls),
+        sparse(ModelCall, call_id="3", called_at=START, **calls | {"desk": "other"}),
+    )
+    assert [(one.desk, one.calls, one.usd) for one in count_day(lake, DAY, ["g1"]).spending] == [("g1", 1, 0.5)]
 
 
 def test_a_day_is_counted_from_midnight_to_midnight_utc(lake: Lake) -> None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from news_assets.errors import EnrichError
 from news_assets.model_calls import DIRECT, Kind, ModelCall
-from news_assets.pipeline.enrich.model.prices import price_usd
+from news_assets.pipeline.enrich.model.prices import answer_usd
 from news_assets.pipeline.enrich.model.reading.answer import Answer, read_answers
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import cache_of, from_json
@@ -156,19 +156,13 @@ def call_row(
         input_tokens=given.input_tokens if given else None,
         output_tokens=given.output_tokens if given else None,
         cached_tokens=given.cached_tokens if given else None,
-        usd=_price(given, model, called_at, is_batch=via != DIRECT) if given else None,
+        cache_write_tokens=given.cache_write_tokens if given else None,
+        usd=answer_usd(model, given, called_at, is_batch=via != DIRECT) if given else None,
         elapsed_ms=given.elapsed_ms if given else 0,
         outcome="failed" if given is None else "refused" if refused else "ok",
         reason=str(error) if error else None,
         answer_json=given.raw if given else None,
     )
-
-
-def _price(answer: ModelAnswer, model: str, at: datetime, *, is_batch: bool) -> float | None:
-    if answer.input_tokens is None or answer.output_tokens is None:
-        return None
-    tokens = answer.input_tokens, answer.output_tokens, answer.cached_tokens or 0
-    return price_usd(model, *tokens, at, is_batch=is_batch)
 
 
 def read_group(

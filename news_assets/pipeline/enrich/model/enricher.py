@@ -1,8 +1,11 @@
 """What enrichment by language models needs: the models in the order in which they are asked, prompts and taxonomy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Self
 
+from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel
 from news_assets.pipeline.enrich.model.candidates import candidates
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.requests import build_request, request_hash
@@ -27,6 +30,7 @@ class ModelEnricher:
             of it. None where it is not: then it only fills in.
         sandbox: Where texts and answers are read.
         open_batches: Opens the batches of a model by its name.
+        budget: What the models may still cost in this run.
     """
 
     local: Enricher
@@ -39,6 +43,16 @@ class ModelEnricher:
     accepted_error: float | None
     sandbox: Sandbox
     open_batches: Callable[[str], BatchedModel]
+    budget: Budget = field(default_factory=Budget)
+
+    def within_budget(self, clock: Callable[[], datetime], *, is_backfill: bool) -> Self:
+        """Return the same with models that are asked as long as the budget lasts."""
+        budget = self.budget.of_backfill() if is_backfill else self.budget
+        return replace(
+            self,
+            models=tuple(BudgetedModel(model, budget, clock) for model in self.models),
+            open_model=lambda name: BudgetedModel(self.open_model(name), budget, clock),
+        )
 
     def entity_model(self, rules: EnrichRules) -> LanguageModel | None:
         """Return the model that finds the entities of a desk; None for no such call."""

@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from news_assets.ports import ModelAnswer
+
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
@@ -31,22 +33,30 @@ _BATCH = {"processing": "batch"}
 
 
 def price_usd(
-    model: str, input_tokens: int, output_tokens: int, cached_tokens: int, at: datetime, *, is_batch: bool
+    model: str,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int,
+    at: datetime,
+    *,
+    is_batch: bool,
+    cache_write_tokens: int = 0,
 ) -> float | None:
     """Return what a call costs in US dollars; None if the price is not known.
 
     Args:
         model: Provider and model as NEWS_ENRICHER names them, for example `openai:gpt-5-mini`.
-        input_tokens: Tokens of the request, with those that were read from the provider's cache.
+        input_tokens: Tokens of the request, with those that were read from the provider's cache or stored in it.
         output_tokens: Tokens of the answer, with those that were spent on reasoning.
         cached_tokens: How many of the input tokens were read from the provider's cache.
         at: When the call was made; prices change.
         is_batch: Whether it was part of a batch, which most providers bill at half the price.
+        cache_write_tokens: How many of the input tokens the provider stored in its cache; some bill these at more.
     """
     provider, _, name = model.partition(":")
     if provider in _LOCAL:
         return None if name.endswith(_HOSTED_SUFFIXES) else 0.0
-    tokens = (input_tokens, output_tokens, cached_tokens)
+    tokens = (input_tokens, output_tokens, cached_tokens, cache_write_tokens)
     found = _calculate(_PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch)
     if found is None or not _prices_tokens(found):
         return None
@@ -55,15 +65,38 @@ def price_usd(
     return float(found.total_price / Decimal(2)) if found.provider.id in _HALF_IN_BATCHES else None
 
 
+def answer_usd(model: str, answer: ModelAnswer, at: datetime, *, is_batch: bool = False) -> float | None:
+    """Return what an answer costs; None if the price is not known, or the provider did not state the tokens."""
+    if answer.input_tokens is None or answer.output_tokens is None:
+        return None
+    tokens = answer.input_tokens, answer.output_tokens, answer.cached_tokens or 0
+    written = answer.cache_write_tokens or 0
+    return price_usd(model, *tokens, at, is_batch=is_batch, cache_write_tokens=written)
+
+
+def price_text(usd: float | None) -> str:
+    """Return a price for people: small ones with more digits, and an unknown one as such."""
+    if usd is None:
+        return "unknown"
+    if usd == 0:
+        return "0"
+    return f"{usd:,.2f}" if usd >= 100 else f"{usd:.4f}" if usd >= 1 else f"{usd:.6f}"
+
+
 def _calculate(
-    provider_id: str, name: str, tokens: tuple[int, int, int], at: datetime, *, is_batch: bool
+    provider_id: str, name: str, tokens: tuple[int, int, int, int], at: datetime, *, is_batch: bool
 ) -> "PriceCalculation | None":
     from genai_prices import Usage, calc_price
 
-    input_tokens, output_tokens, cached_tokens = tokens
+    input_tokens, output_tokens, read, written = tokens
     try:
         return calc_price(
-            Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached_tokens),
+            Usage(
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cache_read_tokens=read,
+                cache_write_tokens=written,
+            ),
             name,
             provider_id=provider_id,
             genai_request_timestamp=at,

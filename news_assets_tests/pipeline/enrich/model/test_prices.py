@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from news_assets.pipeline.enrich.model.prices import price_usd
+from news_assets.pipeline.enrich.model.prices import answer_usd, price_text, price_usd
+from news_assets.ports import ModelAnswer
 
 AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -107,3 +108,37 @@ def test_the_prices_are_loaded_by_the_first_question_only() -> None:
         "assert 'genai_prices' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [(None, "unknown"), (0.0, "0"), (0.00001, "0.000010"), (0.25, "0.250000"), (2.5, "2.5000"), (1234.5, "1,234.50")],
+)
+def test_a_small_price_is_not_shown_as_zero_and_an_unknown_one_is_named(usd: float | None, text: str) -> None:
+    assert price_text(usd) == text
+
+
+@pytest.mark.parametrize(
+    ("model", "is_batch", "prices"),
+    [
+        ("openai:gpt-5.6-luna", False, ("0.20", "1.20", "0.02", "0.25")),
+        ("openai:gpt-5.6-luna", True, ("0.10", "0.60", "0.01", "0.125")),
+        ("anthropic:claude-haiku-4-5", False, ("1", "5", "0.10", "1.25")),
+        ("openai:gpt-5-mini", False, ("0.25", "2", "0.025", "0.25")),  # which takes nothing more for it
+    ],
+)
+def test_input_that_the_provider_stores_in_its_cache_has_its_own_price(
+    model: str, is_batch: bool, prices: tuple[str, str, str, str]
+) -> None:
+    plain, out, read, written = (Decimal(price) for price in prices)
+    bill = (500 * plain + 400 * out + 1_000 * read + 1_500 * written) / 1_000_000
+    assert price_usd(model, 3_000, 400, 1_000, AT, is_batch=is_batch, cache_write_tokens=1_500) == float(bill)
+    given = ModelAnswer(
+        raw="", input_tokens=3_000, output_tokens=400, cached_tokens=1_000, elapsed_ms=1, cache_write_tokens=1_500
+    )
+    assert answer_usd(model, given, AT, is_batch=is_batch) == float(bill)
+
+
+def test_an_answer_without_tokens_has_no_price() -> None:
+    unsaid = ModelAnswer(raw="", input_tokens=None, output_tokens=None, cached_tokens=None, elapsed_ms=1)
+    assert answer_usd("openai:gpt-5-mini", unsaid, AT) is None

@@ -1,0 +1,1 @@
+"""Commands about enrichment: `cost` and `explain`."""

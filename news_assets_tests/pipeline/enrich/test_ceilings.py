@@ -1,0 +1,123 @@
+"""A reached ceiling ends the calls of a run. The local enricher fills in, where the desk wants it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from news_assets.errors import EnrichError
+from news_assets.model_calls import Ceilings, ModelCall, Spent
+from news_assets.pipeline.enrich.enrich import enrich_batch
+from news_assets.pipeline.enrich.model.budget import Budget
+from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.prompt import load_prompt
+from news_assets.pipeline.stages import stage_named
+from news_assets.ports import Answered, ModelAnswer, ModelRequest
+from news_assets.records import AgencyDays, Desk, EnrichedArticle, EnrichRules
+from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import load_taxonomy
+from news_assets_tests.support.fakes import FakeSearchIndex
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, Words, entry
+
+KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
+USD = 0.002  # of one answer: 1,000 tokens of gpt-5-mini
+
+
+class Answering:
+    """A model whose answers are no JSON, one after the other, and cost USD each."""
+
+    name = "openai:gpt-5-mini"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        for request in requests:
+            self.calls += 1
+            yield [(request, ModelAnswer(raw="?", input_tokens=0, output_tokens=1_000, cached_tokens=0, elapsed_ms=1))]
+
+
+def enricher(model: Answering, budget: Budget) -> ModelEnricher:
+    return ModelEnricher(
+        local=Words(),
+        models=(model,),
+        open_model=lambda name: model,
+        entities="",
+        prompt=load_prompt("enrich"),
+        entities_prompt=load_prompt("entities"),
+        taxonomy=load_taxonomy(None),
+        accepted_error=None,
+        sandbox=InlineSandbox(),
+        budget=budget,
+    )
+
+
+@pytest.fixture
+def room(lake: Lake) -> Newsroom:
+    """Nine fetched articles."""
+    room = Newsroom(lake, FakeSearchIndex())
+    room.list(*(entry(n) for n in range(1, 10)))
+    room.run("raw_articles")
+    return room
+
+
+def enrich(lake: Lake, made_by: ModelEnricher, desk: Desk = DESK, *, re_enrich: bool = False) -> None:
+    stage = stage_named("enriched_articles")
+    enrich_batch(stage, lake, desk, KEYS, lambda: NOW, enricher=made_by, re_enrich=re_enrich)
+
+
+def test_the_local_enricher_fills_in_with_one_reason_and_is_replaced_when_there_is_money(room: Newsroom) -> None:
+    model = Answering()
+    enrich(room.lake, enricher(model, Budget(Ceilings(run=0.012))))
+
+    calls = room.lake.read(ModelCall)
+    assert 1 <= model.calls == len(calls) <= 5  # more than one price is reserved for each
+    assert sum(call.usd or 0.0 for call in calls) == pytest.approx(model.calls * USD)
+    rows = room.lake.read(EnrichedArticle)
+    assert [row.enricher for row in rows] == ["words"] * 9
+    unsent = {row.local_reason for row in rows} - {call.reason for call in calls}
+    assert len(unsent) == 1
+    assert str(unsent.pop()).startswith("NEWS_MAX_USD_PER_RUN is reached: ")
+
+    enrich(room.lake, enricher(model, Budget()))
+    assert {call.article_id for call in room.lake.read(ModelCall)} == {f"a-{n}" for n in range(1, 10)}
+
+
+def test_a_desk_without_a_fallback_fails_with_the_reason(room: Newsroom) -> None:
+    desk = replace(DESK, enrich=EnrichRules(fallback="none"))
+    model = Answering()
+    with pytest.raises(EnrichError, match="NEWS_MAX_USD_PER_DAY is reached"):
+        enrich(room.lake, enricher(model, Budget(Ceilings(day=1.0), lambda now: Spent(day=1.0))), desk)
+    assert model.calls == 0
+
+
+def test_under_a_ceiling_nothing_is_sent_to_a_model_of_unknown_price(room: Newsroom) -> None:
+    model = Answering()
+    model.name = "openai:mine"
+    enrich(room.lake, enricher(model, Budget(Ceilings(month=100.0))))
+    assert model.calls == 0
+    [reason] = {row.local_reason for row in room.lake.read(EnrichedArticle)}
+    assert str(reason).startswith("the price of openai:mine is not known")
+
+
+@pytest.mark.parametrize(("re_enrich", "is_sent"), [(True, False), (False, True)])
+def test_to_enrich_again_is_a_backfill_and_stops_at_its_share_of_the_day(
+    room: Newsroom, re_enrich: bool, is_sent: bool
+) -> None:
+    model = Answering()
+    enrich(room.lake, enricher(model, Budget(Ceilings(day=1.0), lambda now: Spent(day=0.85))), re_enrich=re_enrich)
+    assert (model.calls > 0) == is_sent
+
+
+def test_the_local_enricher_leaves_what_a_model_made_unless_told(room: Newsroom) -> None:
+    room.run_stage("enriched_articles", KEYS)
+    [row] = room.lake.read(EnrichedArticle, article_id=["a-1"])
+    of_model = replace(row, enricher="model", model="openai:gpt-5-mini", input_hash="of the model")
+    room.lake.transact(lambda rows: rows.upsert([of_model]))
+    local = replace(enricher(Answering(), Budget()), models=())
+
+    enrich(room.lake, local)
+    assert room.lake.read(EnrichedArticle, article_id=["a-1"]) == [of_model]
+    enrich(room.lake, local, re_enrich=True)
+    assert [one.enricher for one in room.lake.read(EnrichedArticle, article_id=["a-1"])] == ["words"]
