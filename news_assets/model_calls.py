@@ -63,6 +63,9 @@ class EnrichmentBatch:
     request_count: Annotated[int, "number of requests"]
     answer_count: Annotated[int, "number of requests with a result"]
     inputs_json: Annotated[str, "input hash and article id of each request, as JSON"]
+    reserved_usd: Annotated[
+        float | None, "upper estimate of the price, which counts as spent while the batch is open; none: price unknown"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ class _Run:
         lake, taxonomy, sandbox = self._lake, self._enricher.taxonomy, self._enricher.sandbox
         if self._desk.enrich.via == BATCH:
             batches = self._enricher.open_batches(model.name)
-            model = BatchSubmitter(lake, batches, model, prompt_version, self._clock)
+            model = BatchSubmitter(lake, batches, model, prompt_version, self._enricher.budget, self._clock)
         return recall_or_ask(lake, model, prompt_version, questions, taxonomy, sandbox, self._clock)
 
     def _add_entities(self, articles: Sequence[RawArticle], locals_: Mapping[str, Enrichment | EnrichError]) -> None:

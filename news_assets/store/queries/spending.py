@@ -7,16 +7,22 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from news_assets.model_calls import Kind, Spending, Spent, Tokens
+from news_assets.model_calls import OPEN, Kind, Spending, Spent, Tokens
 from news_assets.records import AgencyDays
 from news_assets.store.lake import Lake
 
 _USD = "sum(usd::DECIMAL(28, 14))::DOUBLE"
 _UTC_DAY = "(called_at AT TIME ZONE 'UTC')::DATE"
 
+# An open batch is in no row of the ledger yet: what was reserved for it counts.
 _SPENT = f"""
 SELECT coalesce(sum(usd::DECIMAL(28, 14)) FILTER (called_at >= $day), 0)::DOUBLE, coalesce({_USD}, 0)
-FROM model_calls WHERE called_at >= $month
+FROM (
+    SELECT called_at, usd FROM model_calls
+    UNION ALL
+    SELECT submitted_at, reserved_usd FROM enrichment_batches WHERE list_contains($open::VARCHAR[], progress)
+) paid (called_at, usd)
+WHERE called_at >= $month
 """
 
 _SPENDING = f"""
@@ -46,9 +52,12 @@ GROUP BY model, kind HAVING count(*) >= $calls
 
 
 def spent(lake: Lake, now: datetime) -> Spent:
-    """Return what was spent on the present day and in the present month (UTC), by all runs over all desks."""
+    """Return what was spent on the present day and in the present month (UTC), by all runs over all desks.
+
+    Open batches count by what they will hardly exceed.
+    """
     day = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    of_day, of_month = lake.query(_SPENT, {"day": day, "month": day.replace(day=1)}).row(0)
+    of_day, of_month = lake.query(_SPENT, {"day": day, "month": day.replace(day=1), "open": [*OPEN]}).row(0)
     return Spent(day=of_day, month=of_month)
 
 

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from uuid import uuid4
 
-from news_assets.errors import BatchError, EnrichError
-from news_assets.model_calls import BATCH, OPEN, EnrichmentBatch, ModelCall
+from news_assets.errors import BatchError, EnrichError, SpendingError
+from news_assets.model_calls import BATCH, OPEN, EnrichmentBatch, ModelCall, total_usd
 from news_assets.pipeline.enrich.model.asking import (
     Question,
     cached_results,
@@ -21,6 +21,7 @@ from news_assets.pipeline.enrich.model.asking import (
     read_group,
     store_answers,
 )
+from news_assets.pipeline.enrich.model.budget import Budget, reserved_usd
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.rows import input_hash
 from news_assets.pipeline.stage_state.failures import make_due
@@ -45,17 +46,19 @@ class BatchSubmitter:
         batches: BatchedModel,
         direct: LanguageModel,
         prompt_version: str,
+        budget: Budget,
         clock: Callable[[], datetime],
     ) -> None:
         self.name = direct.name
         self._lake, self._batches, self._direct = lake, batches, direct
-        self._prompt_version, self._clock = prompt_version, clock
+        self._prompt_version, self._budget, self._clock = prompt_version, budget, clock
 
     def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
         """Send what no open batch has, and yield the answers of what is too little for a batch.
 
         Raises:
             EnrichError: Always, once a request is in a batch: its answer comes later.
+            SpendingError: A ceiling is reached; what it allowed was sent.
         """
         asked = list(requests)
         waiting = open_inputs(self._lake, self.name)
@@ -63,12 +66,18 @@ class BatchSubmitter:
         if len(new) < self._batches.min_requests:
             yield from self._direct.answer_all(new)
             new = []
-        for start in range(0, len(new), self._batches.max_requests):
-            self._send(new[start : start + self._batches.max_requests])
+        affordable = self._budget.affordable(self.name, new, self._clock, is_batch=True)
+        sent = list(affordable)
+        for start in range(0, len(sent), self._batches.max_requests):
+            self._send(sent[start : start + self._batches.max_requests])
+        if affordable.refusal:
+            raise SpendingError(affordable.refusal)
         if waiting or new:
             raise EnrichError(f"the batch that was sent to {self.name} is not over yet")
 
     def _send(self, requests: Sequence[ModelRequest]) -> None:
+        now = self._clock()
+        prices = {one.input_hash: reserved_usd(self.name, one, now, is_batch=True) for one in requests}
         row = EnrichmentBatch(
             batch_key=uuid4().hex[:16],
             batch_id=None,
@@ -76,15 +85,18 @@ class BatchSubmitter:
             kind=requests[0].kind,
             desk=requests[0].desk,
             prompt_version=self._prompt_version,
-            submitted_at=self._clock(),
+            submitted_at=now,
             progress="submitting",
             reason=None,
             request_count=len(requests),
             answer_count=0,
             inputs_json=json.dumps({request.input_hash: request.article_id for request in requests}),
+            reserved_usd=total_usd(prices.values()),
         )
         if not self._lake.transact(lambda rows: _store_new(rows, row)):
+            self._budget.release(prices)
             return  # another run has sent some of these meanwhile; the next run sees what is left
+        self._budget.settle(prices, now)
         try:
             sent = replace(row, batch_id=self._batches.submit(requests, row.batch_key), progress="running")
         except BatchError as error:

@@ -7,15 +7,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from news_assets.errors import BatchError
-from news_assets.model_calls import EnrichmentBatch, ModelCall
+from news_assets.model_calls import Ceilings, EnrichmentBatch, ModelCall
 from news_assets.pipeline.enrich.model.batches import SENT_WITHIN, settle_batches
+from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.records import CachedEnrichment, EnrichedArticle, Failure
 from news_assets.store.lake import Lake
+from news_assets.store.queries.spending import spent
 from news_assets_tests.support.model_enrichment import (
     DAY,
     NOW,
@@ -89,6 +92,25 @@ def test_articles_wait_for_their_batch_and_then_have_the_rows_of_direct_calls(se
     model.close()
     assert comparable(lake) == by_batch
     assert prices == pytest.approx(sorted((call.usd or 0) / 2 for call in lake.read(ModelCall)))
+
+
+def test_a_batch_is_sent_up_to_a_ceiling_and_counts_as_spent_while_it_is_open(server: ModelServer, lake: Lake) -> None:
+    fill(lake)
+    send(lake)
+    [whole] = [batch.reserved_usd or 0.0 for batch in lake.read(EnrichmentBatch)]
+    assert spent(lake, NOW).day == pytest.approx(whole)
+    settle(lake)
+    paid = sum(call.usd or 0.0 for call in lake.read(ModelCall))
+    assert (0 < paid < whole, spent(lake, NOW).day) == (True, pytest.approx(paid))
+
+    lake.transact(lambda rows: rows.upsert([made(n) for n in range(COUNT, 2 * COUNT)]))
+    ceiling = paid + whole / 2
+    budget = Budget(Ceilings(day=ceiling), partial(spent, lake))
+    enrich(lake, enricher(served(NAME), budget=budget), BATCHED, NOW)
+    [limited] = [batch for batch in lake.read(EnrichmentBatch) if batch.progress == "running"]
+    assert 0 < limited.request_count < COUNT
+    assert paid + (limited.reserved_usd or 0.0) <= ceiling
+    assert any("NEWS_MAX_USD_PER_DAY is reached" in (row.local_reason or "") for row in rows(lake).values())
 
 
 @SLOW
