@@ -61,7 +61,8 @@ def run() -> None:
     answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3)
     search.show(answer, _QUERY, search.listed_copies(answer.hits))
     terminal.print()
-    terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000")
+    terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000,")
+    terminal.print("and `.venv/bin/news-assets serve` pages to search and read: http://127.0.0.1:8970")
 
 
 def _site() -> SampleSite:

@@ -33,7 +33,7 @@ _COPIES = """
 def copies_of(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> dict[str, tuple[Copy, ...]]:
     """Return the copies of each article that has any, by its id, in order of publication.
 
-    300,000 articles of 600 days take 0.05 s for one article, and 0.2 s for ten of ten days.
+    Among 300,000 articles of 600 days it takes 0.05 s for one article, and 0.4 s for ten of ten days.
 
     Args:
         lake: The lake.
