@@ -146,8 +146,9 @@ def write_results(items: Iterable[Item], result_of: Callable[[Item], object], la
             write_line({"id": item.get("id"), "error": " ".join(str(error).split())})
 
 
-def read_file(path: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+def read_file(path: str, max_bytes: int | None = None) -> bytes:
     """Return a file's bytes, decompressed if its name ends in .gz. Raises NewsAssetsError if it is too large."""
+    max_bytes = max_bytes or MAX_FILE_BYTES
     with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
         data: bytes = file.read(max_bytes + 1)
     if len(data) > max_bytes:

@@ -147,9 +147,9 @@ def test_a_label_wins_over_the_enricher_when_the_article_is_enriched_again(
         enricher = LocalEnricher(load_taxonomy(labelled_home / "themes.yaml"))
         stage = stage_named("enriched_articles")
         for _ in range(2):
-            enrich_batch(stage, lake, DESK, KEYS, lambda: NOW, enricher=enricher)
+            enrich_batch(stage, lake, DESK, KEYS, lambda: NOW, enricher=enricher, re_enrich=True)
         rows = {row.article_id: row for row in lake.read(EnrichedArticle)}
-        again = enrich_batch(stage, lake, DESK, KEYS, lambda: NOW, enricher=enricher)
+        again = enrich_batch(stage, lake, DESK, KEYS, lambda: NOW, enricher=enricher, re_enrich=True)
     assert (rows["a-1"].theme_path, rows["a-1"].theme_reason) == (("health",), "labelled by Rui")
     assert rows["a-3"].theme_path == ()
     assert again == 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from news_assets.clients.llm.batches.open import open_batches
 from news_assets.errors import EnrichError
 from news_assets.model_calls import Ceilings, ModelCall, Spent
 from news_assets.pipeline.enrich.enrich import enrich_batch
@@ -49,6 +50,7 @@ def enricher(model: Answering, budget: Budget) -> ModelEnricher:
         taxonomy=load_taxonomy(None),
         accepted_error=None,
         sandbox=InlineSandbox(),
+        open_batches=open_batches,
         budget=budget,
     )
 

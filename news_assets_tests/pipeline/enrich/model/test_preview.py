@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from news_assets.clients.llm.batches.open import open_batches
 from news_assets.model_calls import ModelCall, Tokens
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
@@ -46,6 +47,7 @@ def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
         taxonomy=load_taxonomy(None),
         accepted_error=None,
         sandbox=InlineSandbox(),
+        open_batches=open_batches,
     )
 
 
