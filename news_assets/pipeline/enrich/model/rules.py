@@ -54,4 +54,4 @@ def _skipped(phrases: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _procedural() -> re.Pattern[str]:
-    return re.compile(rf"\W*({'|'.join(re.escape(_plain(phrase)) for phrase in PROCEDURAL)})(?: |:|$)")
+    return re.compile(rf"\A\W*+({'|'.join(re.escape(_plain(phrase)) for phrase in PROCEDURAL)})(?: |:|$)")

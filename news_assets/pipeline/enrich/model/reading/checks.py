@@ -26,7 +26,6 @@ MAX_SHOWN_CHARS = 60
 MIN_SHARED_WORDS = 0.4
 _WORD_CHARS, _SAME_CHARS = 4, 5
 
-_FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
 _NO_SENTENCE = re.compile(r"https?:|www\.|\w@\w|<[a-z/!]|```|[{}]|\]\(|[\x00-\x08\x0b-\x1f]", re.IGNORECASE)
 
 
@@ -53,9 +52,8 @@ def parsed(raw: str, schema: dict[str, Any]) -> dict[str, Any]:
     """
     if len(raw) > MAX_RAW_CHARS:
         raise EnrichError(f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}")
-    fenced = _FENCED.fullmatch(raw)
     try:
-        value = json.loads(fenced[1] if fenced else raw)
+        value = json.loads(_unfenced(raw))
     except (ValueError, RecursionError) as error:
         raise EnrichError(f"the answer is not JSON: {shown(raw)}") from error
     if mistake := _mistake(value, schema, "the answer"):
@@ -101,6 +99,13 @@ def shown(text: str) -> str:
     """Return the beginning of an outside text on one line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]).split())
     return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
+
+
+def _unfenced(raw: str) -> str:
+    """Return what is between the fences of a block of code, if all of the answer is in one."""
+    text = raw.strip()
+    is_fenced = len(text) > 6 and text.startswith("```") and text.endswith("```")
+    return text[3:-3].removeprefix("json") if is_fenced else raw
 
 
 def _mistake(value: object, schema: dict[str, Any], place: str) -> str:
