@@ -83,9 +83,7 @@ def test_other_weights_are_refused(tmp_path: Path) -> None:
     changed = bytearray(weights().read_bytes())
     changed[-1] ^= 1
     (tmp_path / "weights.bin").write_bytes(changed)
-    with pytest.raises(
-        EmbedError, match=r"weights\.bin does not have the SHA-256 of the pinned version"
-    ):
+    with pytest.raises(EmbedError, match=r"weights\.bin does not have the SHA-256 of the pinned version"):
         convert(tmp_path / "weights.bin", tmp_path / "graph", tmp_path / "tokenizer")
     assert [path.name for path in tmp_path.iterdir()] == ["weights.bin"]
 
