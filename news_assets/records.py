@@ -499,7 +499,7 @@ class RawArticle:
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
     text: Annotated[str | None, "clean text, Markdown where the page has structure"]
-    text_origin: Annotated[str | None, "origin of the text: page or feed"]
+    text_origin: Annotated[str | None, "origin of the text: page, feed, or composed (an agenda item's)"]
     text_chars: Annotated[int, "length of the text in characters"]
     word_count: Annotated[int, "length of the text in words"]
     out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]
