@@ -14,6 +14,7 @@ from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, s
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records import Agency, Desk, Source
+from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
@@ -138,6 +139,7 @@ def _desk_of(spec: DeskSpec) -> Desk:
         first_day=spec.first_day,
         agencies=agencies,
         enrich=spec.enrich.rules(),
+        filters=spec.filters.filters(),
     )
 
 
@@ -156,6 +158,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
             pace=source.pace or spec.pace or desk.pace,
             access=access_of(source, source.url, source.kind, desk.vendors),
             selectors=source.selectors.selectors() if source.selectors else None,
+            is_civic=source.kind in CIVIC_KINDS,
         )
         for source in spec.sources
     )
