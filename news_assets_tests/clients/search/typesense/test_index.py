@@ -1,7 +1,7 @@
 """The Typesense backend beyond the contract: partial updates, stale vectors, outages, compatibility checks."""
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -11,24 +11,11 @@ from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.schema import fields_of, metadata_of
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
-from news_assets_tests.clients.search.typesense.samples import VECTOR, address_of, document, opened
+from news_assets_tests.clients.search.typesense.samples import SECRET, VECTOR, address_of, document, opened
 from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import TestServer, running
 
 METADATA = {"metadata": metadata_of(None, None, ("pt", "en"))}
-SECRET = "an-admin-key-that-must-stay-secret"
-
-
-@pytest.fixture
-def server() -> Iterator[TestServer]:
-    with running(admin_key=SECRET) as started:
-        yield started
-
-
-@pytest.fixture
-def index(server: TestServer) -> Iterator[TypesenseSearchIndex]:
-    with opened(server) as index:
-        yield index
 
 
 def sent(server: TestServer) -> list[tuple[str, str]]:
