@@ -118,6 +118,12 @@ def test_a_document_combines_three_stages() -> None:
     )
 
 
+def test_the_document_of_an_agenda_item_names_its_meeting_and_matter() -> None:
+    named = {"body": "City Council", "matter": "24-0123", "meeting_id": "m-1", "meeting_status": "confirmed"}
+    item = replace(ARTICLE, **named)  # type: ignore[arg-type]
+    assert built(item) == replace(built(), **named)  # type: ignore[arg-type]
+
+
 def test_an_article_with_failed_enrichment_and_embedding_is_indexed_without_them() -> None:
     document = built(
         replace(ARTICLE, published_at=NOW),

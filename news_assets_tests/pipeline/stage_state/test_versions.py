@@ -15,7 +15,8 @@ ARTICLE, ENRICHED, EMBEDDING = full(RawArticle), full(EnrichedArticle), full(Art
 
 READ = {
     "article_id", "agency", "day", "url", "canonical_url", "title", "subtitle", "text", "text_hash", "section",
-    "category", "tags", "language", "published_at", "first_seen_at", "image_url", "duplicate_of",
+    "category", "tags", "language", "published_at", "first_seen_at", "image_url", "duplicate_of", "body", "matter",
+    "meeting_id", "meeting_status", "filter_reason",
 }  # fmt: skip
 
 
@@ -28,9 +29,10 @@ def test_the_state_of_an_article_covers_the_fields_that_later_stages_read(name: 
 
 
 def test_states_are_the_same_in_every_process() -> None:
-    assert content_hash(ARTICLE) == "c40603786ea1418586e87651376aa165440b5a7368e76fe42debb12c9e7cb778"
+    news = replace(ARTICLE, body="", matter="", meeting_id="", meeting_status="", filter_reason="")
+    assert content_hash(news) == "c40603786ea1418586e87651376aa165440b5a7368e76fe42debb12c9e7cb778"
     assert (
-        document_hash(ARTICLE, ENRICHED, EMBEDDING, "Câmara")
+        document_hash(news, ENRICHED, EMBEDDING, "Câmara")
         == "b38f46b36c0d495907fc091883ea5605b07487948cb0b81925829644687cb96f"
     )
 

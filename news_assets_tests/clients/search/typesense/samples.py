@@ -8,6 +8,7 @@ from news_assets.ports import SearchDocument
 from news_assets_tests.clients.search.test_contract import document as contract_document
 from news_assets_tests.typesense_server import TestServer
 
+SECRET = "an-admin-key-that-must-stay-secret"
 VECTOR = (1.0, 0.0, 0.0)
 
 

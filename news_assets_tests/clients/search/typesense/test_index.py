@@ -1,7 +1,7 @@
 """The Typesense backend beyond the contract: partial updates, stale vectors, outages, compatibility checks."""
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -11,24 +11,11 @@ from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.schema import fields_of, metadata_of
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
-from news_assets_tests.clients.search.typesense.samples import VECTOR, address_of, document, opened
+from news_assets_tests.clients.search.typesense.samples import SECRET, VECTOR, address_of, document, opened
 from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import TestServer, running
 
 METADATA = {"metadata": metadata_of(None, None, ("pt", "en"))}
-SECRET = "an-admin-key-that-must-stay-secret"
-
-
-@pytest.fixture
-def server() -> Iterator[TestServer]:
-    with running(admin_key=SECRET) as started:
-        yield started
-
-
-@pytest.fixture
-def index(server: TestServer) -> Iterator[TypesenseSearchIndex]:
-    with opened(server) as index:
-        yield index
 
 
 def sent(server: TestServer) -> list[tuple[str, str]]:
@@ -290,7 +277,7 @@ def test_other_languages_and_another_schema_are_refused_with_both_values(server:
             pass
         name = server.store.aliases["news_articles"]
         write_metadata(index.connection, read_collection(index.connection, name), schema_version=0)
-    with pytest.raises(IndexingError, match="this program has version 2, the index version 0"), opened(server):
+    with pytest.raises(IndexingError, match="this program has version 3, the index version 0"), opened(server):
         pass
 
 
@@ -331,10 +318,13 @@ def test_missing_fields_are_listed_and_added(server: TestServer) -> None:
 
 
 def test_a_field_of_another_type_needs_a_rebuild(server: TestServer) -> None:
-    fields = [one | ({"type": "int64"} if one["name"] == "month" else {}) for one in fields_of(None)]
+    fields = [one | ({"type": "int64"} if one["name"] == "agency_key" else {}) for one in fields_of(None)]
     server.store.create({"name": "old", "fields": fields, "default_sorting_field": "published_ts"} | METADATA)
     server.store.put_alias("news_articles", {"collection_name": "old"})
-    with opened(server) as index, pytest.raises(IndexingError, match=r"month: .*needs `news-assets rebuild search`"):
+    with (
+        opened(server) as index,
+        pytest.raises(IndexingError, match=r"agency_key: .*needs `news-assets rebuild search`"),
+    ):
         index.apply_schema_changes()
 
 

@@ -1,6 +1,5 @@
 """Rebuilds on a Typesense server: searches never see an incomplete index, and interrupted rebuilds are resumed."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -10,22 +9,10 @@ from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports import SearchQuery
 from news_assets_tests.clients.search.typesense.samples import VECTOR, address_of, document, opened
-from news_assets_tests.typesense_server import TestServer, running
+from news_assets_tests.typesense_server import TestServer
 
 NOW = datetime(2026, 2, 1, 10, 20, 30, tzinfo=UTC)
 NEW = "news_articles_20260201102030"
-
-
-@pytest.fixture
-def server() -> Iterator[TestServer]:
-    with running(is_strict=True) as started:
-        yield started
-
-
-@pytest.fixture
-def index(server: TestServer) -> Iterator[TypesenseSearchIndex]:
-    with opened(server) as index:
-        yield index
 
 
 def ids(index: TypesenseSearchIndex) -> list[str]:

@@ -1,27 +1,11 @@
 """Queries of which few or no documents have all words."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.query import StemmedQuery
 from news_assets.clients.search.typesense.words import KnownWords
 from news_assets.ports import SearchAnswer, SearchQuery
-from news_assets_tests.clients.search.typesense.samples import document, opened
-from news_assets_tests.typesense_server import TestServer, running
-
-
-@pytest.fixture
-def server() -> Iterator[TestServer]:
-    with running(is_strict=True) as started:
-        yield started
-
-
-@pytest.fixture
-def index(server: TestServer) -> Iterator[TypesenseSearchIndex]:
-    with opened(server) as index:
-        yield index
+from news_assets_tests.clients.search.typesense.samples import document
+from news_assets_tests.typesense_server import TestServer
 
 
 def searched(index: TypesenseSearchIndex, text: str, **changes: object) -> SearchAnswer:
