@@ -123,7 +123,7 @@ class SourceSpec(AccessSpec):
         kind = info.data.get("kind", "")
         if value is None and kind == BY_SELECTORS:
             raise ValueError(f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`")
-        if value is not None and kind not in ("", BY_SELECTORS):
+        if value is not None and kind not in ("", BY_SELECTORS, "pdf_links"):
             raise ValueError(f"a source of kind {kind} takes no selectors; remove them, or write kind {BY_SELECTORS}")
         return value
 
@@ -205,7 +205,8 @@ class EnrichSpec(_Spec):
 class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of source.
 
-    `outside` names bodies without sources in this desk that agencies give as `parent`.
+    `outside` names bodies without sources in this desk that agencies give as `parent`. With `city_keys`, agencies with
+    civic sources have keys such as `paloaltoCA` (`city_keys.py`).
     """
 
     desk: DeskKey
@@ -215,6 +216,7 @@ class DeskSpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
+    city_keys: bool = True
     enrich: EnrichSpec = EnrichSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
