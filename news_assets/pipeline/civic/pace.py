@@ -19,7 +19,7 @@ SIGNAL_FLOOR_S = 600.0
 SIGNAL_CEILING_S = 3600.0
 WORKING_CEILING_S = 900.0  # on working days: half of the changes are then seen within 10 minutes
 _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
-_WORKING_DAYS, _WORKING_HOURS = range(5), range(7, 20)  # local
+_WORKING_DAYS, _WORKING_HOURS = range(5), range(8, 18)  # local, when offices of cities publish
 
 PASS_BACK, PASS_AHEAD = timedelta(days=7), timedelta(days=90)
 GROUP_BREAK_S = 30.0  # from the start of one vendor's pass to that of the next
