@@ -17,14 +17,14 @@ from news_assets.defs.sensors import build_sensors
 from news_assets.desks.loader import load_desks
 from news_assets.records import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 
 
 def build_definitions(
     settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
 ) -> dg.Definitions:
     """Return the definitions of these settings; `desks` and `resources` override those of the settings."""
-    desks = desks if desks is not None else load_desks(settings.desks, KINDS)
+    desks = desks if desks is not None else load_desks(settings.desks, ALL_KINDS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}

@@ -1,7 +1,8 @@
 """What reading a document gives: an agenda, a packet, an attachment, or an article that was published as a PDF."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from datetime import datetime
+from typing import Annotated, Final, Literal
 
 DocumentKind = Literal["pdf", "docx", "pptx", "odt", "rtf", "html", "text", "unknown"]
 DocumentOutcome = Literal["ok", "skipped", "failed"]
@@ -51,3 +52,25 @@ class PacketPart:
     item: int
     first_page: int
     last_page: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDocument:
+    """One attachment, read or with the reason why not. The same content under other addresses is read once."""
+
+    document_id: Annotated[str, "SHA-256 of address and name"]
+    url: Annotated[str, "address"]
+    name: Annotated[str, "name in the listing"]
+    kind: Annotated[str, "pdf, docx, pptx, odt, rtf, html, text or unknown, by its bytes"]
+    content_hash: Annotated[str | None, "SHA-256 of its bytes; none if it could not be fetched or was not"]
+    title: Annotated[str | None, "title that the file states"]
+    pages: Annotated[int | None, "pages or slides; none for kinds without"]
+    characters: Annotated[int, "length of the text"]
+    text: Annotated[str | None, "its text as Markdown"]
+    is_scanned: Annotated[bool, "at least half of the pages are images without a text"]
+    outcome: Annotated[str, "ok, skipped (not worth reading, or without a text) or failed"]
+    reason: Annotated[str | None, "why it is not ok, or what is missing in the text"]
+    copy_of: Annotated[str | None, "document_id of the document with the same content that was read in its place"]
+    etag: Annotated[str | None, "ETag of the response, sent with the next request"]
+    last_modified: Annotated[str | None, "Last-Modified of the response, sent with the next request"]
+    fetched_at: Annotated[datetime, "time of the last request, or of the decision not to send one"]

@@ -1,12 +1,14 @@
-"""Meetings of councils and bodies as their vendors publish them, and what reading one answer gives.
+"""Meetings of councils and bodies as their vendors publish them, what reading one answer gives, and their rows.
 
 Ids are the vendor's own here (`vendor_id`); `sources/civic/reading/ids.py` makes ours. Times are aware and in the
 agency's zone, because a meeting's day and hour are local. None means unknown; an empty tuple or text means none.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from news_assets.records import Agency_, Desk_, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[
@@ -135,3 +137,99 @@ class MeetingListing:
     state: AnswerState = "ok"
     problems: tuple[str, ...] = ()
     next_requests: tuple[Request, ...] = ()
+
+
+# --- rows of the lake ------------------------------------------------------------------------------------------------
+
+MeetingId = Annotated[str, "id of the meeting, which never changes: agency, vendor and the vendor's id"]
+ItemId = Annotated[str, "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda"]
+MeetingDay = Annotated[date | None, "day of the meeting in the agency's time zone; none if it is not known"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMeeting:
+    """One meeting as it was last listed. A future one that two successive answers lack is cancelled, never deleted."""
+
+    meeting_id: MeetingId
+    desk: Desk_
+    agency: Agency_
+    source_id: SourceId
+    day: MeetingDay
+    vendor_id: Annotated[str, "the vendor's id of the meeting"]
+    agenda_id: Annotated[str, "the vendor's id of the agenda, where it has one"]
+    body: Annotated[str, "council, board or committee that meets"]
+    title: Annotated[str, "title in the listing"]
+    starts_at: Annotated[datetime | None, "begin; midnight in the agency's time zone if only the day is known"]
+    ends_at: Annotated[datetime | None, "stated end"]
+    is_all_day: Annotated[bool, "only the day is known"]
+    status: Annotated[str, "confirmed, tentative, cancelled or passed"]
+    status_reason: Annotated[str | None, "why a meeting is cancelled that the vendor does not call so"] = None
+    location_name: Annotated[str, "room or building"]
+    location_address: Annotated[str, "postal address"]
+    url: Annotated[str | None, "page of the meeting"]
+    agenda_url: Annotated[str | None, "the agenda"]
+    packet_url: Annotated[str | None, "agenda and attachments in one document"]
+    minutes_url: Annotated[str | None, "the minutes"]
+    video_url: Annotated[str | None, "the recording or stream"]
+    links_json: Annotated[str, "all links as JSON: title and href of each"]
+    comment: Annotated[str, "what the vendor says of the meeting in prose"]
+    participation_json: Annotated[
+        str, "what comment and agenda say about taking part, as JSON: kind, value, purpose, text and span of each"
+    ]
+    listed_hash: Annotated[str, "SHA-256 of the meeting as listed; its items are asked for again when it changes"]
+    items_asked_at: Annotated[
+        datetime | None, "time of the last answer that had its items, or said that there are none"
+    ]
+    missing_polls: Annotated[int, "successive good answers that should have listed the meeting and did not"] = 0
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredItem:
+    """One agenda item as it was last listed, also where the desk's filters drop it."""
+
+    item_id: ItemId
+    meeting_id: MeetingId
+    desk: Desk_
+    agency: Agency_
+    day: MeetingDay
+    sequence: Annotated[int, "place in the agenda, from 1"]
+    number: Annotated[str, "number in the agenda"]
+    title: Annotated[str, "title"]
+    section: Annotated[str, "heading that it stands under"]
+    matter: Annotated[str, "key of the matter within the agency; empty for an item without one"]
+    matter_file: Annotated[str | None, "public number of the matter"]
+    matter_id: Annotated[str | None, "the vendor's id of the matter"]
+    matter_type: Annotated[str | None, "kind of the matter, in the vendor's words"]
+    sponsors: Annotated[tuple[str, ...], "sponsors of the matter"]
+    votes_json: Annotated[str, "votes as JSON: person and value of each"]
+    attachment_names: Annotated[tuple[str, ...], "names of the attachments, in the vendor's order"]
+    attachment_urls: Annotated[tuple[str, ...], "addresses of the attachments, in the same order"]
+    document_ids: Annotated[tuple[str, ...], "document_id of each attachment, in the same order"]
+    filter_tier: Annotated[str | None, "dropped (it is no article) or not_enriched, by the filters of the desk"]
+    filter_reason: Annotated[str | None, "why it is filtered, or that it is no longer on the agenda"]
+    article_id: Annotated[str | None, "article_id of its row of raw_articles; none for a dropped one"]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matter:
+    """What is decided on in one or several meetings of an agency: an ordinance, a contract, a permit."""
+
+    desk: Desk_
+    agency: Agency_
+    matter: Annotated[
+        str, "key within the agency: file:, id: or title: and the public number, the vendor's id or a hash"
+    ]
+    title: Annotated[str, "title at the last appearance"]
+    matter_file: Annotated[str | None, "public number"]
+    matter_type: Annotated[str | None, "kind, in the vendor's words"]
+    item_ids: Annotated[tuple[str, ...], "its agenda items, by day"]
+    article_ids: Annotated[tuple[str, ...], "their articles"]
+    first_day: Annotated[date | None, "day of the first meeting"]
+    last_day: Annotated[date | None, "day of the last meeting"]
+    attachment_hash: Annotated[str, "SHA-256 of the attachments at the last appearance; empty without any"]
+    summary: Annotated[str | None, "summary of the last appearance that is enriched"]
+    summary_of: Annotated[str | None, "article_id of that appearance"]

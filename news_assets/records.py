@@ -88,7 +88,7 @@ class PageRule:
 class Source:
     """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`).
 
-    `max_minutes` bounds the learnt interval in working hours.
+    `max_minutes` bounds the learnt interval in working hours. `is_civic`: it lists meetings, not articles.
     """
 
     source_id: str
@@ -103,6 +103,7 @@ class Source:
     pace: Pace = "adaptive"
     access: Access = Access()
     selectors: Selectors | None = None
+    is_civic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +143,29 @@ class EnrichRules:
     entities: str | None = None
 
 
+DROPPED_ITEMS: Final = (
+    *("call to order", "roll call", "pledge of allegiance", "flag salute", "invocation", "moment of silence"),
+    *("land acknowledgment", "land acknowledgement", "approval of minutes", "approval of the minutes"),
+    *("approve minutes", "approve the minutes", "minutes approval", "acceptance of minutes", "approval of agenda"),
+    *("approval of the agenda", "adoption of the agenda", "acceptance of the agenda", "agenda review", "adjournment"),
+    *("adjourn", "recess", "reconvene", "establish a quorum", "determination of quorum", "minutes"),
+)
+ITEMS_NOT_ENRICHED: Final = (
+    *("proclamation", "proclamations", "commendation", "commendations", "recognition of", "certificate of recognition"),
+    *("appointment", "appointments", "reappointment", "reappointments", "oath of office", "swearing in"),
+    *("liquor license", "liquor licence", "liquor licenses", "liquor licences", "alcohol license", "alcohol licence"),
+    *("special event permit", "block party", "letter of support", "condolence", "condolences"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilters:
+    """Phrases of agenda items that are no articles, and of those that are not enriched (`filters:` of a desk file)."""
+
+    dropped: tuple[str, ...] = DROPPED_ITEMS
+    not_enriched: tuple[str, ...] = ITEMS_NOT_ENRICHED
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Agencies that share one desk file, one partition grid and one queue."""
@@ -152,6 +176,12 @@ class Desk:
     first_day: date
     agencies: tuple[Agency, ...]
     enrich: EnrichRules = EnrichRules()
+    filters: ItemFilters = ItemFilters()
+
+    @property
+    def is_civic(self) -> bool:
+        """Whether some of its sources list meetings."""
+        return any(source.is_civic for agency in self.agencies for source in agency.sources)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -490,6 +520,13 @@ class RawArticle:
     ] = None
     withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn"] = None
     withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text"] = 0
+    body: Annotated[
+        str, "council, board or committee of an agenda item's meeting; empty for news, as the next four"
+    ] = ""
+    matter: Annotated[str, "key of the agenda item's matter within its agency"] = ""
+    meeting_id: Annotated[str, "id of the agenda item's meeting"] = ""
+    meeting_status: Annotated[str, "confirmed, tentative, cancelled or passed"] = ""
+    filter_reason: Annotated[str, "why the article is not enriched, by the filters of its desk"] = ""
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 

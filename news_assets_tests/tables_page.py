@@ -13,7 +13,7 @@ from news_assets.store.tables import TABLES, Column, Table, columns
 _INTRO = """# Tables
 
 The tables of the lake, with DuckDB's column types. `_at` columns are UTC times, `_hash` columns lower-case hex.
-`news-assets export TABLE` writes the rows of a table. `make docs` generates this page from `news_assets/records.py`.
+`news-assets export TABLE` writes the rows of a table. `make docs` generates this page from the declared records.
 """
 _ASSETS = {FeedEntry: "feed_entries"} | {stage.record: stage.name for stage in STAGES}
 

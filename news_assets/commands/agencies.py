@@ -11,7 +11,7 @@ from news_assets.desks.loader import load_desks
 from news_assets.pipeline.freshness.source_status import LEGEND, source_facts
 from news_assets.records import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.source_status import Row, forecasts, source_rows
@@ -21,7 +21,7 @@ from news_assets.terminal import Terminal
 def agencies(desk_key: str | None, *, as_json: bool) -> None:
     """Print every source of the desks with its last polls, its interval, what is expected of it, and silences."""
     check_names(desk_key, None)
-    desks = [desk for desk in load_desks(Settings.read().desks, KINDS) if desk_key in (None, desk.key)]
+    desks = [desk for desk in load_desks(Settings.read().desks, ALL_KINDS) if desk_key in (None, desk.key)]
     now = datetime.now(UTC)
     with open_lake() as lake:
         rows = {desk.key: list(_rows(lake, desk, now)) for desk in desks}

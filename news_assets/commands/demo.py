@@ -22,7 +22,7 @@ from news_assets.pipeline.stages import stage_names
 from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
 from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.queries.overview import stage_counts
 from news_assets.terminal import Terminal
 
@@ -44,7 +44,7 @@ def serve() -> None:
 def run() -> None:
     """Run the graph over the sample site, edit an article, run again, and show the results."""
     started = time.perf_counter()
-    desk = load_desks(["sample"], KINDS)[0]
+    desk = load_desks(["sample"], ALL_KINDS)[0]
     today = datetime.now(ZoneInfo(desk.timezone)).date()
     agencies = [agency.key for agency in desk.agencies]
     with _site() as site:

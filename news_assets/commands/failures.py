@@ -20,7 +20,7 @@ from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports import Reader
 from news_assets.records import AgencyDays, Failure, FeedEntry, RawArticle
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
 from news_assets.terminal import Terminal
@@ -183,7 +183,7 @@ def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> Non
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
     """Run the stages of these failures over their agency-days, as their assets do."""
     settings = Settings.read()
-    desks = {desk.key: desk for desk in load_desks(settings.desks, KINDS)}
+    desks = {desk.key: desk for desk in load_desks(settings.desks, ALL_KINDS)}
     for stage in stages.STAGES:
         for key in sorted({failure.desk for failure in failures if failure.stage == stage.name}):
             tried = [failure for failure in failures if (failure.desk, failure.stage) == (key, stage.name)]

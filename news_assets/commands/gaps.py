@@ -14,7 +14,7 @@ from news_assets.desks.loader import load_desks
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.terminal import Terminal
 
@@ -26,7 +26,7 @@ def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
     """Print every finding of the last days, including work of the last minutes."""
     check_names(desk_key, None)
     settings = Settings.read()
-    desks = [desk for desk in load_desks(settings.desks, KINDS) if desk_key in (None, desk.key)]
+    desks = [desk for desk in load_desks(settings.desks, ALL_KINDS) if desk_key in (None, desk.key)]
     with open_lake() as lake, lazy_index(*settings.search_place) as index:
         for desk in desks:
             found = desk_gaps(lake, index, desk, datetime.now(UTC), days, grace=timedelta())

@@ -17,7 +17,7 @@ from news_assets.commands.jsonlines import csv_cell, json_of, write_line
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 from news_assets.store.queries.overview import count_columns, stage_counts
@@ -60,7 +60,7 @@ def check_names(desk: str | None, agency: str | None) -> None:
     """
     if desk is None and agency is None:
         return
-    known = {(one.key, each.key) for one in load_desks(Settings.read().desks, KINDS) for each in one.agencies}
+    known = {(one.key, each.key) for one in load_desks(Settings.read().desks, ALL_KINDS) for each in one.agencies}
     if not _are_known(known, desk, agency):
         with open_lake() as lake:
             known |= set(lake.query("SELECT DISTINCT desk, agency FROM entries").iter_rows())

@@ -21,7 +21,7 @@ from news_assets.pipeline.stages import STAGES
 from news_assets.ports import Sandbox
 from news_assets.records import Desk, RawArticle
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.terminal import Terminal
 
@@ -46,7 +46,7 @@ Days = tuple[date | None, date | None]
 def replay(desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool) -> None:
     """Replay the articles of these desks, agencies and days, one desk after the other."""
     check_names(desk, agency)
-    desks = [one for one in load_desks(Settings.read().desks, KINDS) if desk in (None, one.key)]
+    desks = [one for one in load_desks(Settings.read().desks, ALL_KINDS) if desk in (None, one.key)]
     if not desks:
         raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
     with open_lake() as lake, ProcessSandbox() as sandbox:

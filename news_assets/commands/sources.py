@@ -16,7 +16,7 @@ from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_fi
 from news_assets.errors import NewsAssetsError
 from news_assets.records import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 
 MAX_LIST_BYTES = 10_000_000  # a list of 50,000 feeds
@@ -40,15 +40,15 @@ def import_sources(file: Path, desk_key: str | None, into: Path | None, defaults
     into, dry_run = (into, dry_run) if into else (_file_of(desk_key), True)
     desks = _known_desks(into)
     old = read_text(into) if into and into.is_file() else ""
-    desk = parse_desk(old, into, KINDS) if into and old else None
+    desk = parse_desk(old, into, ALL_KINDS) if into and old else None
     if desk and desk_key not in (None, desk.key):
         raise NewsAssetsError(f"{into} is desk `{desk.key}`, not `{desk_key}`; leave --desk out or name another file")
     others = [one for one in desks if desk is None or one.key != desk.key]
     rows = (replace(row, kind=row.kind or defaults.kind) for row in imported.rows)
-    additions = plan_import(rows, desk, others, KINDS)
+    additions = plan_import(rows, desk, others, ALL_KINDS)
     new = old
     if additions.source_count and desk and into:
-        new = extended_text(old, into, additions, KINDS)
+        new = extended_text(old, into, additions, ALL_KINDS)
     elif additions.source_count:
         new = _new_text(_new_key(desk_key, into or file, others), defaults, additions)
     refused = sorted((*imported.refused, *additions.refused))
@@ -71,13 +71,13 @@ def _read(file: Path) -> ImportRows:
 def _file_of(desk_key: str | None) -> Path | None:
     """Return the file of the configured desk with this key; None if there is none."""
     names = Settings.read().desks if desk_key else ()
-    return next((path_of(name) for name in names if load_desks([name], KINDS)[0].key == desk_key), None)
+    return next((path_of(name) for name in names if load_desks([name], ALL_KINDS)[0].key == desk_key), None)
 
 
 def _known_desks(into: Path | None) -> tuple[Desk, ...]:
     """Return the configured desks, without the one to be written if its file does not exist yet."""
     names = [name for name in Settings.read().desks if not (into and not into.exists() and Path(name) == into)]
-    return load_desks(names, KINDS)
+    return load_desks(names, ALL_KINDS)
 
 
 def _new_key(desk_key: str | None, named_by: Path, others: Iterable[Desk]) -> str:
@@ -92,7 +92,7 @@ def _new_key(desk_key: str | None, named_by: Path, others: Iterable[Desk]) -> st
 def _new_text(key: str, defaults: Defaults, additions: Additions) -> str:
     first_day = date(datetime.now(UTC).year, 1, 1)
     text = new_desk_text(key, defaults.timezone, defaults.language, first_day, additions)
-    parse_desk(text, Path(f"{key}.yaml"), KINDS)
+    parse_desk(text, Path(f"{key}.yaml"), ALL_KINDS)
     return text
 
 
@@ -121,7 +121,7 @@ def _difference(path: Path, old: str, new: str) -> Iterable[str]:
 
 def export_opml(desk_key: str | None, output: Path | None) -> None:
     """Write the feeds of the desks as OPML; sources that are not feeds are counted on standard error."""
-    desks = load_desks(Settings.read().desks, KINDS)
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
     chosen = [desk for desk in desks if desk_key in (None, desk.key)]
     if not chosen:
         raise NewsAssetsError(f"no desk `{desk_key}`; known: {', '.join(desk.key for desk in desks)}")

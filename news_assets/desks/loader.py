@@ -150,6 +150,7 @@ def _desk_of(spec: DeskSpec) -> Desk:
         first_day=spec.first_day,
         agencies=agencies,
         enrich=spec.enrich.rules(),
+        filters=spec.filters.filters(),
     )
 
 
@@ -168,6 +169,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
             pace=source.pace or spec.pace or desk.pace,
             access=access_of(source, source.url, source.kind, desk.vendors),
             selectors=source.selectors.selectors() if source.selectors else None,
+            is_civic=source.kind in CIVIC_KINDS,
         )
         for source in spec.sources
     )

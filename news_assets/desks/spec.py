@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
-from news_assets.records import EnrichRules, Pace
+from news_assets.records import DROPPED_ITEMS, ITEMS_NOT_ENRICHED, EnrichRules, ItemFilters, Pace
 from news_assets.settings import MODEL_PROVIDERS, check_model_name
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
@@ -22,6 +22,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
 BY_SELECTORS = "html_listing"  # the kind of source whose selectors are in the desk file
+_WITH_SELECTORS = (BY_SELECTORS, "pdf_links")  # this one finds links to PDFs without them too
 _MAX_CHOICES = 2000  # 10 ms; there are 600 time zones
 
 Many = TypeVar("Many", bound=Sized)
@@ -123,7 +124,7 @@ class SourceSpec(AccessSpec):
         kind = info.data.get("kind", "")
         if value is None and kind == BY_SELECTORS:
             raise ValueError(f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`")
-        if value is not None and kind not in ("", BY_SELECTORS, "pdf_links"):
+        if value is not None and kind not in ("", *_WITH_SELECTORS):
             raise ValueError(f"a source of kind {kind} takes no selectors; remove them, or write kind {BY_SELECTORS}")
         return value
 
@@ -202,6 +203,20 @@ class EnrichSpec(_Spec):
         return EnrichRules(**self.model_dump())
 
 
+Phrase = Annotated[str, Field(min_length=2, max_length=100)]
+
+
+class FiltersSpec(_Spec):
+    """Phrases of agenda items by tier; see `records.ItemFilters`. A list that is given replaces the default one."""
+
+    dropped: tuple[Phrase, ...] = Field(DROPPED_ITEMS, max_length=500)
+    not_enriched: tuple[Phrase, ...] = Field(ITEMS_NOT_ENRICHED, max_length=500)
+
+    def filters(self) -> ItemFilters:
+        """Return the filters."""
+        return ItemFilters(**self.model_dump())
+
+
 class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of source.
 
@@ -218,6 +233,7 @@ class DeskSpec(_Spec):
     pace: Pace_ = "adaptive"
     city_keys: bool = True
     enrich: EnrichSpec = EnrichSpec()
+    filters: FiltersSpec = FiltersSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)
     outside: dict[AgencyKey, str] = Field(default_factory=dict)
     agencies: Annotated[dict[AgencyKey, AgencySpec], AfterValidator(_not_empty)]

@@ -11,6 +11,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+from news_assets.documents import StoredDocument
+from news_assets.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleEmbedding,
@@ -79,6 +81,10 @@ TABLES: tuple[Table, ...] = (
     Table("sources", SourceState, ("source_id",)),
     Table("polls", Poll, (), "polled_at", order=("polled_at", "source_id")),
     Table("entries", FeedEntry, ("source_id", "entry_id"), "day", sort=("agency", "day")),
+    Table("meetings", StoredMeeting, ("meeting_id",), sort=("agency", "day")),
+    Table("agenda_items", StoredItem, ("item_id",), sort=("agency", "day")),
+    Table("matters", Matter, ("desk", "agency", "matter")),
+    Table("documents", StoredDocument, ("document_id",), sort=("document_id",)),
     Table("pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)),
     Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),
     Table("copy_keys", CopyKey, ("day", "article_id"), "day", sort=("day",)),

@@ -25,7 +25,7 @@ from news_assets.records import (
 )
 from news_assets.search import Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.health import silent_agencies
@@ -102,7 +102,7 @@ class Archive:
     @contextmanager
     def open(cls, settings: Settings, lake: Lake) -> Iterator[Self]:
         """Yield the archive that these settings name. Raises NewsAssetsError."""
-        desks, taxonomy = load_desks(settings.desks, KINDS), load_taxonomy(settings.taxonomy)
+        desks, taxonomy = load_desks(settings.desks, ALL_KINDS), load_taxonomy(settings.taxonomy)
         with open_index(settings) as index:
             yield cls(index, lake, desks, taxonomy)
 

@@ -11,19 +11,18 @@ from news_assets.desks.import_rows import same_source_key
 from news_assets.desks.loader import built_in_desks, load_desks, path_of
 from news_assets.records import Desk, Vendor
 from news_assets.sources.civic.kinds import CIVIC_KINDS
-from news_assets.sources.kinds import KINDS as NEWS_KINDS
+from news_assets.sources.kinds import ALL_KINDS
 
-KINDS = {*NEWS_KINDS, *CIVIC_KINDS}
 SHIPPED = [name for name in built_in_desks() if name != "sample"]
 
 
 def desk_of(name: str) -> Desk:
-    (desk,) = load_desks([name], KINDS)
+    (desk,) = load_desks([name], ALL_KINDS)
     return desk
 
 
 def test_every_built_in_desk_loads_under_its_own_name() -> None:
-    assert [desk.key for desk in load_desks(built_in_desks(), KINDS)] == list(built_in_desks())
+    assert [desk.key for desk in load_desks(built_in_desks(), ALL_KINDS)] == list(built_in_desks())
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from news_assets.documents import StoredDocument
 from news_assets.errors import LakeError
+from news_assets.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleRevision,
@@ -46,6 +48,11 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "removed_at": ("TIMESTAMPTZ", None),
         "withdrawn_at": ("TIMESTAMPTZ", None),
         "withdrawn_after": ("BIGINT", 0),
+        "body": ("VARCHAR", ""),
+        "matter": ("VARCHAR", ""),
+        "meeting_id": ("VARCHAR", ""),
+        "meeting_status": ("VARCHAR", ""),
+        "filter_reason": ("VARCHAR", ""),
     },
     ArticleRevision: {"cause": ("VARCHAR", "")},
     EnrichedArticle: {
@@ -61,7 +68,10 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "local_reason": ("VARCHAR", None),
     },
 }
-ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel, EnrichmentBatch)
+ADDED_TABLES = (
+    *(CopyKey, ModelCall, ThemeLabel, EnrichmentBatch),
+    *(StoredMeeting, StoredItem, Matter, StoredDocument),
+)
 ADDED = tuple(
     statement
     for table in TABLES

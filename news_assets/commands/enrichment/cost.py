@@ -22,7 +22,7 @@ from news_assets.pipeline.replay.archive import archive_groups
 from news_assets.pipeline.stages import stage_named
 from news_assets.records import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens, spending_for, spent
 from news_assets.terminal import Terminal, progress
@@ -45,7 +45,7 @@ def cost(desk: str | None, days: Days, *, as_json: bool) -> None:
     """Print what enriching these desks and days would cost now, and what was spent for them."""
     check_names(desk, None)
     settings, now = Settings.read(), datetime.now(UTC)
-    desks = [one for one in load_desks(settings.desks, KINDS) if desk in (None, one.key)]
+    desks = [one for one in load_desks(settings.desks, ALL_KINDS) if desk in (None, one.key)]
     if not desks:
         raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
     with open_lake() as lake, open_ports(settings, ["enricher"], partial(spent, lake)) as ports:

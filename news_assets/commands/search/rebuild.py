@@ -21,7 +21,7 @@ from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import DeskDocuments, WritableIndex, store_receipts, sync_desk
 from news_assets.ports import Sandbox
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.index_drift import expected_documents
 from news_assets.terminal import Terminal
@@ -60,7 +60,8 @@ def _model(lake: Lake) -> tuple[str | None, int | None]:
 def _desks(lake: Lake, settings: Settings) -> list[DeskDocuments]:
     """Return the desks of the settings, and those that only the lake has, whose agencies have no names."""
     names = {
-        desk.key: {agency.key: agency.name for agency in desk.agencies} for desk in load_desks(settings.desks, KINDS)
+        desk.key: {agency.key: agency.name for agency in desk.agencies}
+        for desk in load_desks(settings.desks, ALL_KINDS)
     }
     stored = lake.query(_DESKS).to_series().to_list()
     found = [DeskDocuments(key, names.get(key, {})) for key in sorted({*names, *stored})]

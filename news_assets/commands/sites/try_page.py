@@ -19,7 +19,7 @@ from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.ports import PageRequest, Sandbox
 from news_assets.records import Access, Agency, ExtractedArticle, Page, PageRule
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 from news_assets.text.urls import is_same_site
 
@@ -56,7 +56,7 @@ def _rule(given: Mapping[str, str]) -> PageRule | None:
 
 def _agency_of(url: str) -> tuple[Agency, Access]:
     """Return the agency whose source on this site has the longest beginning in common, and how that is requested."""
-    desks = load_desks(Settings.read().desks, KINDS)
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
     found = ((agency, source) for desk in desks for agency in desk.agencies for source in agency.sources)
     on_site = [(agency, source) for agency, source in found if is_same_site(source.url, url)]
     if not on_site:

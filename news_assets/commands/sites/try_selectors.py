@@ -20,7 +20,7 @@ from news_assets.records import Desk, Listing, Selectors, Source
 from news_assets.settings import Settings
 from news_assets.sources.html.by_selectors import parse
 from news_assets.sources.html.proposal import propose
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 
 _SHOWN: Final = 10
@@ -37,7 +37,7 @@ def try_selectors(addresses: Sequence[str], stated: Iterable[str], desk_key: str
     address = web_address(without_credentials(addresses[0])) if len(addresses) == 1 else None
     if address is None:
         raise typer.BadParameter("--selectors takes one web address")
-    desks = load_desks(Settings.read().desks, KINDS)
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
     desk = next((one for one in desks if one.key == desk_key), None)
     if desk_key is not None and desk is None:
         raise NewsAssetsError(f"no desk `{desk_key}`; known: {', '.join(one.key for one in desks)}")
@@ -121,7 +121,7 @@ def _explain(selectors: Selectors, listing: Listing) -> None:
 def _block(listing: Listing, source: Source, selectors: Selectors) -> str:
     """Return the lines to paste below `agencies:` of a desk file."""
     row = ImportRow(line=1, url=source.url, name=one_line(listing.title), kind="feed")
-    additions = plan_import([row], None, (), KINDS)
+    additions = plan_import([row], None, (), ALL_KINDS)
     for agency in additions.agencies.values():
         described: dict[str, Any] = {"kind": BY_SELECTORS, "selectors": _stated(selectors)}
         agency["sources"] = [one | described for one in agency["sources"]]

@@ -24,7 +24,7 @@ from news_assets.pipeline.discovery.discover import Discovery, discover_sources
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.records import Desk, Source
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS, adapter_of
+from news_assets.sources.kinds import ALL_KINDS, adapter_of
 from news_assets.terminal import documents, report
 from news_assets.text.language import language_tag
 
@@ -49,7 +49,7 @@ def try_source(addresses: Sequence[str], options: Options, *, tries_all: bool, a
         NewsAssetsError: A single address was given and none of its sources is accepted.
     """
     given = list(_given(addresses))
-    desks = load_desks(Settings.read().desks, KINDS)
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
     desk = _desk_of(desks, options.desk)
     criteria = _criteria(options, desk, desks)
     found = []
@@ -142,8 +142,8 @@ def _propose(found: Sequence[Discovery], desk: Desk | None) -> None:
                 replaced[discovery.best.url] = discovery.best.replaces
     if not rows:
         return
-    new = plan_import((row for row in rows.values() if row.url not in replaced), desk, (), KINDS)
-    changed = plan_import((row for row in rows.values() if row.url in replaced), None, (), KINDS)
+    new = plan_import((row for row in rows.values() if row.url not in replaced), desk, (), ALL_KINDS)
+    changed = plan_import((row for row in rows.values() if row.url in replaced), None, (), ALL_KINDS)
     for refusal in (*new.refused, *changed.refused):
         report(f"{found[refusal.line - 1].address}: {refusal.reason}")
     report("")
@@ -197,7 +197,7 @@ def _line_of(discovery: Discovery, candidate: Candidate, desk: Desk | None) -> d
     contents = candidate.contents or Contents(entries=())
     block = None
     if candidate == discovery.best:
-        block = pasted_text(plan_import([_row_of(discovery, candidate, 1, desk)], desk, (), KINDS))
+        block = pasted_text(plan_import([_row_of(discovery, candidate, 1, desk)], desk, (), ALL_KINDS))
     return {
         "address": discovery.address,
         "url": candidate.url,

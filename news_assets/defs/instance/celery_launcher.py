@@ -19,7 +19,7 @@ from news_assets.defs.instance import folder_queue
 from news_assets.defs.instance.heartbeat import WORKER_TAG, HeartbeatMonitor
 from news_assets.desks.loader import load_desks
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 
 DESK_TAG = "news/desk"
 _MAX_PRIORITY = 10
@@ -40,7 +40,7 @@ class DeskRunLauncher(CeleryRunLauncher):
         Raises:
             NewsAssetsError: The settings or a desk file cannot be used.
         """
-        return (self.default_queue, *(desk.key for desk in load_desks(Settings.read().desks, KINDS)))
+        return (self.default_queue, *(desk.key for desk in load_desks(Settings.read().desks, ALL_KINDS)))
 
     def declare_queues(self) -> None:
         """Make workers without the option `-Q` listen to all queues."""

@@ -11,32 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from news_assets.records import ItemFilters
+
 MAX_TITLE_CHARS = 1000
 _MAX_OTHER_WORDS = 8  # beside a procedural phrase: "Approval of Minutes of the Regular Meeting of March 3, 2026"
 
-DROPPED = (
-    *("call to order", "roll call", "pledge of allegiance", "flag salute", "invocation", "moment of silence"),
-    *("land acknowledgment", "land acknowledgement", "approval of minutes", "approval of the minutes"),
-    *("approve minutes", "approve the minutes", "minutes approval", "acceptance of minutes", "approval of agenda"),
-    *("approval of the agenda", "adoption of the agenda", "acceptance of the agenda", "agenda review", "adjournment"),
-    *("adjourn", "recess", "reconvene", "establish a quorum", "determination of quorum", "minutes"),
-)
-NOT_ENRICHED = (
-    *("proclamation", "proclamations", "commendation", "commendations", "recognition of", "certificate of recognition"),
-    *("appointment", "appointments", "reappointment", "reappointments", "oath of office", "swearing in"),
-    *("liquor license", "liquor licence", "liquor licenses", "liquor licences", "alcohol license", "alcohol licence"),
-    *("special event permit", "block party", "letter of support", "condolence", "condolences"),
-)
-
 Tier = Literal["dropped", "not_enriched"]
-
-
-@dataclass(frozen=True, slots=True)
-class ItemFilters:
-    """The phrases of both tiers, as the desk file states them."""
-
-    dropped: tuple[str, ...] = DROPPED
-    not_enriched: tuple[str, ...] = NOT_ENRICHED
 
 
 @dataclass(frozen=True, slots=True)

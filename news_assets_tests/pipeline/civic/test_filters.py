@@ -1,6 +1,7 @@
 import pytest
 
-from news_assets.pipeline.civic.filters import Filtered, ItemFilters, filtered
+from news_assets.pipeline.civic.filters import Filtered, filtered
+from news_assets.records import ItemFilters
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pytest
 from news_assets.desks.loader import load_desks
 from news_assets.records import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address, vendors_of_page
-from news_assets.sources.civic.kinds import CIVIC_KINDS
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS
 
 
 def page(body: str, url: str = "https://www.springfield.gov/meetings") -> Page:
@@ -40,7 +39,7 @@ def test_an_address_of_a_vendor_is_recognised(url: str, kinds: list[str]) -> Non
 
 
 def test_each_address_of_the_built_in_desk_is_recognised_as_itself() -> None:
-    [desk] = load_desks(["civic"], {*KINDS, *CIVIC_KINDS})
+    [desk] = load_desks(["civic"], ALL_KINDS)
     sources = [one for one in desk.sources if one.kind != "pdf_links"]
     wrong = [one.url for one in sources if VendorAddress(one.kind, one.url) not in vendors_of_address(one.url)]
     assert wrong == []
