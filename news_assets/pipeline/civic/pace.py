@@ -1,4 +1,4 @@
-"""How often cities are polled, in which order, and how pending meetings are ranked; pure.
+"""How often cities are polled, and in which order; pure.
 
     signal   the vendor's cheapest answer that shows changes, every 10 to 60 minutes; then the days that changed
     pass     the days from a week back to 90 days on, once a night, because dates of change are not reliable
@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 
-from news_assets.meetings import AnswerState
 from news_assets.records import Source
 from news_assets.text.zones import zone_info
 
@@ -25,12 +24,6 @@ PASS_BACK, PASS_AHEAD = timedelta(days=7), timedelta(days=90)
 GROUP_BREAK_S = 30.0  # from the start of one vendor's pass to that of the next
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
-
-MAX_ATTEMPTS = 3
-FIRST_PAUSE_S = 300.0  # doubles at each attempt
-PRIORITY = 150
-PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
-_FINAL_STATES: tuple[AnswerState, ...] = ("closed", "unknown_client")
 
 # --- signals ---------------------------------------------------------------------------------------------------------
 
@@ -84,21 +77,3 @@ def vendor_groups(sources: Sequence[Source], meetings: Mapping[str, int]) -> lis
         groups[source.kind].append(source)
     ordered = [sorted(group, key=lambda one: -meetings.get(one.agency, 0)) for group in groups.values()]
     return sorted(ordered, key=lambda group: -sum(meetings.get(one.agency, 0) for one in group))
-
-
-# --- the queue of pending work ---------------------------------------------------------------------------------------
-
-
-def priority(day: date, today: date, attempt: int = 1) -> int:
-    """Return the rank of a meeting's work: 150 on its day, one less for each day away, 20 less for each retry."""
-    return max(0, PRIORITY - abs((day - today).days)) - PRIORITY_STEP * (attempt - 1)
-
-
-def attempt_at(attempts: int, state: AnswerState, now: datetime) -> datetime | None:
-    """Return when work is tried again after so many attempts; None if it is parked.
-
-    Work is parked after MAX_ATTEMPTS, and at once where the vendor has no such client or wants a key.
-    """
-    if state in _FINAL_STATES or attempts >= MAX_ATTEMPTS:
-        return None
-    return now + timedelta(seconds=FIRST_PAUSE_S * 2.0 ** (attempts - 1))

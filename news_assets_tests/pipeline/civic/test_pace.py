@@ -3,15 +3,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from news_assets.meetings import AnswerState
 from news_assets.pipeline.civic.pace import (
     SIGNAL_CEILING_S,
     SIGNAL_FLOOR_S,
     WORKING_CEILING_S,
-    attempt_at,
     is_pass_due,
     pass_days,
-    priority,
     signal_interval,
     vendor_groups,
 )
@@ -82,26 +79,3 @@ def test_vendors_are_passed_in_groups_with_the_most_active_first() -> None:
     )
     meetings = {"quietCA": 1, "busyCA": 9, "otherCA": 5}
     assert vendor_groups([quiet, other, busy], meetings) == [[busy, quiet], [other]]
-
-
-def test_the_priority_falls_with_the_days_to_the_meeting_and_at_each_retry() -> None:
-    today = date(2026, 11, 23)
-    days = [date(2026, 11, 23), date(2026, 11, 26), date(2026, 11, 20), date(2027, 11, 23)]
-    assert [priority(day, today) for day in days] == [150, 147, 147, 0]
-    assert [priority(today, today, attempt) for attempt in (1, 2, 3)] == [150, 130, 110]
-
-
-@pytest.mark.parametrize(
-    ("attempts", "state", "pause"),
-    [
-        (1, "blocked", timedelta(minutes=5)),
-        (2, "ok", timedelta(minutes=10)),
-        (3, "ok", None),
-        (1, "closed", None),
-        (1, "unknown_client", None),
-    ],
-)
-def test_work_is_parked_after_three_attempts_and_at_once_without_a_key(
-    attempts: int, state: AnswerState, pause: timedelta | None
-) -> None:
-    assert attempt_at(attempts, state, MONDAY_NOON) == (pause and MONDAY_NOON + pause)
