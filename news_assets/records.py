@@ -376,6 +376,12 @@ class SourceState:
     ttl_s: Annotated[float | None, "minimum interval stated by the last document, in seconds"] = None
     elapsed_ms: Annotated[int | None, "duration of the last poll's requests, in milliseconds"] = None
     left_urls: Annotated[tuple[str, ...], "pages of the listing that the last poll left for the next one"] = ()
+    signals: Annotated[
+        tuple[str, ...], "of a civic source: `day=hash` of the meetings that its change signal listed last"
+    ] = ()
+    passed_at: Annotated[
+        datetime | None, "of a civic source: time of the last poll that asked for all days, not only changed ones"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,7 +395,7 @@ class Poll:
     outcome: RowOutcome
     reason: Reason
     status: Annotated[int | None, "HTTP status; none without a response"]
-    entry_count: Annotated[int, "entries listed"]
+    entry_count: Annotated[int, "entries listed; of a civic source, meetings"]
     new_count: Annotated[int, "entries seen for the first time"]
     updated_count: Annotated[int, "known entries that changed"]
     body_bytes: Annotated[int, "size of the document, decompressed, in bytes"]

@@ -20,7 +20,7 @@ WORKING_CEILING_S = 900.0  # on working days: half of the changes are then seen 
 _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
 _WORKING_DAYS, _WORKING_HOURS = range(5), range(8, 18)  # local, when offices of cities publish
 
-PASS_BACK, PASS_AHEAD = timedelta(days=7), timedelta(days=90)
+PAST_DAYS, FUTURE_DAYS = 7, 90
 GROUP_BREAK_S = 30.0  # from the start of one vendor's pass to that of the next
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
@@ -49,7 +49,7 @@ def _is_working(local: datetime) -> bool:
 
 def pass_days(today: date) -> tuple[date, date]:
     """Return the first and the last day of a pass."""
-    return today - PASS_BACK, today + PASS_AHEAD
+    return today - timedelta(days=PAST_DAYS), today + timedelta(days=FUTURE_DAYS)
 
 
 def is_pass_due(source: Source, last_pass_at: datetime | None, now: datetime) -> bool:
