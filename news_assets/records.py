@@ -132,14 +132,15 @@ class EnrichRules:
 
     Texts of fewer than `min_chars` characters, and articles whose title contains one of `skip_titles` as whole words,
     are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
-    with `none` such an article fails. `via` is `direct` or `batch`. `entities` is PROVIDER:MODEL of a second call that
-    finds entities, `none` for no such call, and None for what NEWS_ENTITIES says.
+    with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
+    `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
+    NEWS_ENTITIES says.
     """
 
     min_chars: int = 400
     skip_titles: tuple[str, ...] = ()
     fallback: Literal["local", "none"] = "local"
-    via: Literal["direct", "batch"] = "direct"
+    via: Literal["direct", "batch"] | None = None
     entities: str | None = None
 
 
@@ -499,7 +500,7 @@ class RawArticle:
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
     text: Annotated[str | None, "clean text, Markdown where the page has structure"]
-    text_origin: Annotated[str | None, "origin of the text: page or feed"]
+    text_origin: Annotated[str | None, "origin of the text: page, feed, or composed (an agenda item's)"]
     text_chars: Annotated[int, "length of the text in characters"]
     word_count: Annotated[int, "length of the text in words"]
     out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]

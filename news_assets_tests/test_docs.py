@@ -112,6 +112,7 @@ def test_every_check_and_every_option_of_a_run_is_documented() -> None:
         "ids_are_unique",
         EXTRACTION_CHECK,
         *freshness_checks(),
+        DOCUMENTS.check[0],
         *(check.name for stage in STAGES for check in stage.row_checks),
     }
     assert checks <= first_cells(OPERATIONS)

@@ -71,19 +71,19 @@ def waiting_days(lake: Lake, desk: Desk, now: datetime) -> list[Waiting]:
         key = (failure.agency, failure.day)
         attempts[key] = max(failure.attempts, attempts.get(key, 0))
     return [
-        _waiting(rows, desk.key, attempts.get((str(agency), day), 0), now.date())
+        _waiting(rows, desk, attempts.get((str(agency), day), 0), now.date())
         for (agency, day), rows in backlog.group_by("agency", "day")
     ]
 
 
-def _waiting(rows: "pl.DataFrame", desk: str, attempts: int, today: date) -> Waiting:
-    names = stage_names()
+def _waiting(rows: "pl.DataFrame", desk: Desk, attempts: int, today: date) -> Waiting:
+    names = stage_names(desk)
     stage = min(rows["stage"], key=names.index)
     first = rows.filter(rows["stage"] == stage)
     day = first["day"][0]
     return Waiting(
         priority=priority_of(day, today, attempts + 1),
-        desk=desk,
+        desk=desk.key,
         agency=first["agency"][0],
         day=day,
         stage=stage,

@@ -39,6 +39,17 @@ def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -
     return made
 
 
+def refresh_matters_of(rows: Rows, articles: Iterable[EnrichedArticle]) -> None:
+    """Make the matters of these enriched articles again; articles of news have none."""
+    keys: dict[tuple[str, str], set[str]] = {}
+    columns = ("desk", "agency", "matter")
+    found = rows.frame(StoredItem, None, columns, article_id=[article.article_id for article in articles])
+    for desk, agency, matter in found.iter_rows():
+        keys.setdefault((desk, agency), set()).add(matter)
+    for (desk, agency), of_agency in keys.items():
+        refresh_matters(rows, desk, agency, of_agency - {""})
+
+
 def _matter(items: Iterable[StoredItem], summaries: dict[str, str]) -> Matter:
     ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
     last = ordered[-1]

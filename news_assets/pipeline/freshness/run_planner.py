@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from news_assets.pipeline.freshness.rectangles import AgencyDay, Rectangle, rectangles
 from news_assets.pipeline.stage_state.failures import failure_of_work
 from news_assets.records import Desk, Failure
-from news_assets.sources.civic.kinds import CIVIC_KINDS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,10 +92,8 @@ class Retries:
 
 
 def retries_of(desk: Desk) -> Retries:
-    """Return the retries of a desk: few and far between where all its sources are civic."""
-    if desk.sources and all(source.kind in CIVIC_KINDS for source in desk.sources):
-        return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S)
-    return Retries()
+    """Return the retries of a desk: of a civic one few and far between."""
+    return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S) if desk.is_civic else Retries()
 
 
 @dataclass(frozen=True, slots=True)
