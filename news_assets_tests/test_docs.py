@@ -15,7 +15,7 @@ import yaml
 from news_assets.cli import app
 from news_assets.desks.loader import load_desks
 from news_assets.desks.spec import AgencySpec, DeskSpec, SourceSpec
-from news_assets.pipeline.stages import STAGES
+from news_assets.pipeline.stages import DOCUMENTS, STAGES
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
