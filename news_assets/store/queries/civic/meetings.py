@@ -75,7 +75,7 @@ def selected_meetings(
     days: tuple[date | None, date | None] = (None, None),
     article_ids: Collection[str] | None = None,
 ) -> list[StoredMeeting]:
-    """Return meetings with a day, by their begin.
+    """Return meetings with a day, by day and begin.
 
     `body` is a part of the body's name or the title, in any case. `article_ids` are those of agenda items: only their
     meetings are returned.
@@ -93,4 +93,4 @@ def selected_meetings(
     params = {name: value for name, (_, value) in held.items()}
     ids = lake.query(f"SELECT meeting_id FROM meetings WHERE {where}", params)["meeting_id"].to_list()
     rows = lake.read(StoredMeeting, meeting_id=ids) if ids else []
-    return sorted(rows, key=lambda row: (str(row.starts_at or row.day), row.meeting_id))
+    return sorted(rows, key=lambda row: (str(row.day), str(row.starts_at or ""), row.meeting_id))
