@@ -135,6 +135,7 @@ def _read_all(
         )
         for url, of_url in by_url.items()
     ]
+    originals: dict[str, StoredDocument] = {}
     languages = {agency.key: agency.language for agency in desk.agencies}
     for request, answer in fetcher.fetch_all(requests):
         found = by_url[request.url]
@@ -144,7 +145,7 @@ def _read_all(
         elif answer.is_unchanged:
             yield [replace(one.before, fetched_at=answer.fetched_at) for one in found if one.before]
         else:
-            yield list(_rows_of_page(lake, answer, found, items, languages[found[0].item.agency], sandbox))
+            yield list(_rows_of_page(lake, answer, found, items, languages[found[0].item.agency], sandbox, originals))
 
 
 def _validators(of_url: Sequence[_Attachment]) -> Validators:
@@ -163,20 +164,24 @@ def _rows_of_page(
     items: Sequence[StoredItem],
     language: str,
     sandbox: Sandbox,
+    originals: dict[str, StoredDocument],
 ) -> Iterator[StoredDocument]:
+    """Yield the rows of the attachments at one address; `originals` are the documents read by this run, by content."""
     content = hashlib.sha256(page.body).hexdigest()
     wholes = [one for one in found if not one.is_part]
-    if wholes:
-        copies = lake.read(StoredDocument, content_hash=[content], outcome=["ok", "skipped"])
-        original = next((row for row in copies if row.copy_of is None), None)
-        for one in wholes:
-            if original is None or original.document_id == one.document_id:
-                read = sandbox.read_document(page.body, page.content_type, one.name, language)
-                row = _row(one, read, page, page.fetched_at, content)
-                original = row if row.outcome != "failed" else None
-                yield row
-            else:
-                yield _copy(one, original, page)
+    if wholes and content not in originals:
+        stored = lake.read(StoredDocument, content_hash=[content], outcome=["ok", "skipped"])
+        originals |= {content: row for row in stored if row.copy_of is None}
+    for one in wholes:
+        original = originals.get(content)
+        if original is not None and original.document_id != one.document_id:
+            yield _copy(one, original, page)
+            continue
+        read = sandbox.read_document(page.body, page.content_type, one.name, language)
+        row = _row(one, read, page, page.fetched_at, content)
+        if row.outcome != "failed":
+            originals[content] = row
+        yield row
     if parts := [one for one in found if one.is_part]:
         yield from _parts(page, content, parts, items, language, sandbox)
 
