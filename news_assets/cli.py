@@ -19,7 +19,8 @@ from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
-from news_assets.commands.civic import parse_meetings
+from news_assets.commands.civic import app as civic
+from news_assets.commands.civic import export_meetings, parse_meetings
 from news_assets.commands.enrichment import cost as cost_command
 from news_assets.commands.enrichment import explain as explain_command
 from news_assets.commands.search import query as search
@@ -50,6 +51,7 @@ app = typer.Typer(
 
 failures = typer.Typer(no_args_is_help=True, help="List, show and retry failures of stages.")
 app.add_typer(failures, name="failures")
+app.add_typer(civic.app)
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
@@ -326,16 +328,28 @@ def export(
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv or parquet")] = lake.Form.JSONL,
+    body: Annotated[str | None, typer.Option(help="with ical and ocd: part of the body's name or the title")] = None,
+    words: Annotated[
+        str | None, typer.Option("--search", help="with ical and ocd: meetings with items that have these words")
+    ] = None,
+    form: Annotated[
+        lake.Form, typer.Option("--format", help="jsonl, csv or parquet; of meetings also ical and ocd")
+    ] = lake.Form.JSONL,
     output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:
-    """Write a table's rows, or the feeds of the desks as OPML."""
+    """Write a table's rows, meetings as a calendar or as events of Open Civic Data, or the feeds as OPML."""
     if opml == (table is not None) or (opml and (agency or from_day or to_day)):
         raise typer.BadParameter("name one table, or --opml with --desk and --output only")
     if opml or table is None:
         sources.export_opml(desk, output)
         return
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
+    if form in lake.OF_MEETINGS and table == "meetings":
+        selection = export_meetings.Selection(desk=desk, agency=agency, body=body, days=days, words=words)
+        export_meetings.export_meetings(selection, form, output)
+        return
+    if body or words or form in lake.OF_MEETINGS:
+        raise typer.BadParameter("--body, --search, ical and ocd take each other: export meetings --format ical")
     lake.export(table, desk, agency, days, form, output)
 
 

@@ -16,7 +16,7 @@ Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "wi
 WITHDRAWN: Final = "withdrawn"
 Cause = Literal["edit", "method"]
 PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
-Pace = Literal["adaptive", "civic"]
+Pace = Literal["adaptive", "civic", "signals"]
 
 
 # --- desks -----------------------------------------------------------------------------------------------------------

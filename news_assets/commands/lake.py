@@ -38,6 +38,11 @@ class Form(StrEnum):
     JSONL = "jsonl"
     CSV = "csv"
     PARQUET = "parquet"
+    ICAL = "ical"
+    OCD = "ocd"
+
+
+OF_MEETINGS = (Form.ICAL, Form.OCD)  # formats of the table `meetings` only, see `commands/civic/export_meetings.py`
 
 
 def lake_address() -> Address:

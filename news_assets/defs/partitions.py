@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from news_assets.pipeline.civic.asking import FUTURE_DAYS
+from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.records import AgencyDays, Desk
 
 BATCH_PARTITIONS = 200  # agency-days stored together: bounds memory, and the work that a killed run repeats

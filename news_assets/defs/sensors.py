@@ -33,7 +33,13 @@ from news_assets.defs.partitions import last_day, newest_begun_day
 from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.run_planner import PlannedRun, backlog_days, given_up_failures, plan_runs
+from news_assets.pipeline.freshness.run_planner import (
+    PlannedRun,
+    backlog_days,
+    given_up_failures,
+    plan_runs,
+    retries_of,
+)
 from news_assets.pipeline.poll.runs import Speed, sources_of_runs
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import SearchIndex
@@ -245,7 +251,7 @@ def _evaluate(
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
         backlog = _until(query(desk, now, first_day), last_day(desk, now))
-        days = backlog_days(backlog, stages.stage_names(desk))
+        days, retries = backlog_days(backlog, stages.stage_names(desk)), retries_of(desk)
         plan = plan_runs(
             days,
             active_runs(desk, runs),
@@ -255,9 +261,10 @@ def _evaluate(
             today,
             now.timestamp(),
             first_day,
+            retries,
         )
         if plan.given_up:
-            failures = given_up_failures(desk.key, plan.given_up, backlog, now)
+            failures = given_up_failures(desk.key, plan.given_up, backlog, now, retries)
             lake.transact(lambda rows: rows.upsert(failures))  # noqa: B023 - runs at once
         requests += [_run(desk, run, today, cursor.snapshot) for run in plan.runs]
         attempts[desk.key] = plan.attempts

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from news_assets.desks.city_keys import city_key
 from news_assets.desks.import_rows import quoted
 from news_assets.desks.source_options import PageRuleSpec, SelectorsSpec, VendorSpec, access_of
 from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
@@ -71,7 +72,7 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
     except ValidationError as error:
         found = sorted((line_of(root, line["loc"]), explain(line)) for line in error.errors()[: MAX_MISTAKES + 1])
         raise DeskFileError(mistakes + [f"{path}:{line}: {what}" for line, what in found]) from error
-    wrong = islice(chain(_repeated_sources(spec), _unknown_parents(spec)), MAX_MISTAKES + 1)
+    wrong = islice(chain(_repeated_sources(spec), _unknown_parents(spec), _wrong_city_keys(spec)), MAX_MISTAKES + 1)
     mistakes += [f"{path}:{line}: {what}" for line, what in sorted((line_of(root, at), what) for at, what in wrong)]
     if mistakes:
         raise DeskFileError(mistakes)
@@ -125,6 +126,16 @@ def _unknown_parents(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
         if agency.parent is not None and agency.parent not in known - {key}:
             hint = suggestion(agency.parent, known - {key}, "declare it under `outside`")
             yield ("agencies", key, "parent"), f"agencies.{key}.parent: no agency `{agency.parent}`; {hint}"
+
+
+def _wrong_city_keys(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
+    """Yield the keys of agencies with civic sources that are not those of a city, unless the desk has other keys."""
+    for key, agency in spec.agencies.items():
+        if spec.city_keys and any(source.kind in CIVIC_KINDS for source in agency.sources):
+            try:
+                city_key(key)
+            except DeskFileError as error:
+                yield ("agencies", key), f"agencies.{key}: {error.mistakes[0]}; or set `city_keys: false`"
 
 
 # --- from spec to desk -----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from pydantic import (
 
 from news_assets.errors import without_credentials
 from news_assets.records import Access, PageRule, Selectors, Vendor
+from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.html.document import problem_of
 
 MAX_DELAY_S = 300  # a request in a vendor's slot waits for its host; ten minutes count as a process that hangs
@@ -182,8 +183,7 @@ class AccessSpec(BaseModel):
 
 
 def access_of(spec: AccessSpec, url: str, kind: str, vendors: Mapping[str, VendorSpec]) -> Access:
-    """Return how a source of this kind and address is requested."""
-    limits = vendors.get(kind)
+    """Return how a source of this kind and address is requested, with the limits of its vendor."""
     return Access(
         headers=tuple(spec.headers.items()),
         token_env=spec.token_env,
@@ -191,5 +191,13 @@ def access_of(spec: AccessSpec, url: str, kind: str, vendors: Mapping[str, Vendo
         token_url=url if spec.token_env else "",
         proxy=spec.proxy,
         delay_s=spec.delay_s,
-        vendor=Vendor(kind=kind, **limits.model_dump()) if limits else None,
+        vendor=_limits_of(kind, vendors),
     )
+
+
+def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> Vendor | None:
+    """Return the limits that the desk file sets for a kind of source, else those of its civic vendor, if any."""
+    if (stated := vendors.get(kind)) is not None:
+        return Vendor(kind=kind, **stated.model_dump())
+    civic = CIVIC_KINDS.get(kind)
+    return Vendor(kind=kind, slots=civic.slots, delay_s=civic.delay_s) if civic and civic.delay_s else None

@@ -220,7 +220,8 @@ class FiltersSpec(_Spec):
 class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of source.
 
-    `outside` names bodies without sources in this desk that agencies give as `parent`.
+    `outside` names bodies without sources in this desk that agencies give as `parent`. With `city_keys`, agencies with
+    civic sources have keys such as `paloaltoCA` (`city_keys.py`).
     """
 
     desk: DeskKey
@@ -230,6 +231,7 @@ class DeskSpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
+    city_keys: bool = True
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)

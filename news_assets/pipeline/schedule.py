@@ -1,7 +1,8 @@
 """Decide when a source is polled next.
 
 A source is polled when the news that may wait there is worth a request, from five minutes to a day after the last poll;
-at a stated interval; or, with the pace `civic`, twice a day, daily or weekly. Failing sources back off to 30 days and
+at a stated interval; with the pace `signals` every 10 to 60 minutes (`civic/pace.py`); or, with the pace `civic`,
+twice a day, daily or weekly. Failing sources back off to 30 days and
 are never dropped: dead feeds come back.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 
+from news_assets.pipeline.civic.pace import SIGNAL_CEILING_S, SIGNAL_FLOOR_S
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.records import Outcome, Source, SourceState
 from news_assets.text.zones import zone_info
@@ -59,6 +61,8 @@ def first_interval(source: Source) -> float:
         return _clamped(source.every_minutes * 60.0)
     if source.pace == "civic":
         return CIVIC_STEP_S
+    if source.pace == "signals":
+        return SIGNAL_FLOOR_S
     return min(FIRST_INTERVAL_S, (source.max_minutes or FIRST_INTERVAL_S) * 60.0)
 
 
@@ -168,7 +172,10 @@ def next_poll_at(
     """
     if source.every_minutes is not None:
         return min(_next_slot(source, interval_s, interval_s, now), now + timedelta(seconds=MAX_INTERVAL_S))
-    not_before = now + timedelta(seconds=_clamped(max(max_age_s or 0.0, ttl_s or 0.0)))
+    stated_s = max(max_age_s or 0.0, ttl_s or 0.0)
+    if source.pace == "signals":
+        return now + timedelta(seconds=max(interval_s, min(stated_s, SIGNAL_CEILING_S)))
+    not_before = now + timedelta(seconds=_clamped(stated_s))
     if source.pace == "civic":
         return max(_next_slot(source, interval_s, CIVIC_STEP_S, now), not_before)
     # Half of the first interval to all of it: 160 sources of a new desk are polled together once only.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 from news_assets.records import Page
+from news_assets.sources.civic.detection import VendorAddress, vendors_of_page
 from news_assets.sources.entries import unique
 from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
 from news_assets.sources.platforms import PLONE, PLONE_6, WORDPRESS, Platform, platform_of
@@ -71,6 +72,7 @@ class PageFacts:
         kinds: The kinds that may read it, see `kinds_of`.
         feeds: The feeds that it links, see `linked_feeds`.
         apis: The API of the software behind it, see `platform_apis`.
+        vendors: The civic vendors that made it or that it links.
         name: The name of the site.
         language: The language that it states, as BCP 47.
     """
@@ -80,6 +82,7 @@ class PageFacts:
     kinds: tuple[str, ...]
     feeds: tuple[CandidateUrl, ...]
     apis: tuple[CandidateUrl, ...]
+    vendors: tuple[VendorAddress, ...]
     name: str | None
     language: str | None
 
@@ -97,6 +100,7 @@ def facts_of(page: Page) -> PageFacts:
         kinds=kinds_of(page),
         feeds=linked_feeds(page),
         apis=platform_apis(page),
+        vendors=vendors_of_page(page),
         name=site_name(page),
         language=stated_language(page),
     )

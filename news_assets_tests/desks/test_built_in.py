@@ -9,19 +9,20 @@ import yaml
 
 from news_assets.desks.import_rows import same_source_key
 from news_assets.desks.loader import built_in_desks, load_desks, path_of
-from news_assets.records import Desk
-from news_assets.sources.kinds import KINDS
+from news_assets.records import Desk, Vendor
+from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.sources.kinds import ALL_KINDS
 
 SHIPPED = [name for name in built_in_desks() if name != "sample"]
 
 
 def desk_of(name: str) -> Desk:
-    (desk,) = load_desks([name], KINDS)
+    (desk,) = load_desks([name], ALL_KINDS)
     return desk
 
 
 def test_every_built_in_desk_loads_under_its_own_name() -> None:
-    assert [desk.key for desk in load_desks(built_in_desks(), KINDS)] == list(built_in_desks())
+    assert [desk.key for desk in load_desks(built_in_desks(), ALL_KINDS)] == list(built_in_desks())
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -94,3 +95,28 @@ def test_world_states_the_zone_of_each_newsroom() -> None:
     zones = {agency.key: agency.timezone for agency in desk_of("world").agencies}
     assert len(zones) >= 20
     assert (zones["bbc"], zones["rnz"], zones["npr"]) == ("Europe/London", "Pacific/Auckland", "America/New_York")
+
+
+def test_civic_has_active_cities_of_every_vendor_and_reasons_for_the_others() -> None:
+    desk = desk_of("civic")
+    assert len([agency for agency in desk.agencies if agency.is_active]) >= 60
+    assert {source.kind for source in desk.sources} == set(CIVIC_KINDS)
+    assert [agency.key for agency in desk.agencies if not agency.is_active and not agency.reason] == []
+    assert {source.pace for source in desk.sources} == {"signals"}
+
+
+def test_civic_places_its_cities_in_their_zones() -> None:
+    zones = {agency.key: agency.timezone for agency in desk_of("civic").agencies}
+    assert (zones["honoluluHI"], zones["phoenixAZ"], zones["elpasoTX"], zones["saskatoonSK"]) == (
+        "Pacific/Honolulu",
+        "America/Phoenix",
+        "America/Denver",
+        "America/Regina",
+    )
+
+
+def test_the_hosts_of_a_civic_vendor_share_its_limits() -> None:
+    limits = {source.kind: source.access.vendor for source in desk_of("civic").sources}
+    assert limits["civicplus"] == Vendor(kind="civicplus", slots=1, delay_s=7.0)
+    assert limits["granicus"] == Vendor(kind="granicus", slots=3, delay_s=4.0)
+    assert limits["pdf_links"] is None, "pages of different makers"

@@ -106,7 +106,7 @@ def test_a_pace_is_kept_and_an_unknown_one_refused() -> None:
     assert plan_import(rows, None, (), KINDS) == Additions(
         {"council": {"name": "Council", "sources": [feed("https://example.org/a", pace="civic")]}},
         {},
-        (Refusal(2, "pace: `weekly` is not a pace; write adaptive or civic"),),
+        (Refusal(2, "pace: `weekly` is not a pace; write adaptive or civic or signals"),),
     )
 
 

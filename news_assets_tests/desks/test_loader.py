@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records import Agency, Desk, EnrichRules, Source
+from news_assets.records import Agency, Desk, EnrichRules, Source, Vendor
 from news_assets.sources.kinds import KINDS as SOURCE_KINDS
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 
@@ -324,3 +324,52 @@ def test_a_desk_states_rules_of_enrichment(tmp_path: Path) -> None:
 def test_the_model_of_a_desk_has_a_known_provider(tmp_path: Path) -> None:
     [mistake] = mistakes(tmp_path, GOOD + "enrich: {entities: oracle:x}\n")
     assert "unknown provider 'oracle'; write none, or PROVIDER:MODEL with a provider of anthropic, bedrock" in mistake
+
+
+CITIES = """\
+desk: ours
+timezone: America/Los_Angeles
+language: en
+first_day: 2026-01-01
+agencies:
+  Palo Alto:
+    name: Palo Alto
+    sources: [{kind: primegov, url: "https://cityofpaloalto.primegov.com/"}]
+  oaklandCA:
+    name: Oakland
+    sources: [{kind: legistar, url: "https://webapi.legistar.com/v1/oakland"}]
+  reno:
+    name: Reno
+    sources: [{kind: primegov, url: "https://reno.primegov.com/"}]
+  paper:
+    name: A newspaper
+    sources: [{kind: feed, url: "https://paper.example.org/feed"}]
+"""
+CIVIC = (*KINDS, "legistar", "primegov")
+
+
+def test_the_key_of_a_city_is_a_name_and_a_state(tmp_path: Path) -> None:
+    text = CITIES.replace("Palo Alto:\n", "paloalto:\n")
+    with pytest.raises(DeskFileError) as caught:
+        load_desks([written(tmp_path, text)], CIVIC)
+    assert [line.removeprefix(f"{tmp_path}/") for line in caught.value.mistakes] == [
+        f"desk.yaml:{line}: agencies.{key}: '{key}' is not the key of a city: it ends in no state or province; "
+        "write paloaltoCA; or set `city_keys: false`"
+        for line, key in ((6, "paloalto"), (12, "reno"))
+    ]
+
+
+def test_a_desk_may_have_other_keys_for_its_cities(tmp_path: Path) -> None:
+    text = "city_keys: false\n" + CITIES.replace("Palo Alto:\n", "paloalto:\n")
+    [desk] = load_desks([written(tmp_path, text)], CIVIC)
+    assert [agency.key for agency in desk.agencies] == ["oaklandCA", "paloalto", "paper", "reno"]
+
+
+def test_a_desk_may_set_other_limits_for_a_vendor(tmp_path: Path) -> None:
+    text = "vendors: {primegov: {slots: 1, delay_s: 10}}\n" + CITIES.replace("Palo Alto", "paloaltoCA", 1)
+    [desk] = load_desks([written(tmp_path, text.replace("reno:", "renoNV:"))], CIVIC)
+    assert {source.kind: source.access.vendor for source in desk.sources} == {
+        "primegov": Vendor(kind="primegov", slots=1, delay_s=10.0),
+        "legistar": Vendor(kind="legistar", slots=1, delay_s=3.0),
+        "feed": None,
+    }

@@ -27,6 +27,7 @@ from news_assets.records import Outcome, Source
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 CIVIC = replace(SOURCE, pace="civic")
+SIGNALS = replace(SOURCE, pace="signals")
 DAYS = timedelta(days=1)
 URL = "https://example.org/"
 HOUR, DAY = 3600, 86_400
@@ -135,6 +136,13 @@ def test_max_age_and_ttl_lengthen_the_pause_up_to_a_day() -> None:
     assert next_poll_at(SOURCE, 600, NOW, max_age_s=31_536_000) == NOW + timedelta(days=1)
     assert next_poll_at(CIVIC, DAY / 2, NOW, ttl_s=31_536_000) == NOW + timedelta(days=1)
     assert next_poll_at(CIVIC, 7 * DAY, NOW, ttl_s=31_536_000) > NOW + timedelta(days=6)
+
+
+def test_what_a_server_asks_for_lengthens_the_pause_of_signals_up_to_an_hour() -> None:
+    assert first_interval(SIGNALS) == 600
+    assert next_poll_at(SIGNALS, 900, NOW, is_first=True, max_age_s=60) == NOW + timedelta(seconds=900)
+    assert next_poll_at(SIGNALS, 900, NOW, max_age_s=1800) == NOW + timedelta(seconds=1800)
+    assert next_poll_at(SIGNALS, 900, NOW, max_age_s=31_536_000) == NOW + timedelta(hours=1)
 
 
 @given(

@@ -1,7 +1,7 @@
 """Ask civic sources for their meetings: what is requested of each in which order, and what its answers say. No lake.
 
-A source is asked for all days from PAST_DAYS back to FUTURE_DAYS ahead once a day, because what vendors say about
-changes is not always true. Between two such passes it is asked for the vendor's change signal, where there is one, and
+A source is asked for all days of a pass once a night (`pace.py`), because what vendors say about changes is not always
+true. Between two such passes it is asked for the vendor's change signal, where there is one, and
 then for the days that changed. Items are asked for where a meeting is new or changed, and at each pass.
 """
 
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from news_assets.errors import FetchError, NewsAssetsError, SourceError
 from news_assets.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
+from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.paging import SOURCE_S
 from news_assets.pipeline.stage_state.retries import outcome_of
@@ -27,8 +28,7 @@ from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
-PASS_EVERY = timedelta(hours=20)  # a nightly pass may begin some hours earlier than the one before
-PAST_DAYS, FUTURE_DAYS = 7, 90
+ITEMS_EVERY = timedelta(hours=20)  # a nightly pass may begin some hours earlier than the one before
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
@@ -107,7 +107,7 @@ class _Inquiry:
         known = self.stored.get(meeting_id(self.source.agency, self.source.kind, meeting))
         if known is None or known.items_asked_at is None or known.listed_hash != fingerprint(meeting):
             return True
-        return self.is_pass and self.reading.now - known.items_asked_at >= PASS_EVERY
+        return self.is_pass and self.reading.now - known.items_asked_at >= ITEMS_EVERY
 
     def _distance(self, meeting: Meeting) -> timedelta:
         return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
@@ -269,18 +269,17 @@ def _begun(
     """Return the poll of a source, and the time since which the signal is asked for; None for a pass."""
     is_known = state is not None and state.url == source.url and state.passed_at is not None
     since = None
-    if past is None and is_known and state is not None and state.passed_at and now - state.passed_at < PASS_EVERY:
+    if past is None and is_known and state is not None and not is_pass_due(source, state.passed_at, now):
         since = state.last_polled_at
     vendor = vendor_of(source.kind)
     today = day_of(now, source.timezone)
-    around = (today - timedelta(days=PAST_DAYS), today + timedelta(days=FUTURE_DAYS))
     inquiry = _Inquiry(
         source=source,
         vendor=vendor,
         reading=Reading(timezone=source.timezone, now=now, selectors=source.selectors),
         stored=stored,
         filters=filters,
-        days=past or around,
+        days=past or pass_days(today),
         is_pass=past is None and (since is None or vendor.signal is None),
         is_of_past=past is not None,
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),

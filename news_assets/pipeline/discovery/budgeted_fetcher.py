@@ -32,13 +32,18 @@ class BudgetedFetcher:
         return result
 
     def _requested(self, url: str) -> Page | FetchError:
+        return self.answer_to(PageRequest(url, obeys_robots=url != self._given_url))
+
+    def answer_to(self, request: PageRequest) -> Page | FetchError:
+        """Send a request, even if its address was requested before; return its page or error."""
+        url = request.url
         if self.request_count >= MAX_REQUESTS:
             return FetchError(url, f"not requested: the budget of {MAX_REQUESTS} requests is used up")
         if not self._has_time():
             return FetchError(url, "not requested: out of time")
         self.request_count += 1
         try:
-            return self._fetcher.fetch(PageRequest(url, obeys_robots=url != self._given_url))
+            return self._fetcher.fetch(request)
         except FetchError as error:
             return error
 

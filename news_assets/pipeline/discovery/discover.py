@@ -1,6 +1,7 @@
 """Discovers the sources of a site step by step.
 
-    the address itself, with every kind that may read it
+    the address itself, with every kind that may read it; an address of a civic vendor with its kinds alone
+    | the civic vendors that its page links
     | the feeds its page links, and the API of its software
     | the usual feed addresses                                  only if nothing was found yet
     | the sitemaps in robots.txt, or the usual ones             only if nothing was found yet
@@ -16,9 +17,11 @@ from news_assets.desks.import_rows import same_source_key
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import Candidate, Criteria, contents_of, evaluated, ranked
+from news_assets.pipeline.discovery.civic import civic_candidate
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
 from news_assets.ports import Fetcher, Sandbox
 from news_assets.records import Page, Source
+from news_assets.sources.civic.detection import VendorAddress, vendors_of_address
 from news_assets.sources.discovery import (
     CandidateUrl,
     PageFacts,
@@ -68,12 +71,15 @@ def discover_sources(
     `address` itself. Discovery stops when the request budget is used up or `has_time` returns False.
     """
     requests = BudgetedFetcher(fetcher, address, has_time)
+    evaluation = _Evaluation(requests, sandbox, adapter_of, criteria)
+    if vendors := vendors_of_address(address):
+        evaluation.add_vendors(vendors, "the address of a vendor")
+        return Discovery(address=address, candidates=tuple(ranked(evaluation.candidates)), notes=evaluation.notes())
     result = requests.page_or_error(address)
     if isinstance(result, FetchError) and result.status not in _NOT_FOUND:
         return Discovery(address=address, error=result.reason)
     home = result if isinstance(result, Page) else None
     url = home.final_url if home else address
-    evaluation = _Evaluation(requests, sandbox, adapter_of, criteria)
     evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
     facts = evaluation.known_facts_of(home) if home else None
     if home is None or (facts and facts.may_link_sources):
@@ -83,6 +89,7 @@ def discover_sources(
 
 
 def _search_site(evaluation: "_Evaluation", url: str, facts: PageFacts | None, *, tries_all: bool) -> None:
+    evaluation.add_vendors(facts.vendors if facts else (), "a page of a vendor, or its links")
     linked = facts.feeds if facts else ()
     evaluation.add([*linked[:MAX_LINKED], *(facts.apis if facts else ())])
     evaluation.untried_count = sum(one.refusal is None for one in linked[MAX_LINKED:])
@@ -123,6 +130,17 @@ class _Evaluation:
                 self._missed_count += 1
             elif all((one.url, one.kind) != (candidate.url, candidate.kind) for one in self.candidates):
                 self.candidates.append(evaluated(candidate, self._criteria))
+
+    def add_vendors(self, vendors: Iterable[VendorAddress], found_by: str) -> None:
+        """Evaluate addresses of civic vendors."""
+        for vendor in vendors:
+            known = self._criteria.known.get(same_source_key(vendor.url))
+            if known is None:
+                self.candidates.append(civic_candidate(vendor, found_by, self._requests, self._sandbox, self._criteria))
+            else:
+                already = f"already in desk {known.desk}, agency {known.agency}"
+                refused = Candidate(url=vendor.url, kind=vendor.kind, found_by=found_by, refusals=(already,))
+                self.candidates.append(replace(refused, known_as=known))
 
     def known_facts_of(self, page: Page) -> PageFacts | None:
         """Return what a page tells about its site; None if it could not be read within the limits."""

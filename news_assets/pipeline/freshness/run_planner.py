@@ -1,8 +1,8 @@
 """Plans runs for the agency-days in the backlog. Pure.
 
 An agency-day is planned at once when its state is new. If a run ended and left the same state, it is planned again
-after pauses that double, in smaller and smaller ranges, so that one bad page does not hold up its neighbours. After
-MAX_ATTEMPTS it is given up. Agency-days of active runs are not planned.
+after pauses that double, in smaller and smaller ranges, so that one bad page does not hold up its neighbours. After the
+last of its `Retries` it is given up. Agency-days of active runs are not planned.
 
 A run covers a rectangle of the grid. It may take in current agency-days where that saves a run: they change nothing and
 take little time.
@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING
 
 from news_assets.pipeline.freshness.rectangles import AgencyDay, Rectangle, rectangles
 from news_assets.pipeline.stage_state.failures import failure_of_work
-from news_assets.records import Failure
+from news_assets.records import Desk, Failure
 
 if TYPE_CHECKING:
     import polars as pl
 
 FIRST_PAUSE_S = 10.0  # doubles at each attempt: after an outage nothing waits longer than the outage took
 MAX_ATTEMPTS = 12  # the pauses add up to eleven hours
+CIVIC_FIRST_PAUSE_S, CIVIC_MAX_ATTEMPTS = 300.0, 3  # days of meetings are read again every night in any case
 MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
 MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
-PRIORITY_STEP = 20  # lower at each attempt, as in engagic: 150, 130, 110
+PRIORITY = 150  # of today; one less for each day from today
+PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
 RUN_COST = 120  # starting a run takes as long as this many current partitions
 
 _AGES = (1, 7, 31)  # days: agency-days of different ages are not joined, so that recent ones do not wait for old ones
@@ -72,8 +74,26 @@ class PlannedRun:
         return _digest([self.attempt, *sorted((*one.key, one.stage, one.state) for one in self.work)])
 
     def priority(self, today: date) -> int:
-        """Return Dagster's priority: recent days first, later attempts after first ones."""
-        return min(self.last.day - today, timedelta()).days - PRIORITY_STEP * (self.attempt - 1)
+        """Return Dagster's priority: near days first, later attempts after first ones; 0 as checks for today's."""
+        return priority_of(self.last.day, today, self.attempt) - PRIORITY
+
+
+def priority_of(day: date, today: date, attempt: int = 1) -> int:
+    """Return the priority of a day's work: 150 for today, one less for each day before or after, 20 less a retry."""
+    return max(0, PRIORITY - abs((day - today).days)) - PRIORITY_STEP * (attempt - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often the same state is planned before it is given up, and the first pause, which doubles."""
+
+    max_attempts: int = MAX_ATTEMPTS
+    first_pause_s: float = FIRST_PAUSE_S
+
+
+def retries_of(desk: Desk) -> Retries:
+    """Return the retries of a desk: of a civic one few and far between."""
+    return Retries(CIVIC_MAX_ATTEMPTS, CIVIC_FIRST_PAUSE_S) if desk.is_civic else Retries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +134,7 @@ def plan_runs(
     today: date,
     now_s: float,
     first_day: date = date.min,
+    retries: Retries = Retries(),
 ) -> Plan:
     """Return the runs to start now.
 
@@ -126,13 +147,14 @@ def plan_runs(
         today: The newest day; older ones come after it.
         now_s: Seconds since the epoch.
         first_day: Start of the scanned window; attempts of earlier days are kept.
+        retries: Those of the desk.
     """
     idle = [one for one in backlog if not any(run.covers(one) for run in active)]
-    given_up = [one for one in idle if _attempts(one, attempts) >= MAX_ATTEMPTS]
-    due = [one for one in idle if _attempts(one, attempts) < MAX_ATTEMPTS and _is_due(one, attempts, now_s)]
+    given_up = [one for one in idle if _attempts(one, attempts) >= retries.max_attempts]
+    due = [one for one in idle if _attempts(one, attempts) < retries.max_attempts and _is_due(one, attempts, now_s)]
     runs = _runs(due, attempts, agencies, stages, today)[: max(0, MAX_ACTIVE_RUNS - len(active))]
     planned = {
-        one.key: Attempt(run.attempt, now_s + FIRST_PAUSE_S * 2.0 ** (run.attempt - 1), one.state)
+        one.key: Attempt(run.attempt, now_s + retries.first_pause_s * 2.0 ** (run.attempt - 1), one.state)
         for run in runs
         for one in run.work
     }
@@ -173,7 +195,9 @@ def _runs(
         for (stage, _, attempt), days in groups.items()
         for rectangle in rectangles(days, agencies, _max_partitions(attempt), RUN_COST if attempt == 1 else 0)
     ]
-    return sorted((run for run in runs if run.work), key=lambda run: (-run.priority(today), run.first))
+    return sorted(
+        (run for run in runs if run.work), key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
+    )
 
 
 def _max_partitions(attempt: int) -> int:
@@ -188,7 +212,7 @@ def _take(rectangle: Rectangle, left: dict[AgencyDay, BacklogDay], agencies: Seq
 
 
 def given_up_failures(
-    desk: str, given_up: Sequence[BacklogDay], backlog: "pl.DataFrame", now: datetime
+    desk: str, given_up: Sequence[BacklogDay], backlog: "pl.DataFrame", now: datetime, retries: Retries = Retries()
 ) -> list[Failure]:
     """Return a failure without another attempt for each piece of work in these agency-days."""
     keys = {one.key for one in given_up}
@@ -198,10 +222,10 @@ def given_up_failures(
                 row,
                 row["stage"],
                 desk,
-                f"still {row['why']} after {MAX_ATTEMPTS} runs; see the runs of this agency-day",
+                f"still {row['why']} after {retries.max_attempts} runs; see the runs of this agency-day",
                 now,
             ),
-            attempts=MAX_ATTEMPTS,
+            attempts=retries.max_attempts,
             first_failed_at=row["since"],
         )
         for row in backlog.iter_rows(named=True)

@@ -1,24 +1,25 @@
 """Poll the sources of some agencies and store what they list."""
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import SourceError
 from news_assets.meetings import StoredMeeting
 from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.civic.asking import FUTURE_DAYS, PAST_DAYS, ask_sources
+from news_assets.pipeline.civic.asking import ask_sources
+from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
+from news_assets.pipeline.poll.runs import most_overdue_first
 from news_assets.pipeline.poll.storing import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports import Fetcher, Lake, Sandbox
 from news_assets.records import Desk, FeedEntry, Poll, Source, SourceState
 
 RUN_S = 120.0  # after so long a run begins no further poll: the next run begins with those
-_NEVER = datetime.min.replace(tzinfo=UTC)
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
 _NOT_BEGUN = "not begun in the time of a run; it stays due"
 
@@ -66,7 +67,11 @@ def poll_agencies(
         states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
         recent = {} if only_due else recently_polled(sources, states.values(), now, cooldown)
         yield from (skipped_poll(one, _recent(now, at, cooldown), now) for one, at in recent.items())
-        due = _due(sources, states, now) if only_due else [one for one in sources if one not in recent]
+        due = (
+            most_overdue_first(due_sources(sources, states.values(), now), states, now)
+            if only_due
+            else [one for one in sources if one not in recent]
+        )
         begin_within_s = run_s if only_due else inf
         known = _known_hashes(lake)
         civic, listed = [one for one in due if one.is_civic], [one for one in due if not one.is_civic]
@@ -102,12 +107,6 @@ def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, da
     around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
     found = lake.read(StoredMeeting, source_id=[source.source_id for source in sources], day=around)
     return {row.meeting_id: row for row in found}
-
-
-def _due(sources: Sequence[Source], states: Mapping[str, SourceState], now: datetime) -> list[Source]:
-    """Return the due sources, those first that are due for longest: a run may not reach the last ones."""
-    due = due_sources(sources, states.values(), now)
-    return sorted(due, key=lambda one: states[one.source_id].next_poll_at if one.source_id in states else _NEVER)
 
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:

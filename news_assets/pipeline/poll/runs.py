@@ -4,7 +4,9 @@ A run polls sources that no unfinished run polls. Slow sources have runs of thei
 for them; a source that has become slow costs the run that finds out at most SOURCE_S.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from math import inf
 from typing import Literal
 
 from news_assets.records import Source, SourceState
@@ -23,3 +25,16 @@ def sources_of_runs(
         "quick": [source for source in free if source.source_id not in slow],
         "slow": [source for source in free if source.source_id in slow],
     }
+
+
+def most_overdue_first(due: Sequence[Source], states: Mapping[str, SourceState], now: datetime) -> list[Source]:
+    """Return due sources by how many of their intervals they are late, new ones first: a run may not reach the last.
+
+    Of sources that are equally late, the most active are first, and a quiet one comes to the front in its time.
+    """
+
+    def intervals_late(source: Source) -> float:
+        state = states.get(source.source_id)
+        return inf if state is None else (now - state.next_poll_at).total_seconds() / max(state.interval_s, 1.0)
+
+    return sorted(due, key=intervals_late, reverse=True)

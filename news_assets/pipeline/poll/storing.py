@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from news_assets.errors import FetchError
 from news_assets.meetings import MeetingAnswer
 from news_assets.pipeline.articles.withdrawal import withdrawn_among, without_text
+from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.civic.storing import store_answer
 from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, keyed_entries
 from news_assets.pipeline.poll.listings import Polled, document_hash
@@ -85,7 +86,9 @@ def next_state(
         state = None
     if polled.error is not None or polled.page is None:
         return _failed_state(source, state, polled, now)
-    interval_s = first_interval(source) if state is None else _interval(source, state, now, recent_count, rates)
+    interval_s = (
+        first_interval(source) if state is None else _interval(source, state, changes, now, recent_count, rates)
+    )
     return _answered_state(source, state, polled.page, polled, changes, now, interval_s)
 
 
@@ -142,12 +145,20 @@ def _answered_state(
 
 
 def _interval(
-    source: Source, state: SourceState, now: datetime, recent_count: int, rates: PublishingRates | None
+    source: Source,
+    state: SourceState,
+    changes: EntryChanges,
+    now: datetime,
+    recent_count: int,
+    rates: PublishingRates | None,
 ) -> float:
     if source.every_minutes is not None:
         return first_interval(source)
     if source.pace == "civic":
         return civic_interval(recent_count)
+    if source.pace == "signals":
+        is_changed = bool(changes.new_count or changes.updated_count)
+        return signal_interval(state.interval_s, source.timezone, now, is_changed=is_changed)
     return learnt_interval(source, rates, now) if rates is not None else state.interval_s
 
 

@@ -21,21 +21,45 @@ from news_assets.sources.civic.vendor import Vendor
 
 CIVIC_KINDS: Final[dict[str, Vendor]] = {
     "civicclerk": Vendor(
-        parse=civicclerk.parse, upcoming=civicclerk.upcoming, days=civicclerk.days, items=civicclerk.items
+        parse=civicclerk.parse,
+        upcoming=civicclerk.upcoming,
+        days=civicclerk.days,
+        items=civicclerk.items,
+        slots=3,
+        delay_s=3.0,
     ),
     "civicplus": Vendor(
-        parse=civicplus.parse, upcoming=civicplus.upcoming, days=civicplus.days, signal=civicplus.signal
+        parse=civicplus.parse,
+        upcoming=civicplus.upcoming,
+        days=civicplus.days,
+        signal=civicplus.signal,
+        delay_s=7.0,
     ),
-    "escribe": Vendor(parse=escribe.parse, upcoming=escribe.upcoming, days=escribe.days, items=escribe.items),
+    "escribe": Vendor(
+        parse=escribe.parse,
+        upcoming=escribe.upcoming,
+        days=escribe.days,
+        items=escribe.items,
+        delay_s=4.0,
+    ),
     "granicus": Vendor(
         parse=publisher.parse,
         upcoming=publisher.upcoming,
         days=publisher.days,
         items=publisher.items,
         signal=publisher.signal,
+        slots=3,
+        delay_s=4.0,
     ),
     "icalendar": Vendor(parse=calendar_file.parse, upcoming=calendar_file.upcoming),
-    "iqm2": Vendor(parse=iqm2.parse, upcoming=iqm2.upcoming, days=iqm2.days, items=iqm2.items, signal=iqm2.signal),
+    "iqm2": Vendor(
+        parse=iqm2.parse,
+        upcoming=iqm2.upcoming,
+        days=iqm2.days,
+        items=iqm2.items,
+        signal=iqm2.signal,
+        delay_s=3.0,
+    ),
     "legistar": Vendor(
         parse=legistar_api.parse,
         upcoming=legistar_api.upcoming,
@@ -45,12 +69,14 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         lists_changes_only=True,
         unknown_marks=(b"legistarconnectionstring setting is not set up",),
         closed_marks=(b"key or token is required",),
+        delay_s=3.0,
     ),
     "legistar_html": Vendor(
         parse=legistar_pages.parse,
         upcoming=legistar_pages.upcoming,
         items=legistar_pages.items,
         unknown_marks=(b"invalid parameters!",),
+        delay_s=3.0,
     ),
     "municode": Vendor(
         parse=municode_api.parse,
@@ -58,12 +84,24 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         days=municode_api.days,
         items=municode_api.items,
         signal=municode_api.signal,
+        delay_s=3.0,
     ),
     "novusagenda": Vendor(
-        parse=novusagenda.parse, upcoming=novusagenda.upcoming, days=novusagenda.days, items=novusagenda.items
+        parse=novusagenda.parse,
+        upcoming=novusagenda.upcoming,
+        days=novusagenda.days,
+        items=novusagenda.items,
+        delay_s=5.0,
     ),
     "pdf_links": Vendor(parse=pdf_links.parse, upcoming=pdf_links.upcoming),
-    "primegov": Vendor(parse=primegov.parse, upcoming=primegov.upcoming, days=primegov.days, items=primegov.items),
+    "primegov": Vendor(
+        parse=primegov.parse,
+        upcoming=primegov.upcoming,
+        days=primegov.days,
+        items=primegov.items,
+        slots=3,
+        delay_s=3.0,
+    ),
 }
 
 

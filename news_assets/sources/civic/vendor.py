@@ -36,7 +36,9 @@ class Vendor:
     `upcoming` gives the requests for what is to come, `days` those for a range of days (first, last), `items` those
     that complete a listed meeting, `signal` the cheapest request that shows changes since a time.
     `lists_changes_only`: the answer to `signal` holds what has changed, not all there is.
-    `unknown_marks` and `closed_marks` are what refusals say, in lower case.
+    `unknown_marks` and `closed_marks` are what refusals say, in lower case. The hosts of all clients together take at
+    most `slots` requests at a time, each slot with a pause of `delay_s` seconds; without a delay they have no limit in
+    common. A desk file may set others.
     """
 
     parse: Parse
@@ -45,6 +47,8 @@ class Vendor:
     items: Callable[[str, Meeting], tuple[Request, ...]] | None = None
     signal: Callable[[str, datetime], Request] | None = None
     lists_changes_only: bool = False
+    slots: int = 1
+    delay_s: float = 0.0
     unknown_marks: tuple[bytes, ...] = ()
     closed_marks: tuple[bytes, ...] = ()
 

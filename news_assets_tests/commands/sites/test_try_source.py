@@ -188,3 +188,45 @@ def test_a_failed_request_is_reported(run: Run, site: Site, monkeypatch: pytest.
     assert err == [site.url, f"  {refused}", f"news-assets: nothing to propose for {site.url}"]
     code, out, err = run(site.url, "--json")
     assert (code, json.loads(out)) == (1, {"address": site.url, "error": refused})
+
+
+# --- civic vendors ---------------------------------------------------------------------------------------------------
+
+
+def meetings_of_portal(site: Site, *titles: str) -> None:
+    """Serve a page of a city that uses a portal on its own host, and the portal's meetings of the next days."""
+    at = datetime.now(UTC).replace(hour=18, minute=0, second=0, microsecond=0)
+    rows = [
+        {"id": number, "title": title, "dateTime": f"{at + timedelta(days=number):%Y-%m-%dT%H:%M:%S}"}
+        for number, title in enumerate(titles, start=1)
+    ]
+    site.put(
+        "/council", answer(home("<script src='/api/v2/PublicPortal/list'></script>", title="Springfield").encode())
+    )
+    site.put("/api/v2/PublicPortal/ListUpcomingMeetings", answer(json.dumps(rows).encode()))
+
+
+def test_the_vendor_of_a_citys_page_is_found_and_its_meetings_are_counted(run: Run, site: Site) -> None:
+    meetings_of_portal(site, "City Council", "Planning Commission")
+    code, block, said = run(f"{site.url}/council")
+    assert code == 0
+    assert f"      - kind: primegov\n        url: {site.url}/\n" in block
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)
+    assert any(line.strip() == f"2 meetings, the next on {tomorrow}" for line in said)
+    assert any("the key of its city, such as paloaltoCA" in line for line in said)
+
+
+def test_a_vendor_without_meetings_is_refused_with_the_reason(run: Run, site: Site) -> None:
+    meetings_of_portal(site)
+    code, block, said = run(f"{site.url}/council", "--json")
+    found = [json.loads(line) for line in block.splitlines()]
+    [portal] = [one for one in found if one["kind"] == "primegov"]
+    assert (code, portal["is_accepted"], portal["refusals"]) == (1, False, ["no meetings"])
+    assert said
+
+
+def test_an_address_of_a_vendor_is_asked_for_its_meetings_alone(run: Run, site: Site) -> None:
+    code, _, said = run(f"{site.url}/AgendaCenter/City-Council-3")
+    assert code == 1
+    assert any("civicplus" in line and f"{site.url}/AgendaCenter" in line for line in said)
+    assert any("1 request" in line for line in said)

@@ -17,13 +17,17 @@ from news_assets.pipeline.freshness.run_planner import (
     BacklogDay,
     Plan,
     PlannedRun,
+    Retries,
     attempts_from_json,
     attempts_to_json,
     backlog_days,
     given_up_failures,
     plan_runs,
+    priority_of,
+    retries_of,
 )
 from news_assets.pipeline.stages import stage_names
+from news_assets.records import Agency, Desk, Source
 
 TODAY = date(2026, 11, 20)
 AGENCIES = [f"a{number:03}" for number in range(160)]
@@ -118,13 +122,38 @@ def test_recent_days_come_first_and_are_not_joined_with_old_ones() -> None:
         (TODAY - timedelta(40), TODAY - timedelta(40)),
         (TODAY - timedelta(400), TODAY - timedelta(400)),
     ]
-    assert [run.priority(TODAY) for run in runs] == [0, -5, -20, -40, -400]
+    assert [run.priority(TODAY) for run in runs] == [0, -5, -20, -40, -150]
 
 
 def test_later_attempts_have_a_lower_priority() -> None:
     run = plan(backlog_day(0, 0)).runs[0]
     assert [replace(run, attempt=attempt).priority(TODAY) for attempt in (1, 2, 3)] == [0, -20, -40]
-    assert plan(backlog_day(0, -1)).runs[0].priority(TODAY) == 0
+    assert plan(backlog_day(0, -1)).runs[0].priority(TODAY) == -1
+
+
+def test_the_priority_of_work_falls_with_the_days_from_today_and_at_each_retry() -> None:
+    days = [TODAY + timedelta(days=ahead) for ahead in (0, 3, -3, 365)]
+    assert [priority_of(day, TODAY) for day in days] == [150, 147, 147, 0]
+    assert [priority_of(TODAY, TODAY, attempt) for attempt in (1, 2, 3)] == [150, 130, 110]
+
+
+def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -> None:
+    source = Source(source_id="s", desk="d", agency="a", kind="primegov", url="u", timezone="UTC", language="en")
+    agency = Agency(key="a", name="A", timezone="UTC", language="en", sources=(source,))
+    desk = Desk(key="d", timezone="UTC", language="en", first_day=TODAY, agencies=(agency,))
+    retries, day, agencies = retries_of(desk), backlog_day(0, 0), ["a000"]
+    attempts, starts = {}, []
+    for minute in range(60):
+        now_s = NOW_S + 60 * minute
+        found = plan_runs([day], (), attempts, agencies, STAGES, TODAY, now_s, retries=retries)
+        starts += [minute] if found.runs else []
+        attempts = found.attempts
+        if found.given_up:
+            break
+    assert starts == [0, 5, 15]
+    assert found.given_up == (day,)
+    feed = replace(agency, sources=(replace(source, kind="feed"),))
+    assert retries_of(replace(desk, agencies=(feed,))) == Retries()
 
 
 def test_a_run_begins_at_the_first_stage_with_work() -> None:

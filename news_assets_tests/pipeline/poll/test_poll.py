@@ -193,6 +193,19 @@ def test_a_civic_interval_is_half_a_day_at_first_and_then_follows_the_entries_of
     assert intervals == [1 if every_minutes else 12, hours, hours]
 
 
+def test_signals_come_faster_after_a_change_and_slower_without(lake: Lake) -> None:
+    desk, intervals = desk_of(replace(SOURCE, pace="signals")), []
+    for answer in (page(), page(b"", 304), page(b"", 304), page(b"<new>")):
+        adapter = adapters(dated(1) if answer.status == 304 or not intervals else dated(1, 2))
+        list(
+            poll_agencies(
+                lake, desk, {"mec"}, Answers(mec_1=answer), InlineSandbox(), adapter, lambda: NOW, "t", only_due=False
+            )
+        )
+        intervals.append(lake.read(SourceState)[0].interval_s / 60)
+    assert intervals == [10, 15, 15, 10], NOW.isoformat()
+
+
 def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(lake: Lake) -> None:
     desk, later = desk_of(CIVIC), NOW + timedelta(seconds=12)
 

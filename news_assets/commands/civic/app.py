@@ -1,0 +1,43 @@
+"""The commands for meetings, which `cli.py` adds to its own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from news_assets.commands.civic import meeting as meeting_command
+from news_assets.commands.civic import queue as queue_command
+from news_assets.commands.civic import text as text_command
+
+app = typer.Typer()
+
+Json = Annotated[bool, typer.Option("--json", help="JSON output")]
+
+
+@app.command()
+def queue(
+    desk: Annotated[str | None, typer.Option(help="only this desk")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="how many to show; default: 50, with --json all")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show which agencies and days wait for a run, highest priority first."""
+    queue_command.queue(desk, limit, as_json=as_json)
+
+
+@app.command()
+def meeting(
+    meeting_id: Annotated[str, typer.Argument(help="meeting_id, as in the table `meetings`")],
+    with_text: Annotated[bool, typer.Option("--text", help="also the first lines of each document")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show a meeting: its agenda, documents, topics, and how to take part."""
+    meeting_command.meeting(meeting_id, with_text=with_text, as_json=as_json)
+
+
+@app.command()
+def text(
+    text_id: Annotated[str, typer.Argument(help="document_id or its beginning, article_id, or meeting_id")],
+    output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
+) -> None:
+    """Write the whole text of a document, an article, or a meeting's agenda with its documents."""
+    text_command.text(text_id, output)

@@ -1,0 +1,80 @@
+"""`export meetings --format ical` and `ocd`: meetings by body and day, or those with items that a search finds."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from news_assets.commands.jsonlines import json_of
+from news_assets.commands.lake import Form, check_names, open_lake
+from news_assets.desks.loader import load_desks
+from news_assets.errors import NewsAssetsError
+from news_assets.meetings import StoredItem
+from news_assets.pipeline.civic.exports import calendar_of, ocd_event
+from news_assets.search import Filters, open_index
+from news_assets.settings import Settings
+from news_assets.sources.kinds import ALL_KINDS
+from news_assets.store.queries.civic.meetings import selected_meetings
+from news_assets.terminal import documents
+
+_HITS = 250  # a request to the index
+_MAX_HITS = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which meetings: of this desk, agency and body, of these days, and with items that have these words."""
+
+    desk: str | None = None
+    agency: str | None = None
+    body: str | None = None
+    days: tuple[date | None, date | None] = (None, None)
+    words: str | None = None
+
+
+def export_meetings(selection: Selection, form: Form, output: Path | None) -> None:
+    """Write the meetings as one calendar, or as JSON lines of events.
+
+    Raises:
+        NewsAssetsError: No meeting is selected.
+    """
+    check_names(selection.desk, selection.agency)
+    found = None if selection.words is None else _articles_with(selection.words, selection)
+    with open_lake() as lake:
+        meetings = selected_meetings(
+            lake,
+            desk=selection.desk,
+            agency=selection.agency,
+            body=selection.body,
+            days=selection.days,
+            article_ids=found,
+        )
+        listed = lake.read(StoredItem, meeting_id={meeting.meeting_id for meeting in meetings}) if meetings else []
+    if not meetings:
+        raise NewsAssetsError("no such meetings; `news-assets export meetings` writes all of them as rows")
+    items: dict[str, list[StoredItem]] = defaultdict(list)
+    for item in sorted(listed, key=lambda item: item.sequence):
+        items[item.meeting_id].append(item)
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
+    zones = {(desk.key, agency.key): agency.timezone for desk in desks for agency in desk.agencies}
+    if form is Form.ICAL:
+        data = calendar_of(meetings, items, zones)
+    else:
+        events = (ocd_event(meeting, items[meeting.meeting_id], zones) for meeting in meetings)
+        data = "".join(json_of(event) + "\n" for event in events).encode()
+    if output is None:
+        documents.write_bytes(data)
+    else:
+        output.write_bytes(data)
+
+
+def _articles_with(words: str, selection: Selection) -> set[str]:
+    """Return the articles whose words a search finds, at most _MAX_HITS."""
+    filters, found = Filters(desk=selection.desk, agency=selection.agency), set[str]()
+    with open_index() as index:
+        for offset in range(0, _MAX_HITS, _HITS):
+            hits = index.search(words, filters, mode="keyword", limit=_HITS, offset=offset).hits
+            found |= {hit.article_id for hit in hits}
+            if len(hits) < _HITS:
+                break
+    return found

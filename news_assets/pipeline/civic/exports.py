@@ -1,0 +1,136 @@
+"""Meetings in the formats of others: iCalendar (RFC 5545), and events of Open Civic Data as JSON.
+
+Both keep our ids, so that an import of a later export changes events and adds none. Times are in the agency's zone.
+"""
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from news_assets.meetings import StoredItem, StoredMeeting
+from news_assets.text.zones import zone_info
+
+MAX_LISTED: Final = 60  # agenda items in the description of a calendar event
+_PRODUCT = "-//news_assets//meetings//EN"
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "news_assets/meetings")
+_CALENDAR_STATUS = {"cancelled": "CANCELLED", "tentative": "TENTATIVE"}
+_DOCUMENTS = (("agenda", "agenda_url"), ("packet", "packet_url"), ("minutes", "minutes_url"))
+
+Items = Mapping[str, Sequence[StoredItem]]  # of meetings by meeting_id, in the order of the agenda
+Zones = Mapping[tuple[str, str], str]  # by desk and agency
+
+
+def calendar_of(meetings: Iterable[StoredMeeting], items: Items, zones: Zones) -> bytes:
+    """Return an iCalendar file with an event for each meeting that has a day."""
+    from icalendar import Calendar
+
+    calendar = Calendar()
+    calendar.add("prodid", _PRODUCT)
+    calendar.add("version", "2.0")
+    for meeting in meetings:
+        if meeting.day is not None:
+            calendar.add_component(_event(meeting, items.get(meeting.meeting_id, ()), zones))
+    calendar.add_missing_timezones()
+    return bytes(calendar.to_ical())
+
+
+def _event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) -> Any:
+    from icalendar import Event
+
+    event = Event()
+    event.add("uid", meeting.meeting_id)
+    event.add("dtstamp", meeting.last_seen_at.astimezone(UTC))
+    event.add("last-modified", meeting.last_seen_at.astimezone(UTC))
+    event.add("summary", name_of(meeting))
+    event.add("status", _CALENDAR_STATUS.get(meeting.status, "CONFIRMED"))
+    if meeting.starts_at is None or meeting.is_all_day:
+        event.add("dtstart", meeting.day)
+    else:
+        event.add("dtstart", _local(meeting.starts_at, meeting, zones))
+        if meeting.ends_at is not None and meeting.ends_at > meeting.starts_at:
+            event.add("dtend", _local(meeting.ends_at, meeting, zones))
+    if place := ", ".join(filter(None, (meeting.location_name, meeting.location_address))):
+        event.add("location", place)
+    if url := meeting.url or meeting.agenda_url:
+        event.add("url", url)
+    if described := _description(meeting, items):
+        event.add("description", described)
+    return event
+
+
+def _description(meeting: StoredMeeting, items: Sequence[StoredItem]) -> str:
+    links = (f"{name.capitalize()}: {url}" for name, column in _DOCUMENTS if (url := getattr(meeting, column)))
+    kept = [item for item in items if item.filter_tier != "dropped"]
+    listed = [f"{item.number} {item.title}".strip() for item in kept[:MAX_LISTED]]
+    more = [f"and {len(kept) - MAX_LISTED} more"] if len(kept) > MAX_LISTED else []
+    reason = [meeting.status_reason] if meeting.status_reason else []
+    return "\n".join([*reason, *links, *([meeting.comment] if meeting.comment else []), *listed, *more])
+
+
+def name_of(meeting: StoredMeeting) -> str:
+    """Return the title with its body in front, unless it names the body itself."""
+    if meeting.body and meeting.body.lower() not in meeting.title.lower():
+        return f"{meeting.body}: {meeting.title}" if meeting.title else meeting.body
+    return meeting.title or meeting.body or "Meeting"
+
+
+def _local(at: datetime, meeting: StoredMeeting, zones: Zones) -> datetime:
+    return at.astimezone(zone_info(zones.get((meeting.desk, meeting.agency), "UTC")))
+
+
+# --- Open Civic Data -------------------------------------------------------------------------------------------------
+
+
+def ocd_event(meeting: StoredMeeting, items: Sequence[StoredItem], zones: Zones) -> dict[str, Any]:
+    """Return a meeting as an Event of Open Civic Data, with its agenda; dates without an hour are days."""
+    timezone = zones.get((meeting.desk, meeting.agency), "UTC")
+    place = ", ".join(filter(None, (meeting.location_name, meeting.location_address)))
+    return {
+        "_type": "event",
+        "_id": f"ocd-event/{uuid.uuid5(_NAMESPACE, meeting.meeting_id)}",
+        "name": name_of(meeting),
+        "description": meeting.comment,
+        "classification": "committee-meeting" if "committee" in meeting.body.lower() else "meeting",
+        "start_date": _date(meeting.starts_at, meeting, zones),
+        "end_date": _date(meeting.ends_at, meeting, zones) if meeting.ends_at else "",
+        "all_day": meeting.is_all_day,
+        "timezone": timezone,
+        "status": meeting.status,
+        "location": {"name": place or "unknown", "url": "", "coordinates": None},
+        "participants": [{"note": "host", "name": meeting.body, "entity_type": "organization"}] if meeting.body else [],
+        "documents": [_link(name, getattr(meeting, column)) for name, column in _DOCUMENTS if getattr(meeting, column)],
+        "media": [_link("recording", meeting.video_url)] if meeting.video_url else [],
+        "links": [{"note": link["title"], "url": link["href"]} for link in json.loads(meeting.links_json)],
+        "agenda": [_agenda_item(item) for item in items],
+        "sources": [{"note": "", "url": meeting.url or meeting.agenda_url}]
+        if meeting.url or meeting.agenda_url
+        else [],
+        "extras": {"meeting_id": meeting.meeting_id, "desk": meeting.desk, "agency": meeting.agency},
+    }
+
+
+def _date(at: datetime | None, meeting: StoredMeeting, zones: Zones) -> str:
+    if at is None or meeting.is_all_day:
+        return str(meeting.day or "")
+    return _local(at, meeting, zones).isoformat(timespec="seconds")
+
+
+def _link(note: str, url: str) -> dict[str, Any]:
+    return {"note": note, "links": [{"url": url, "media_type": "", "text": ""}]}
+
+
+def _agenda_item(item: StoredItem) -> dict[str, Any]:
+    matter = {"entity_type": "bill", "name": item.matter_file, "note": "consideration"}
+    files = zip(item.attachment_names, item.attachment_urls, strict=True)
+    return {
+        "description": item.title,
+        "order": item.number or str(item.sequence),
+        "classification": [item.section] if item.section else [],
+        "subjects": [],
+        "notes": [item.filter_reason] if item.filter_reason else [],
+        "related_entities": [matter] if item.matter_file else [],
+        "media": [_link(name, url) for name, url in files],
+        "extras": {"item_id": item.item_id},
+    }

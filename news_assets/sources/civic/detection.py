@@ -1,0 +1,88 @@
+"""Recognises the vendor of a civic address by its host and path, and of a page by its links and marks."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from news_assets.records import Page
+from news_assets.sources.civic.reading.pages import origin_of, parameter
+from news_assets.sources.html.document import base_of, html_tree, select
+from news_assets.text.urls import web_url
+
+MAX_LINKED: Final = 5  # vendors that one page links; a page with more is a directory
+_HEAD_BYTES: Final = 400_000
+
+# host of a vendor -> kind and base addresses; {client} is the first label of the host
+_HOSTS: Final = (
+    ("legistar.com", (("legistar", "https://webapi.legistar.com/v1/{client}"), ("legistar_html", "https://{host}/"))),
+    ("primegov.com", (("primegov", "https://{host}/"),)),
+    ("api.civicclerk.com", (("civicclerk", "https://{host}/"),)),
+    ("portal.civicclerk.com", (("civicclerk", "https://{client}.api.civicclerk.com/"),)),
+    ("iqm2.com", (("iqm2", "https://{host}/Citizens/"),)),
+    ("novusagenda.com", (("novusagenda", "https://{host}/agendapublic/"),)),
+    ("municodemeetings.com", (("municode", "https://{host}/"),)),
+    ("escribemeetings.com", (("escribe", "https://{host}/"),)),
+)
+_WEB_API = re.compile(r"/v1/([^/?#]+)", re.IGNORECASE)
+_CALENDAR = re.compile(r"\.ics$|/ical(?:endar)?\.aspx$", re.IGNORECASE)
+
+# what pages of a vendor contain whatever their host -> kind and path
+_MARKS: Final = (
+    ("civicplus", re.compile(rb"/agendacenter/(?:viewfile|updatecategorylist)", re.IGNORECASE), "/AgendaCenter"),
+    ("legistar_html", re.compile(rb"ctl00_contentplaceholder1_gridcalendar", re.IGNORECASE), "/"),
+    ("primegov", re.compile(rb"/portal/meeting\?meetingtemplateid=|/api/v2/publicportal/", re.IGNORECASE), "/"),
+    ("iqm2", re.compile(rb"/citizens/detail_meeting\.aspx", re.IGNORECASE), "/Citizens/"),
+    ("novusagenda", re.compile(rb"displayagendapdf\.ashx\?meetingid=", re.IGNORECASE), "/agendapublic/"),
+    ("escribe", re.compile(rb"meetingscalendarview\.aspx", re.IGNORECASE), "/"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VendorAddress:
+    """A kind of civic source and the address of one client, as desk files have it."""
+
+    kind: str
+    url: str
+
+
+def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
+    """Return the sources that an address of a vendor belongs to, the best first; none for any other address."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        return ()
+    if host == "webapi.legistar.com":
+        match = _WEB_API.match(parts.path)
+        return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),) if match else ()
+    if host.endswith(".granicus.com") and (view := parameter(url, "view_id")):
+        return (VendorAddress("granicus", f"https://{host}/ViewPublisher.php?view_id={view}"),)
+    if "/agendacenter" in parts.path.lower():
+        return (VendorAddress("civicplus", f"{origin_of(url)}/AgendaCenter"),)
+    if _CALENDAR.search(parts.path) or parameter(url, "ical") == "1":
+        return (VendorAddress("icalendar", url),)
+    client, _, domain = host.partition(".")
+    known = next((sources for name, sources in _HOSTS if name == domain), ())
+    return tuple(VendorAddress(kind, base.format(client=client, host=host)) for kind, base in known)
+
+
+def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
+    """Return the sources that a page links or shows in a frame, at most five; else that of the vendor that made it."""
+    if page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:15].upper() == b"BEGIN:VCALENDAR":
+        return (VendorAddress("icalendar", page.final_url),)
+    if linked := tuple(dict.fromkeys(_linked(page)))[:MAX_LINKED]:
+        return linked
+    head, origin = page.body[:_HEAD_BYTES], origin_of(page.final_url)
+    return tuple(VendorAddress(kind, origin + path) for kind, mark, path in _MARKS if mark.search(head))
+
+
+def _linked(page: Page) -> Iterator[VendorAddress]:
+    tree = html_tree(page)
+    if tree is None:
+        return
+    base = base_of(tree, page)
+    for element in select(tree, "a[href], iframe[src]"):
+        url = web_url(element.get("href") or element.get("src") or "", base)
+        yield from vendors_of_address(url) if url else ()

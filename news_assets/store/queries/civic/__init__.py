@@ -1,0 +1,1 @@
+"""Reads of meetings, their items and documents."""

@@ -1,0 +1,96 @@
+"""Meetings with their items, articles and documents."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from news_assets.documents import StoredDocument
+from news_assets.meetings import StoredItem, StoredMeeting
+from news_assets.ports import Reader
+from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.store.lake import Lake
+
+_WITH_ITEMS = "meeting_id IN (SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDetails:
+    """An agenda item with its documents, in their order, and with the summary and text of its article, if any."""
+
+    item: StoredItem
+    documents: tuple[StoredDocument, ...] = ()
+    summary: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingDetails:
+    """A meeting with its items in the order of the agenda."""
+
+    meeting: StoredMeeting
+    items: tuple[ItemDetails, ...]
+
+
+def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
+    """Return a meeting with its items; None for an unknown id."""
+    found = lake.read(StoredMeeting, meeting_id=[meeting_id])
+    if not found:
+        return None
+    items = sorted(lake.read(StoredItem, meeting_id=[meeting_id]), key=lambda item: (item.sequence, item.item_id))
+    articles = {item.article_id for item in items if item.article_id}
+    texts = {row.article_id: row.text or "" for row in lake.read(RawArticle, article_id=articles)}
+    summaries = {row.article_id: row.summary or "" for row in lake.read(EnrichedArticle, article_id=articles)}
+    documents = documents_of(lake, items)
+    details = (
+        ItemDetails(
+            item=item,
+            documents=tuple(documents[key] for key in item.document_ids if key in documents),
+            summary=summaries.get(item.article_id or "", ""),
+            text=texts.get(item.article_id or "", ""),
+        )
+        for item in items
+    )
+    return MeetingDetails(meeting=found[0], items=tuple(details))
+
+
+def documents_of(lake: Reader, items: Sequence[StoredItem]) -> dict[str, StoredDocument]:
+    """Return the documents of these items by id; a copy has the text of the document that was read in its place."""
+    ids = {key for item in items for key in item.document_ids}
+    return {row.document_id: row for row in with_text(lake, lake.read(StoredDocument, document_id=ids))}
+
+
+def with_text(lake: Reader, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
+    """Return the documents, copies with the text of the document that was read in their place."""
+    originals = {row.copy_of for row in documents if row.copy_of and row.text is None}
+    texts = {row.document_id: row.text for row in lake.read(StoredDocument, document_id=originals)}
+    return [replace(row, text=texts.get(row.copy_of)) if row.copy_of in texts else row for row in documents]
+
+
+def selected_meetings(
+    lake: Lake,
+    *,
+    desk: str | None = None,
+    agency: str | None = None,
+    body: str | None = None,
+    days: tuple[date | None, date | None] = (None, None),
+    article_ids: Collection[str] | None = None,
+) -> list[StoredMeeting]:
+    """Return meetings with a day, by day and begin.
+
+    `body` is a part of the body's name or the title, in any case. `article_ids` are those of agenda items: only their
+    meetings are returned.
+    """
+    conditions: dict[str, tuple[str, object]] = {
+        "desk": ("desk = $desk", desk),
+        "agency": ("agency = $agency", agency),
+        "body": ("(contains(lower(body), lower($body)) OR contains(lower(title), lower($body)))", body),
+        "first": ("day >= $first", days[0]),
+        "last": ("day <= $last", days[1]),
+        "ids": (_WITH_ITEMS, None if article_ids is None else list(article_ids)),
+    }
+    held = {name: stated for name, stated in conditions.items() if stated[1] is not None}
+    where = " AND ".join(["day IS NOT NULL", *(sql for sql, _ in held.values())])
+    params = {name: value for name, (_, value) in held.items()}
+    ids = lake.query(f"SELECT meeting_id FROM meetings WHERE {where}", params)["meeting_id"].to_list()
+    rows = lake.read(StoredMeeting, meeting_id=ids) if ids else []
+    return sorted(rows, key=lambda row: (str(row.day), str(row.starts_at or ""), row.meeting_id))
