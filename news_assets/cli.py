@@ -306,7 +306,7 @@ def export(
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv or parquet")] = lake.Form.JSONL,
+    form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv, parquet or xlsx")] = lake.Form.JSONL,
     output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:
     """Write a table's rows, or the feeds of the desks as OPML."""
