@@ -66,4 +66,8 @@ def test_more_rows_than_a_sheet_holds_go_to_a_further_one(monkeypatch: pytest.Mo
     monkeypatch.setattr(files, "SHEET_ROWS", 3)
     file = io.BytesIO()
     write_xlsx(file, ["n"], [{"n": n} for n in range(5)])
-    assert [[text for [(_, text)] in rows] for rows in sheets_of(file)] == [["n", "0", "1"], ["n", "2", "3"], ["n", "4"]]
+    assert [[text for [(_, text)] in rows] for rows in sheets_of(file)] == [
+        ["n", "0", "1"],
+        ["n", "2", "3"],
+        ["n", "4"],
+    ]
