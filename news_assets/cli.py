@@ -94,10 +94,16 @@ def search_articles(
 def serve(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0 for a free one")] = 8970,
-    name: Annotated[list[str] | None, typer.Option(help="another name that the server is reached by")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="another name that the server is reached by; repeatable")
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="https:// address of a site whose pages may read this one; repeatable")
+    ] = None,
+    requests_per_minute: Annotated[int, typer.Option(min=0, help="most of one client; 0 for no limit")] = 600,
 ) -> None:
-    """Serve the pages to search and read the articles, and to see the state of agencies and sources."""
-    serve_command.run(host, port, tuple(name or ()))
+    """Serve the pages to search and read the articles, and to see the state of agencies and sources, and the API."""
+    serve_command.run(host, port, name or (), origin or (), requests_per_minute)
 
 
 rebuilds = typer.Typer(no_args_is_help=True, help="Rebuild from the lake.")
