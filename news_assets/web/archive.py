@@ -107,7 +107,13 @@ class Archive:
     def _search(self, address: SearchAddress) -> SearchAnswer:
         with self._turn():
             return self._index.search(
-                address.text, address.filters, mode=address.mode, limit=address.limit, offset=address.offset
+                address.text,
+                address.filters,
+                mode=address.mode,
+                sort=address.sort,
+                limit=address.limit,
+                offset=address.offset,
+                explain=address.explain,
             )
 
     @contextmanager

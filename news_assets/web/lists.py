@@ -1,7 +1,7 @@
 """The lists that have a page: the same address gives the page, the API's document, a table or a feed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, time
 from typing import Any, Final
 
@@ -25,13 +25,18 @@ Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage:
-    """A list with a page at `path`. `entries` are its items as those of a feed; None: it is none."""
+    """A list with a page at `path`.
+
+    `entries` are its items as those of a feed; None: it is no feed. A feed has the parameters `of_feed` where its address
+    names no others.
+    """
 
     path: str
     title: str
     template: str
     operation: Operation
     entries: Entries | None = None
+    of_feed: Mapping[str, str] = field(default_factory=dict)
 
     def forms(self) -> Mapping[str, str]:
         """Return the media types of its other forms by suffix."""
@@ -41,9 +46,12 @@ class ListPage:
 _FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
 
 
-def other_form(page: ListPage, archive: Archive, request: Request, parameters: Parameters, answer: Any) -> Response:
-    """Return an answer in the form that the request asks for, which is not HTML."""
+def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
+    """Return a list in the form that the request asks for, which is not HTML. Raises NewsAssetsError."""
     form = form_of(request)
+    usual = page.of_feed if form in _FEEDS else {}
+    parameters = page.operation.parameters.of({**usual, **request.query_params})
+    answer = page.operation.read(archive, parameters)
     if form == ".json":
         return json_document(asdict(answer))
     if form not in _FEEDS:
@@ -129,7 +137,12 @@ def _sources(archive: Archive, sources: Sequence[SourceItem], base: str) -> list
 
 
 SEARCH_PAGE: Final = ListPage(
-    path="/search", title="News archive", template="search.html", operation=SEARCH, entries=_articles
+    path="/search",
+    title="News archive",
+    template="search.html",
+    operation=SEARCH,
+    entries=_articles,
+    of_feed={"sort": "date", "limit": "50"},
 )
 LIST_PAGES: Final = (
     ListPage(path="/operations/sources", title="Sources", template="sources.html", operation=SOURCES, entries=_sources),

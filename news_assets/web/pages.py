@@ -1,10 +1,9 @@
 """The handlers of the pages."""
 
 import logging
-from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -23,6 +22,7 @@ from news_assets.web.archive import Archive
 from news_assets.web.cache import Handler
 from news_assets.web.forms.choice import FORM_NAMES, form_of
 from news_assets.web.forms.documents import json_document, problem
+from news_assets.web.histogram import bars_of
 from news_assets.web.lists import ListPage, other_form
 from news_assets.web.markup import article_html, word_diff
 from news_assets.web.parameters import MAX_PAGE, OfDesk, ParameterError, Parameters, SearchAddress
@@ -66,7 +66,6 @@ class Pages:
             "word_diff": word_diff,
             "marked_spans": _marked_spans,
             "duration": duration,
-            "month_end": _month_end,
             "facet_values": FACET_VALUES,
         }
 
@@ -76,10 +75,9 @@ class Pages:
         """Return the handler of a list in all its forms."""
 
         def answer(request: Request) -> Response:
-            parameters = page.operation.parameters.of(request.query_params)
             if form_of(request):
-                found = page.operation.read(self._archive, parameters)
-                return other_form(page, self._archive, request, parameters, found)
+                return other_form(page, self._archive, request)
+            parameters = page.operation.parameters.of(request.query_params)
             values = self._values.get(page.path, self._items)(page, parameters)
             return self._page(request, page.template, list=page, parameters=parameters, **values)
 
@@ -90,9 +88,12 @@ class Pages:
 
     def _search(self, page: ListPage, address: SearchAddress) -> Values:
         answer = self._archive.search(address)
+        copies = self._archive.copies(answer.items)
         return {
             "answer": answer,
-            "copies": self._archive.copies(answer.items),
+            "bars": bars_of(answer.facets.get("day", {})),
+            "copies": copies,
+            "listed": self._archive.listed([hit for hit in answer.items if hit.article_id in copies]),
             "wider": {} if answer.items or not address.active else self._archive.wider(address),
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
         }
@@ -172,12 +173,6 @@ def _explain(error: Exception) -> tuple[int, str]:
 
 def _marked_spans(evidence: Sequence[Evidence]) -> list[tuple[int, Span]]:
     return [(one.number, one.span) for one in evidence if one.span]
-
-
-def _month_end(month: str) -> date:
-    """Return the last day of a month such as 2026-01."""
-    year, number = map(int, month.split("-"))
-    return date(year, number, monthrange(year, number)[1])
 
 
 def _host(url: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field, ValidationError
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports import SearchMode
+from news_assets.ports import SearchMode, SearchSort
 from news_assets.search import Filters
 
 MAX_QUERY_CHARS: Final = 500
@@ -122,12 +122,19 @@ class SearchAddress(ListParameters, frozen=True):
     limit: int = Field(10, ge=1, le=MAX_LIMIT, description="number of items")
     text: str = Field("", alias="q", max_length=MAX_QUERY_CHARS, description='words, "a phrase", -without')
     mode: SearchMode = Field("hybrid", description="by words, by meaning or both")
+    sort: SearchSort = Field("relevance", description="the best first, or the newest")
     desk: str | None = _key("key of the desk")
     agency: str | None = _key("key of the agency")
     theme: str | None = _key("code of a theme of any level")
     language: str | None = _key("BCP 47 code; pt takes pt-BR too")
     from_day: date | None = Field(None, alias="from", description="first day of publication")
     to_day: date | None = Field(None, alias="to", description="last day of publication")
+    entity: str | None = _key("name of a person, body or place")
+    sentiment: str | None = _key("positive, neutral or negative")
+    body: str | None = _key("name of the body that met")
+    matter: str | None = _key("key of the matter")
+    meeting_status: str | None = _key("status of the meeting")
+    explain: bool = Field(False, description="whether each item says why it was found")
     page: int = Field(1, ge=1, le=MAX_PAGE, description="number of the page, instead of a cursor")
 
     @property

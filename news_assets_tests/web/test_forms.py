@@ -49,7 +49,7 @@ def test_a_json_feed_has_absolute_addresses_and_the_same_ids_as_atom(browser: ht
     feed = browser.get("/search.feed.json?q=bus&mode=keyword&limit=2").json()
     assert (feed["version"], feed["feed_url"]) == (
         "https://jsonfeed.org/version/1.1",
-        f"{site}/search.feed.json?limit=2&q=bus&mode=keyword",
+        f"{site}/search.feed.json?limit=2&q=bus&mode=keyword&sort=date",
     )
     assert feed["next_url"].startswith(f"{site}/search.feed.json?")
     atom = feedparser.parse(browser.get("/search.atom?q=bus&mode=keyword&limit=2").content)
