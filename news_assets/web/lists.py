@@ -27,8 +27,8 @@ Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 class ListPage:
     """A list with a page at `path`.
 
-    `entries` are its items as those of a feed; None: it is no feed. A feed has the parameters `of_feed` unless its address
-    names others.
+    `entries` are its items as those of a feed; None: it is no feed. `of_feed` are the parameters of a feed, unless its
+    address names others.
     """
 
     path: str
