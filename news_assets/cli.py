@@ -151,7 +151,7 @@ def retention(
         bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
     ] = False,
 ) -> None:
-    """Delete old pages, polls, revisions and model answers, as daily maintenance does, and print how many."""
+    """Delete old pages, polls, revisions, model answers and changes, as daily maintenance does, and print how many."""
     retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)
 
 

@@ -118,6 +118,12 @@ class Settings(BaseSettings):
     keep_answers_days: int = Field(
         400, ge=0, le=36500, description="how many days the answers of language models are kept; 0 for ever"
     )
+    keep_changes_days: int = Field(
+        30,
+        ge=0,
+        le=36500,
+        description="how many days the record of changes is kept for those who follow it; 0 for ever",
+    )
     max_usd_per_run: float = Field(
         0.0, ge=0, le=1e6, description="most that a run may spend on language models, in US dollars; 0 for no limit"
     )
@@ -183,7 +189,13 @@ class Settings(BaseSettings):
     @property
     def keep_days(self) -> KeepDays:
         """How long rows of the lake are kept."""
-        return KeepDays(self.keep_pages_days, self.keep_polls_days, self.keep_revisions_days, self.keep_answers_days)
+        return KeepDays(
+            self.keep_pages_days,
+            self.keep_polls_days,
+            self.keep_revisions_days,
+            self.keep_answers_days,
+            self.keep_changes_days,
+        )
 
     @property
     def ceilings(self) -> Ceilings:

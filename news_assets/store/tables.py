@@ -16,6 +16,7 @@ from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
     CachedEnrichment,
+    Change,
     CopyKey,
     EnrichedArticle,
     Failure,
@@ -91,6 +92,7 @@ TABLES: tuple[Table, ...] = (
     Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
     Table("failures", Failure, ("article_id", "stage")),
+    Table("changes", Change, ("commit_id", "sequence"), "committed_at", sort=("commit_id",)),
 )
 
 _TABLE_OF = {table.record: table for table in TABLES}

@@ -9,6 +9,7 @@ from news_assets.errors import LakeError
 from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleRevision,
+    Change,
     CopyKey,
     EnrichedArticle,
     Failure,
@@ -61,7 +62,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "local_reason": ("VARCHAR", None),
     },
 }
-ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel, EnrichmentBatch)
+ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel, EnrichmentBatch, Change)
 ADDED = tuple(
     statement
     for table in TABLES
