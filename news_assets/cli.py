@@ -19,6 +19,7 @@ from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands.alerts import app as alerts_command
 from news_assets.commands.civic import parse_meetings
 from news_assets.commands.enrichment import cost as cost_command
 from news_assets.commands.enrichment import explain as explain_command
@@ -49,6 +50,7 @@ app = typer.Typer(
 
 failures = typer.Typer(no_args_is_help=True, help="List, show and retry failures of stages.")
 app.add_typer(failures, name="failures")
+app.add_typer(alerts_command.app, name="alerts")
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]

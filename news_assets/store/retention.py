@@ -104,6 +104,7 @@ def _rules(keep: KeepDays, now: datetime, *, irreplaceable: bool) -> Iterator[_R
         yield _Rule("model_calls", "day", old, "true", column="answer_json")
     if keep.changes:
         yield _Rule("changes", "committed_at", f"committed_at < {_first(now, keep.changes)}", _IS_NOT_THE_NEWEST)
+        yield _Rule("messages", "created_at", f"created_at < {_first(now, keep.changes)}", "sent_at IS NOT NULL")
 
 
 def _first(now: datetime, days: int) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+from news_assets.alerts import Condition, Follower, Message, QueryHit
 from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleEmbedding,
@@ -93,6 +94,10 @@ TABLES: tuple[Table, ...] = (
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
     Table("failures", Failure, ("article_id", "stage")),
     Table("changes", Change, ("commit_id", "sequence"), "committed_at", sort=("commit_id",)),
+    Table("followers", Follower, ("name",)),
+    Table("query_hits", QueryHit, ("query", "article_id"), "found_at", sort=("article_id",)),
+    Table("messages", Message, ("message_id",), "created_at", order=("created_at", "message_id")),
+    Table("conditions", Condition, ("name",)),
 )
 
 _TABLE_OF = {table.record: table for table in TABLES}

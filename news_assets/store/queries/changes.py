@@ -69,6 +69,16 @@ def read_changes(lake: Lake, since: Cursor | None, limit: int) -> tuple[list[Cha
     return changes, after
 
 
+def has_change(lake: Lake, since: Cursor, change: str) -> bool:
+    """Return whether a change of this kind was recorded after a cursor, or the cursor is of another history."""
+    restored_s, found = lake.query(
+        "SELECT coalesce(epoch(restored_at)::BIGINT, 0), (SELECT count(*) FROM changes WHERE commit_id >= $commit "
+        "AND (commit_id > $commit OR sequence > $sequence) AND change = $change) FROM lake_identity",
+        {"commit": since.commit_id, "sequence": since.sequence, "change": change},
+    ).row(0)
+    return bool(restored_s != since.restored_s or found)
+
+
 def newest_cursor(lake: Lake) -> Cursor:
     """Return the cursor after the newest change. Maintenance keeps that change, so the cursor stays valid."""
     restored_s, newest = lake.query(

@@ -7,7 +7,6 @@ requests for the known words, and for documents with some of them, come between 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from news_assets.clients.search.query import ENOUGH_MATCHES
 from news_assets.clients.search.typesense.connection import TypesenseConnection
 from news_assets.clients.search.typesense.query import (
     CANDIDATES,
@@ -34,6 +33,7 @@ from news_assets.clients.search.typesense.schema import CollectionState
 from news_assets.clients.search.typesense.words import known_words, ranking_by_some_words
 from news_assets.clients.search.vectors import check_query_vector
 from news_assets.ports import SearchHit, SearchQuery
+from news_assets.text.search_query import ENOUGH_MATCHES
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
 
