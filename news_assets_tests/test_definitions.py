@@ -28,13 +28,14 @@ SNAPSHOT = {
         {"sample/feed_entries"},
         {"articles_have_text", "every_entry_is_fetched", "extraction_is_stable", "ids_are_unique"},
     ),
+    "newsroom/alerts": (set(), set()),
     "newsroom/enrichment_batches": (set(), set()),
     "sample/search_index": (
         {"sample/article_embeddings", "sample/enriched_articles", "sample/raw_articles"},
         {"every_article_is_indexed", "ids_are_unique", "index_equals_lake"},
     ),
 }
-SENSORS = ["due_sources", "pending_entries", "stale_stages", "lost_documents", "first_checks", "open_batches"]
+SENSORS = ["due_sources", "pending_entries", "stale_stages", "lost_documents", "first_checks", "open_batches", "alerts"]
 SCHEDULES = ["freshness_half_hourly", "daily_report_daily", "lake_maintenance_daily", "sample_checks_daily"]
 
 

@@ -2,8 +2,8 @@
 
 import smtplib
 import ssl
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -44,7 +44,9 @@ def send_mail(server: str, sender: str, recipients: Sequence[str], message: Mess
         raise NotifyError(f"refused for {', '.join(refused)}; the others have it", is_transient=False)
 
 
-def _connected(server: str) -> smtplib.SMTP:
+@contextmanager
+def _connected(server: str) -> Iterator[smtplib.SMTP]:
+    """Yield a connection. An error in the goodbye is ignored: the message was accepted, and would be sent again."""
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     context = ssl.create_default_context()
@@ -58,8 +60,7 @@ def _connected(server: str) -> smtplib.SMTP:
             smtp.starttls(context=context)
         if parts.username:
             smtp.login(unquote(parts.username), unquote(parts.password or ""))
-    except BaseException:
+        yield smtp
+    finally:
         with suppress(OSError, smtplib.SMTPException):
-            smtp.close()
-        raise
-    return smtp
+            smtp.quit()
