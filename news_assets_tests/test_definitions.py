@@ -60,7 +60,7 @@ def test_assets_with_their_upstreams_and_checks(definitions: dg.Definitions) -> 
 def test_jobs_and_sensors_and_schedules_that_are_running_by_default(definitions: dg.Definitions) -> None:
     jobs = {job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")}
     of_desk, shared = {"poll", "articles", "checks"}, {"freshness", "daily_report", "lake_maintenance"}
-    assert jobs == {*(f"sample_{name}" for name in of_desk), *shared, "enrichment_batches"}
+    assert jobs == {*(f"sample_{name}" for name in of_desk), *shared, "enrichment_batches", "alerts"}
     sensors, schedules = list(definitions.sensors or ()), list(definitions.schedules or ())
     assert [sensor.name for sensor in sensors] == SENSORS
     assert [schedule.name for schedule in schedules] == SCHEDULES
