@@ -35,6 +35,7 @@ from news_assets.commands.upkeep import retention as retention_command
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 from news_assets.search import Filters
+from news_assets.settings import outdated_settings
 from news_assets.store.queries.freshness import GAP_DAYS
 from news_assets.terminal import accept_any_text, report
 
@@ -80,26 +81,51 @@ def search_articles(
     agency: Agency = None,
     theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
     language: Annotated[str | None, typer.Option(help="language code")] = None,
+    entity: Annotated[str | None, typer.Option(help="name of a person, body or place")] = None,
+    sentiment: Annotated[str | None, typer.Option(help="positive, neutral or negative")] = None,
+    body: Annotated[str | None, typer.Option(help="council, board or committee")] = None,
+    matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
+    meeting_status: Annotated[str | None, typer.Option(help="confirmed, tentative, cancelled or passed")] = None,
     from_day: From = None,
     to_day: To = None,
     mode: Annotated[search.Mode, typer.Option(help="keyword, vector or hybrid")] = search.Mode.HYBRID,
+    sort: Annotated[search.Sort, typer.Option(help="relevance, or date: the newest first")] = search.Sort.RELEVANCE,
     limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="show ranks, and where each word was found")] = False,
     as_json: Json = False,
 ) -> None:
     """Search the index."""
-    first, last = from_day.date() if from_day else None, to_day.date() if to_day else None
-    filters = Filters(desk=desk, agency=agency, theme=theme, language=language, from_day=first, to_day=last)
-    search.run(query, filters, mode, limit, as_json=as_json)
+    filters = Filters(
+        desk=desk,
+        agency=agency,
+        theme=theme,
+        language=language,
+        from_day=from_day.date() if from_day else None,
+        to_day=to_day.date() if to_day else None,
+        entity=entity,
+        sentiment=sentiment,
+        body=body,
+        matter=matter,
+        meeting_status=meeting_status,
+    )
+    options = search.Options(mode=mode, sort=sort, limit=limit, explain=explain)
+    search.run(query, filters, options, as_json=as_json)
 
 
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0 for a free one")] = 8970,
-    name: Annotated[list[str] | None, typer.Option(help="another name that the server is reached by")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="another name that the server is reached by; repeatable")
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="https:// address of a site whose pages may read this one; repeatable")
+    ] = None,
+    requests_per_minute: Annotated[int, typer.Option(min=0, help="most of one client; 0 for no limit")] = 600,
 ) -> None:
-    """Serve the pages to search and read the articles, and to see the state of agencies and sources."""
-    serve_command.run(host, port, tuple(name or ()))
+    """Serve the pages to search and read the articles, and to see the state of agencies and sources, and the API."""
+    serve_command.run(host, port, name or (), origin or (), requests_per_minute)
 
 
 rebuilds = typer.Typer(no_args_is_help=True, help="Rebuild from the lake.")
@@ -308,7 +334,7 @@ def export(
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv or parquet")] = lake.Form.JSONL,
+    form: Annotated[lake.Form, typer.Option("--format", help="jsonl, csv, parquet or xlsx")] = lake.Form.JSONL,
     output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:
     """Write a table's rows, or the feeds of the desks as OPML."""
@@ -402,6 +428,8 @@ def demo(
 def main() -> None:
     """Run the command line."""
     accept_any_text()
+    for line in outdated_settings():
+        report(f"news-assets: {line}")
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:

@@ -22,6 +22,10 @@ Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 SearchMode = Literal["keyword", "vector", "hybrid"]
+SearchSort = Literal["relevance", "date"]
+FACETS = (
+    "desk", "agency", "theme", "language", "sentiment", "entity", "body", "matter", "meeting_status", "month", "day"
+)  # fmt: skip
 
 
 class Reader(Protocol):
@@ -274,12 +278,12 @@ class Embedder(Protocol):
 class SearchColumn:
     """The meaning of a field of `SearchDocument`, and its use in an index with columns.
 
-    `is_facet`: hits are counted and filtered by its values. `is_sorted`: hits are sorted by it. `is_stored_only`: it is
-    shown or compared, but not searched.
+    `facet`: the name under which hits are counted by its values; empty if they are not. `is_sorted`: hits are sorted by
+    it. `is_stored_only`: it is shown or compared, but not searched.
     """
 
     meaning: str
-    is_facet: bool = False
+    facet: str = ""
     is_sorted: bool = False
     is_stored_only: bool = False
 
@@ -292,10 +296,10 @@ class SearchDocument:
     """
 
     article_id: Annotated[str, SearchColumn("id of the article and of the document")]
-    desk: Annotated[str, SearchColumn("key of the desk", is_facet=True)]
-    agency: Annotated[str, SearchColumn("key of the agency", is_facet=True)]
+    desk: Annotated[str, SearchColumn("key of the desk", facet="desk")]
+    agency: Annotated[str, SearchColumn("key of the agency", facet="agency")]
     agency_name: Annotated[str, SearchColumn("name of the agency", is_stored_only=True)]
-    day: Annotated[date, SearchColumn("day of publication in the agency's time zone", is_sorted=True)]
+    day: Annotated[date, SearchColumn("day of publication in the agency's time zone", facet="day", is_sorted=True)]
     url: Annotated[str, SearchColumn("address of the article", is_stored_only=True)]
     title: Annotated[str, SearchColumn("headline")]
     text: Annotated[str, SearchColumn("text without Markdown")]
@@ -303,16 +307,22 @@ class SearchDocument:
     section: Annotated[str | None, SearchColumn("section of the site", is_stored_only=True)] = None
     tags: Annotated[tuple[str, ...], SearchColumn("tags of the page", is_stored_only=True)] = ()
     keywords: Annotated[tuple[str, ...], SearchColumn("key terms, most significant first", is_stored_only=True)] = ()
-    language: Annotated[str | None, SearchColumn("BCP 47 code", is_facet=True)] = None
+    language: Annotated[str | None, SearchColumn("BCP 47 code", facet="language")] = None
     theme_code: Annotated[str | None, SearchColumn("code of the most specific theme", is_stored_only=True)] = None
-    theme_path: Annotated[tuple[str, ...], SearchColumn("codes of the theme from level 1 down", is_facet=True)] = ()
+    theme_path: Annotated[tuple[str, ...], SearchColumn("codes of the theme from level 1 down", facet="theme")] = ()
     theme_labels: Annotated[tuple[str, ...], SearchColumn("theme labels from level 1 down", is_stored_only=True)] = ()
     image_url: Annotated[str | None, SearchColumn("main image", is_stored_only=True)] = None
     published_ts: Annotated[int, SearchColumn("time of publication in Unix seconds", is_sorted=True)] = 0
     text_hash: Annotated[str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)] = None
     duplicate_of: Annotated[str | None, SearchColumn("id of the earlier article with the same address or text")] = None
-    sentiment: Annotated[str | None, SearchColumn("tone: positive, neutral or negative", is_facet=True)] = None
-    entities: Annotated[tuple[str, ...], SearchColumn("names of persons, bodies and places", is_facet=True)] = ()
+    sentiment: Annotated[str | None, SearchColumn("tone: positive, neutral or negative", facet="sentiment")] = None
+    entities: Annotated[tuple[str, ...], SearchColumn("names of persons, bodies and places", facet="entity")] = ()
+    body: Annotated[str | None, SearchColumn("council, board or committee of the meeting", facet="body")] = None
+    matter: Annotated[str | None, SearchColumn("key of the matter of the agenda item", facet="matter")] = None
+    meeting_id: Annotated[str | None, SearchColumn("id of the meeting", is_stored_only=True)] = None
+    meeting_status: Annotated[
+        str | None, SearchColumn("confirmed, tentative, cancelled or passed", facet="meeting_status")
+    ] = None
     vector: Annotated[tuple[float, ...] | None, SearchColumn("embedding of title and text")] = None
     document_hash: Annotated[str, SearchColumn("hash of the document's inputs", is_stored_only=True)] = ""
     trace_id: str = ""
@@ -320,7 +330,10 @@ class SearchDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """One search. `theme` matches any level of the path; days are inclusive; an empty `text` lists the newest."""
+    """One search. `theme` matches any level of the path; days are inclusive; an empty `text` lists the newest.
+
+    Sorted by date, documents with the words are listed, newest first; in a search by vector, the 100 nearest are.
+    """
 
     text: str
     mode: SearchMode = "hybrid"
@@ -331,13 +344,39 @@ class SearchQuery:
     language: str | None = None
     from_day: date | None = None
     to_day: date | None = None
+    entity: str | None = None
+    sentiment: str | None = None
+    body: str | None = None
+    matter: str | None = None
+    meeting_status: str | None = None
+    sort: SearchSort = "relevance"
     limit: int = 10
     offset: int = 0
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why an article is a hit.
+
+    `words` are the words of the query that it has, each with the fields that have it: title, text, summary, or labels
+    (section, tags and keywords). Ranks begin at 1 and count copies; a rank and its score are None if the article is not
+    among the best of that ranking, at least 100. `similarity` is the cosine of the vectors.
+    """
+
+    words: dict[str, tuple[str, ...]]
+    keyword_rank: int | None = None
+    keyword_score: float | None = None
+    vector_rank: int | None = None
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """One article of the result. `snippet` is escaped HTML with `<mark>` around the matches."""
+    """One article of the result. `snippet` is escaped HTML with `<mark>` around the matches.
+
+    `score` is that of the ranking: of the words, the cosine, or both fused. `explanation` is given if asked for.
+    """
 
     article_id: str
     title: str
@@ -349,11 +388,16 @@ class SearchHit:
     snippet: str
     theme_code: str | None = None
     language: str | None = None
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """Hits, best first, their total number `found`, and counts by value of agency, theme, language and month."""
+    """Hits in order, their total number `found`, and facets: counts of all matches by value of each of `FACETS`.
+
+    The most frequent value is first; days and months are in ISO format, newest first. Of entities and matters, only the
+    100 most frequent are counted.
+    """
 
     hits: tuple[SearchHit, ...]
     found: int

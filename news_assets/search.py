@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
 from news_assets.lazy import Lazy
-from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery
+from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery, SearchSort
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
     from news_assets.store.queries.copies import Copy
 
-__all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "copies", "open_index"]
+__all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "SearchSort", "copies", "open_index"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,8 @@ class Filters:
     """Filters that every hit passes; None is no filter.
 
     `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47 code, and `pt` takes `pt-BR`;
-    the days of publication are inclusive.
+    the days of publication are inclusive. `entity`, `sentiment`, `body`, `matter` (its key) and `meeting_status` are
+    values as the facets list them.
     """
 
     desk: str | None = None
@@ -46,6 +47,11 @@ class Filters:
     language: str | None = None
     from_day: date | None = None
     to_day: date | None = None
+    entity: str | None = None
+    sentiment: str | None = None
+    body: str | None = None
+    matter: str | None = None
+    meeting_status: str | None = None
 
 
 class Index:
@@ -63,10 +69,12 @@ class Index:
         filters: Filters | None = None,
         *,
         mode: SearchMode = "hybrid",
+        sort: SearchSort = "relevance",
         limit: int = 10,
         offset: int = 0,
+        explain: bool = False,
     ) -> SearchAnswer:
-        """Return the best hits, the number of all, and counts by agency, theme, language and month.
+        """Return the best hits, the number of all, and their counts by the values of each facet.
 
         A hybrid search is a keyword search where most documents with the words are in a language that the model does
         not read.
@@ -75,16 +83,26 @@ class Index:
             text: Words, "quoted phrases" and -exclusions; empty lists the newest.
             filters: Filters that every hit passes.
             mode: By words, by meaning (the vector of the text), or both.
+            sort: The best first, or the newest: of all with the words, in a search by meaning of the nearest 100.
             limit: Number of hits.
             offset: Number of hits to skip.
+            explain: Give each hit an `explanation`: its ranks, and the fields with words of the query.
 
         Raises:
             IndexingError: The index could not be read, or has vectors of another model.
             EmbedError: The model cannot be used.
         """
         vector = None if mode == "keyword" or not text.strip() else self._vector(text)
-        filtered = asdict(filters or Filters())
-        query = SearchQuery(text=text, mode=mode, vector=vector, limit=limit, offset=offset, **filtered)
+        query = SearchQuery(
+            text=text,
+            mode=mode,
+            vector=vector,
+            sort=sort,
+            limit=limit,
+            offset=offset,
+            explain=explain,
+            **asdict(filters or Filters()),
+        )
         answer = self._index.search(query)
         if mode == "hybrid" and vector and not self._can_read(answer.facets["language"]):
             return self._index.search(replace(query, mode="keyword"))

@@ -18,6 +18,7 @@ from news_assets.model_calls import Ceilings
 from news_assets.records import KeepDays
 
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
+_OLD_EMBEDDED = "sqlite"  # earlier name of the embedded index
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
 _LOGIN = re.compile(r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
 _SMTP = re.compile(r"smtps?://([^\s:/?#@]+:[^\s:/?#@]+@)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
@@ -49,7 +50,7 @@ class Settings(BaseSettings):
     )
     catalog: str = Field("", description="path of a SQLite file, or postgresql://user:password@host:port/database")
     data: str = Field("", description="folder, or s3://bucket/prefix")
-    search: str = Field("sqlite", description="sqlite, typesense://host:port or typesense+https://host:port")
+    search: str = Field("embedded", description="embedded, typesense://host:port or typesense+https://host:port")
     typesense_api_key: SecretStr = Field(
         SecretStr(""), description="API key of the Typesense server that NEWS_SEARCH names"
     )
@@ -339,14 +340,16 @@ class Settings(BaseSettings):
     @field_validator("search")
     @classmethod
     def _known_search(cls, value: str) -> str:
+        if value == _OLD_EMBEDDED:
+            return "embedded"
         match = _TYPESENSE.fullmatch(value)
-        if value != "sqlite" and (match is None or int(match[3] or 1) not in range(1, 65536)):
+        if value != "embedded" and (match is None or int(match[3] or 1) not in range(1, 65536)):
             raise ValueError("unknown search index" if "@" not in value else "the address must not contain a key")
         return value
 
     @model_validator(mode="after")
     def _has_key(self) -> Self:
-        if self.search != "sqlite" and not self.typesense_api_key.get_secret_value().strip():
+        if self.search != "embedded" and not self.typesense_api_key.get_secret_value().strip():
             raise ValueError(f"NEWS_TYPESENSE_API_KEY is empty; NEWS_SEARCH={self.search} needs the server's API key")
         return self
 
@@ -401,3 +404,9 @@ def variable_of(name: str) -> str | None:
 def child_environment(**changes: str) -> dict[str, str]:
     """Return this process's environment with these variables set, for a child process."""
     return {**os.environ, **changes}
+
+
+def outdated_settings() -> tuple[str, ...]:
+    """Return a line for each setting of the environment that has an old name of a value, which is still accepted."""
+    is_old = os.environ.get("NEWS_SEARCH") == _OLD_EMBEDDED
+    return (f"NEWS_SEARCH={_OLD_EMBEDDED} is now NEWS_SEARCH=embedded",) if is_old else ()

@@ -143,7 +143,7 @@ def test_vectors_of_another_model_are_not_compared_with_the_querys(backend: Back
 
 
 def test_an_index_that_cannot_be_opened_is_an_indexing_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as backend:
+    with configured_backend("embedded", tmp_path, monkeypatch.setenv) as backend:
         (backend.home / "search.sqlite").write_bytes(b"no database " * 1000)
         with pytest.raises(IndexingError, match="rebuild search"):
             search.open_index()

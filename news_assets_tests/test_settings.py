@@ -7,7 +7,7 @@ import yaml
 
 from news_assets.errors import SettingsError
 from news_assets.model_calls import Ceilings
-from news_assets.settings import Settings
+from news_assets.settings import Settings, outdated_settings
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def test_an_empty_ceiling_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("NEWS_HOST_DELAY_S", "soon", "0 to 3600 seconds"),
         ("NEWS_HOST_DELAY_S", "-1", "0 to 3600 seconds"),
-        ("NEWS_SEARCH", "elastic", "sqlite, typesense://host:port or typesense+https://host:port"),
+        ("NEWS_SEARCH", "elastic", "embedded, typesense://host:port or typesense+https://host:port"),
         ("NEWS_SEARCH", "typesense://host:70000", "typesense://host:port"),
         ("NEWS_SEARCH", "typesense://user:word@host:8108", "typesense://host:port"),
         ("NEWS_CATALOG", "mysql://host/db", "postgresql://"),
@@ -161,3 +161,11 @@ def test_docker_compose_passes_every_setting_on() -> None:
     compose = yaml.safe_load((Path(__file__).parents[1] / "deploy" / "compose.yaml").read_text())
     passed = compose["x-news"]["environment"]
     assert [name for name in Settings.model_fields if f"NEWS_{name.upper()}" not in passed] == []
+
+
+def test_the_old_name_of_the_embedded_index_is_accepted_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_SEARCH", "sqlite")
+    assert Settings.read().search == "embedded"
+    assert outdated_settings() == ("NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded",)
+    monkeypatch.setenv("NEWS_SEARCH", "embedded")
+    assert outdated_settings() == ()

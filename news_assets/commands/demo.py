@@ -58,7 +58,7 @@ def run() -> None:
         _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
     terminal.rule(f"One search: news-assets search '{_QUERY}'")
-    answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Mode.HYBRID, 3)
+    answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Options(limit=3))
     search.show(answer, _QUERY, search.listed_copies(answer.hits))
     terminal.print()
     terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000,")

@@ -1,6 +1,7 @@
 """The command `serve`: the pages for readers and operators."""
 
 import socket
+from collections.abc import Sequence
 
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
@@ -11,7 +12,7 @@ _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
 _MAX_CONNECTIONS = 100  # further ones are refused with 503
 
 
-def run(host: str, port: int, names: tuple[str, ...]) -> None:
+def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requests_per_minute: int) -> None:
     """Serve until interrupted.
 
     Raises:
@@ -25,7 +26,7 @@ def run(host: str, port: int, names: tuple[str, ...]) -> None:
     settings = Settings.read()
     listening = _listen(host, port)
     with listening, open_lake() as lake, Archive.open(settings, lake) as archive:
-        app = build_app(archive, (*_ALWAYS, host, *names))
+        app = build_app(archive, (*_ALWAYS, host, *names), origins, requests_per_minute)
         Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False

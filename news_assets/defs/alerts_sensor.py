@@ -18,8 +18,8 @@ from news_assets.pipeline.alerts.hits import FOLLOWER
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.settings import Settings
+from news_assets.store.changes import Cursor, has_change
 from news_assets.store.lake import Lake
-from news_assets.store.queries.changes import Cursor, has_change
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -21,7 +21,7 @@ from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.factory import build_enricher
 from news_assets.clients.sandbox.child import load_module
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, ProcessSandbox
-from news_assets.clients.search.backends import SQLITE, LazyIndex, OpenIndex, open_index
+from news_assets.clients.search.backends import EMBEDDED, LazyIndex, OpenIndex, open_index
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import LakeError
 from news_assets.lazy import Lazy
@@ -198,7 +198,7 @@ def _cached_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
 class SearchResource(dg.ConfigurableResource[LazyIndex]):
     """The search index. The server's API key is not a field, because the UI shows them; it is read when it is used."""
 
-    search: str = Field(description="sqlite, or the address of a Typesense server")
+    search: str = Field(description="embedded, or the address of a Typesense server")
     path: str = Field(description="file of the embedded index")
 
     @contextmanager
@@ -208,7 +208,7 @@ class SearchResource(dg.ConfigurableResource[LazyIndex]):
             yield index
 
     def _open(self) -> OpenIndex:
-        api_key = "" if self.search == SQLITE else Settings.read().typesense_api_key.get_secret_value()
+        api_key = "" if self.search == EMBEDDED else Settings.read().typesense_api_key.get_secret_value()
         return open_index(self.search, Path(self.path), api_key)
 
 

@@ -152,7 +152,7 @@ def typesense() -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--backend", choices=("sqlite", "typesense"), help="measure only this backend")
+    parser.add_argument("--backend", choices=("embedded", "typesense"), help="measure only this backend")
     parser.add_argument("--keep", type=Path, help="folder of the lake; filled if it is empty, and kept")
     parser.add_argument("--read", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -168,15 +168,15 @@ def main() -> None:
             print(f"{options.documents} articles written in {time.perf_counter() - started:.0f} s")
         load = os.getloadavg()[0]
         print(f"load {load:.1f}, {os.cpu_count()} cores")
-        measure("reading", [sys.executable, "-m", __spec__.name, "--read"], environment(home, "sqlite"))
+        measure("reading", [sys.executable, "-m", __spec__.name, "--read"], environment(home, "embedded"))
         rebuild = [sys.executable, "-c", "from news_assets.cli import main; main()", "rebuild", "search"]
         figures = {}
         if options.backend != "typesense":
-            figures["sqlite"] = measure("sqlite", rebuild, environment(home, "sqlite"))
-        if options.backend != "sqlite":
+            figures["embedded"] = measure("embedded", rebuild, environment(home, "embedded"))
+        if options.backend != "embedded":
             with typesense() as address:
                 figures["typesense"] = measure("typesense (client)", rebuild, environment(home, address))
-    limited = {"sqlite": 0, "typesense": 1}  # wall time of the embedded index, CPU time of the client
+    limited = {"embedded": 0, "typesense": 1}  # wall time of the embedded index, CPU time of the client
     slow = [name for name, figure in figures.items() if figure[limited[name]] > MAX_CPU_S or figure[2] > MAX_MB]
     sys.exit(f"over {MAX_CPU_S:.0f} s or {MAX_MB} MB: {', '.join(slow)}" if slow else 0)
 

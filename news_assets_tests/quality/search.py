@@ -197,7 +197,7 @@ def main() -> None:
         given = embedded(read(CORPUS / name), embedder)
         if known := given.reference:
             show(name, "reference", [known["nDCG@10"], known["MRR@10"], math.nan, known["Recall@100"]])
-        below += losses(name, dict(measure(name, given, "sqlite", embedder)), floors)
+        below += losses(name, dict(measure(name, given, "embedded", embedder)), floors)
         if options.typesense:
             some = replace(given, queries=dict(list(given.queries.items())[: options.typesense]))
             below += losses(f"{name} on Typesense", dict(measure(name, some, "typesense", embedder)), Floors(0, 0))

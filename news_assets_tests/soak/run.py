@@ -242,7 +242,7 @@ def running_soak(is_scaleout: bool, models: Path, seed: int) -> Iterator[Soak]:
             load_desks([str(site.file)], KINDS)[0],
             random.Random(seed),
             lambda: Lake.open(catalog, home / ".news" / "data"),
-            lambda: open_index(env.get("NEWS_SEARCH", "sqlite"), home / ".news" / "search.sqlite", API_KEY),
+            lambda: open_index(env.get("NEWS_SEARCH", "embedded"), home / ".news" / "search.sqlite", API_KEY),
             _outages(profile, search),
         )
 

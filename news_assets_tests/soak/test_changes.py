@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from news_assets.records import ArticleEmbedding, Change, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
-from news_assets.store.queries.changes import Cursor, read_changes
 from news_assets_tests.soak.kills import kill_writers
 from news_assets_tests.soak.writers import Newsroom
 from news_assets_tests.support.lakes import SqliteCatalogs

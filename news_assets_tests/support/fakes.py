@@ -16,13 +16,16 @@ from unicodedata import normalize
 import polars as pl
 
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchAnswer, SearchDocument, SearchHit, SearchQuery
+from news_assets.ports import FACETS, Explanation, SearchAnswer, SearchDocument, SearchHit, SearchQuery
 from news_assets.records import AgencyDays
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
 
 ENOUGH = 10  # below so many documents with every word, those with some words are added
 MIN_TYPO_CHARS = 5  # shorter words are not corrected
 COLUMNS = ("article_id", "agency", "day", "document_hash")
+CIVIC = ("body", "matter", "meeting_status")
+SINGLE_VALUED = ("desk", "agency", "language", "sentiment", *CIVIC)
+Rank = tuple[int | None, float | None]  # and the score
 _PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
 
 
@@ -90,8 +93,19 @@ class FakeSearchIndex:
         near = _nearest(passing, query.vector) if is_near and query.vector else {}
         scores = by_words if not near else near if not by_words else _fused(by_words, near)
         matches = [self.documents[article_id] for article_id in by_words or near]
-        stories = self._stories(sorted(scores, key=lambda one: -scores[one]))
-        hits = [_hit(self.documents[one], scores[best], terms) for best, one in stories]
+        if query.sort == "date":
+            shown = {one for _, one in self._stories(by_words or near)}
+            ordered = sorted(shown, key=lambda one: (-self.documents[one].published_ts, one))
+        else:
+            ordered = sorted(scores, key=lambda one: -scores[one])
+
+        def explanation(one: str, best: str) -> Explanation | None:
+            if not query.explain:
+                return None
+            return terms.explanation(self.documents[one], _ranked(best, by_words), _ranked(best, near))
+
+        stories = self._stories(ordered)
+        hits = [_hit(self.documents[one], scores[best], terms, explanation(one, best)) for best, one in stories]
         return SearchAnswer(
             hits=tuple(hits[query.offset : query.offset + query.limit]),
             found=len(self._stories([one.article_id for one in matches])),
@@ -150,6 +164,26 @@ class Terms:
         in_title = sum(text.has(word, text.title, is_forgiven=word in self.forgiven) for word in self.words)
         return 10.0 * self._matched(text) + in_title
 
+    def explanation(self, document: SearchDocument, by_words: Rank, near: Rank) -> Explanation:
+        text = _Text(document)
+        labels = words("\n".join((document.section or "", *document.tags, *document.keywords)))
+        fields = {"title": text.title, "text": words(document.text), "summary": words(document.summary or "")}
+        found = {
+            word: tuple(
+                name
+                for name, among in (fields | {"labels": labels}).items()
+                if text.has(word, among, is_forgiven=word in self.forgiven)
+            )
+            for word in self.words
+        }
+        return Explanation(
+            words={word: names for word, names in found.items() if names},
+            keyword_rank=by_words[0],
+            keyword_score=by_words[1],
+            vector_rank=near[0],
+            similarity=near[1],
+        )
+
     def marks(self, word: str, language: str | None) -> bool:
         return any(
             stem(one, language) == stem(word, language) or (one in self.forgiven and _is_one_typo(one, word, language))
@@ -207,6 +241,8 @@ def _passes(one: SearchDocument, query: SearchQuery) -> bool:
         query.desk in (None, one.desk)
         and query.agency in (None, one.agency)
         and (query.theme is None or query.theme in one.theme_path)
+        and (query.entity is None or query.entity in one.entities)
+        and all(getattr(query, name) in (None, getattr(one, name)) for name in ("sentiment", *CIVIC))
         and (query.language is None or language == wanted or language.startswith(f"{wanted}-"))
         and (query.from_day or date.min) <= one.day <= (query.to_day or date.max)
     )
@@ -230,15 +266,19 @@ def _fused(*rankings: dict[str, float]) -> dict[str, float]:
 
 
 def _facets(documents: Sequence[SearchDocument]) -> dict[str, dict[str, int]]:
-    return {
-        "agency": Counter(one.agency for one in documents),
-        "theme": Counter(theme for one in documents for theme in one.theme_path),
-        "language": Counter(one.language for one in documents if one.language),
-        "month": Counter(f"{one.day:%Y-%m}" for one in documents),
+    values: dict[str, list[Sequence[str | None]]] = {
+        name: [(getattr(one, name),) for one in documents] for name in SINGLE_VALUED
     }
+    values |= {
+        "theme": [one.theme_path for one in documents],
+        "entity": [tuple(dict.fromkeys(one.entities)) for one in documents],
+        "month": [(f"{one.day:%Y-%m}",) for one in documents],
+        "day": [(one.day.isoformat(),) for one in documents],
+    }
+    return {name: Counter(value for several in values[name] for value in several if value) for name in FACETS}
 
 
-def _hit(one: SearchDocument, score: float, terms: Terms) -> SearchHit:
+def _hit(one: SearchDocument, score: float, terms: Terms, explanation: Explanation | None) -> SearchHit:
     text, at, snippet = normalize("NFC", one.text), 0, ""
     for word, start, end in word_spans(text):
         if terms.marks(word, one.language):
@@ -255,4 +295,9 @@ def _hit(one: SearchDocument, score: float, terms: Terms) -> SearchHit:
         snippet=snippet + escape(text[at:], quote=False),
         theme_code=one.theme_code,
         language=one.language,
+        explanation=explanation,
     )
+
+
+def _ranked(article_id: str, ranking: dict[str, float]) -> Rank:
+    return (list(ranking).index(article_id) + 1, ranking[article_id]) if article_id in ranking else (None, None)

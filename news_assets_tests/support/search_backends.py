@@ -13,7 +13,7 @@ from news_assets_tests.support.small_desk import AGENCIES, DESK
 from news_assets_tests.typesense_server import TestServer, running
 
 ADMIN_KEY = "the-admin-key-of-this-test"
-BACKENDS = ("sqlite", "typesense")
+BACKENDS = ("embedded", "typesense")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def configured_backend(backend: str, home: Path, set_variable: Callable[[str, st
     """Set the environment variables of this backend; for Typesense, run a simulated server."""
     set_variable("NEWS_HOME", str(home))
     set_variable("NEWS_DESKS", str(small_desk_file(home)))
-    if backend == "sqlite":
-        yield Backend("sqlite", home, None)
+    if backend == "embedded":
+        yield Backend("embedded", home, None)
         return
     with running(admin_key=ADMIN_KEY) as server:
         address = server.url.replace("http://", "typesense://")

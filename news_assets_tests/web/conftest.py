@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -65,10 +66,10 @@ def fill(room: Newsroom) -> None:
 
 
 @contextmanager
-def served(archive: Archive) -> Iterator[str]:
-    """Serve the pages of an archive on a free port; yield the address."""
+def served(archive: Archive, **options: Any) -> Iterator[str]:
+    """Serve the pages of an archive on a free port, with these options of `build_app`; yield the address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",)), log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",), **options), log_level="error"))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:

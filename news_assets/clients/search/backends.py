@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 
-SQLITE = "sqlite"
+EMBEDDED = "embedded"
 
 
 class OpenIndex(SearchIndex, Protocol):
@@ -49,14 +49,14 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
     """Return the index, which is created if missing.
 
     Args:
-        search: `sqlite`, or the address of a Typesense server.
+        search: `embedded`, or the address of a Typesense server.
         path: File of the embedded index.
         api_key: Key of the server.
 
     Raises:
         IndexingError: The index cannot be opened.
     """
-    if search == SQLITE:
+    if search == EMBEDDED:
         from news_assets.clients.search.embedded.index import SqliteSearchIndex
 
         return SqliteSearchIndex.open(path)
@@ -72,14 +72,14 @@ def open_rebuild(
     """Yield a new index to fill, or that of an interrupted rebuild; the index in use may be unusable.
 
     Args:
-        search: `sqlite`, or the address of a Typesense server.
+        search: `embedded`, or the address of a Typesense server.
         path: File of the embedded index.
         api_key: Key of the server.
         dim: Dimensions of the vectors; None without vectors.
         model: Name of the embedding model; None without vectors.
         now: Suffix of a new collection's name.
     """
-    if search == SQLITE:
+    if search == EMBEDDED:
         from news_assets.clients.search.embedded.rebuild import SqliteRebuild
 
         with closing(SqliteRebuild.begin(path, dim, model)) as rebuild:
@@ -93,9 +93,9 @@ def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearch
     """Return the index on the server without a request, for operations that the embedded index does not have.
 
     Raises:
-        IndexingError: The setting is `sqlite`.
+        IndexingError: The setting is `embedded`.
     """
-    if search == SQLITE:
+    if search == EMBEDDED:
         raise IndexingError("the embedded index has no search keys; set NEWS_SEARCH=typesense://...")
     from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 

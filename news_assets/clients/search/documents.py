@@ -1,6 +1,6 @@
 """What both backends store of a document, and how they compare it with what the lake has."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from news_assets.ports import SearchDocument
@@ -11,11 +11,17 @@ if TYPE_CHECKING:
 
 MAX_TEXT_WORDS = 20_000  # a longer document is found by its first 20,000 words
 MAX_WORD_CHARS = 64  # longer "words" are encoded data
+MAX_NAMES = 100  # entities and matters that an answer counts, of possibly as many as there are documents
 
 
 def secondary_text(document: SearchDocument) -> str:
     """Return what is searched besides title and text: summary, section, tags and keywords."""
-    return "\n".join((document.summary or "", document.section or "", *document.tags, *document.keywords))
+    return f"{document.summary or ''}\n{labels(document)}"
+
+
+def labels(document: SearchDocument) -> str:
+    """Return section, tags and keywords, one a line."""
+    return "\n".join((document.section or "", *document.tags, *document.keywords))
 
 
 def is_stored(document: SearchDocument, hashes: Mapping[str, str]) -> bool:
@@ -31,3 +37,16 @@ def of_partitions(stored: "pl.DataFrame", keys: AgencyDays | None) -> "pl.DataFr
         return stored
     pairs = pl.DataFrame(list(keys.pairs), {"agency": pl.String, "day": pl.Date}, orient="row")
     return stored.join(pairs, on=("agency", "day"), how="semi")
+
+
+def most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return counts by value: the most frequent first, then in alphabetical order."""
+    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
+
+
+def month_counts(days: Mapping[str, int]) -> dict[str, int]:
+    """Return counts by month from those by day (ISO), in their order."""
+    months: dict[str, int] = {}
+    for day, count in days.items():
+        months[day[:7]] = months.get(day[:7], 0) + count
+    return months

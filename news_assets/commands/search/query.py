@@ -2,8 +2,8 @@
 
 import html
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from rich import box
@@ -33,10 +33,27 @@ class Mode(StrEnum):
     HYBRID = "hybrid"
 
 
-def run(text: str, filters: Filters, mode: Mode, limit: int, *, as_json: bool) -> None:
+class Sort(StrEnum):
+    """The order of hits."""
+
+    RELEVANCE = "relevance"
+    DATE = "date"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to search, and what to show."""
+
+    mode: Mode = Mode.HYBRID
+    sort: Sort = Sort.RELEVANCE
+    limit: int = 10
+    explain: bool = False
+
+
+def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None:
     """Search and print the answer."""
     check_names(filters.desk, filters.agency)
-    answer = query_index(text, filters, mode, limit)
+    answer = query_index(text, filters, options)
     others = listed_copies(answer.hits)
     if as_json:
         hits = [asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))} for hit in answer.hits]
@@ -54,10 +71,17 @@ def listed_copies(hits: Sequence[SearchHit]) -> Copies:
         return {}
 
 
-def query_index(text: str, filters: Filters, mode: Mode, limit: int) -> SearchAnswer:
+def query_index(text: str, filters: Filters, options: Options) -> SearchAnswer:
     """Search the index that the settings name."""
     with open_index() as index:
-        return index.search(text, filters, mode=mode.value, limit=limit)
+        return index.search(
+            text,
+            filters,
+            mode=options.mode.value,
+            sort=options.sort.value,
+            limit=options.limit,
+            explain=options.explain,
+        )
 
 
 def _summary(answer: SearchAnswer) -> dict[str, object]:
@@ -77,12 +101,30 @@ def show(answer: SearchAnswer, text: str, others: Copies) -> None:
         also = others.get(hit.article_id, ())
         listed = [Text(f"also {one.day} · {one.agency} · {one.url}", style="dim") for one in also[:_SHOWN_COPIES]]
         more = [Text(f"and {len(also) - len(listed)} more copies", style="dim")] if len(also) > len(listed) else []
-        table.add_row(str(number), Group(*lines, *listed, *more), end_section=True)
+        table.add_row(str(number), Group(*lines, *_explained(hit), *listed, *more), end_section=True)
     terminal.print(table)
     for name, counts in answer.facets.items():
+        if name == "day" or not counts:
+            continue
         top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
         values = ", ".join(f"{value} {count}" for value, count in top)
         terminal.print(Text.assemble((f"{name}:", "dim"), f" {values}"))
+
+
+def _explained(hit: SearchHit) -> Iterator[Text]:
+    """Yield a line of ranks, and one of the words that were found in each field."""
+    why = hit.explanation
+    if why is None:
+        return
+    parts = [f"score {hit.score:.4g}"]
+    if why.keyword_rank is not None:
+        parts.append(f"by words: rank {why.keyword_rank}, score {why.keyword_score:.4g}")
+    if why.vector_rank is not None:
+        parts.append(f"by vector: rank {why.vector_rank}, similarity {why.similarity:.3f}")
+    yield Text(" · ".join(parts), style="dim")
+    if why.words:
+        found = (f"{word} in {', '.join(fields)}" for word, fields in why.words.items())
+        yield Text(" · ".join(found), style="dim")
 
 
 def _highlighted(snippet: str) -> Text:

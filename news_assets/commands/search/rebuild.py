@@ -13,7 +13,7 @@ from functools import partial
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.clients.search.backends import SQLITE, IndexRebuild, connect_typesense, open_index, open_rebuild
+from news_assets.clients.search.backends import EMBEDDED, IndexRebuild, connect_typesense, open_index, open_rebuild
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
@@ -96,7 +96,7 @@ def _difference(desk: DeskDocuments, index: WritableIndex) -> str:
 
 
 def _schema_changes(settings: Settings) -> Iterator[str]:
-    if settings.search != SQLITE:
+    if settings.search != EMBEDDED:
         with closing(connect_typesense(*settings.search_place)) as index:
             changes = index.schema_changes()
         yield from (f"field {change}" for change in changes)

@@ -6,7 +6,7 @@ Stored documents get the new fields when they are sent again: as they change, or
 from collections.abc import Iterator
 from contextlib import closing
 
-from news_assets.clients.search.backends import SQLITE, connect_typesense, open_index
+from news_assets.clients.search.backends import EMBEDDED, connect_typesense, open_index
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 
@@ -24,7 +24,7 @@ def add_fields(*, dry_run: bool) -> None:
 
 
 def _lines(settings: Settings, *, dry_run: bool) -> Iterator[str]:
-    if settings.search == SQLITE:  # opening it checks its version
+    if settings.search == EMBEDDED:  # opening it checks its version
         with open_index(*settings.search_place):
             yield _NO_CHANGES
         return

@@ -20,8 +20,8 @@ from news_assets.pipeline.alerts.sending import send_due
 from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.records import Change, Desk
 from news_assets.settings import Settings
+from news_assets.store.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.lake import Lake
-from news_assets.store.queries.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.queries.conditions import bad_states
 
 ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])

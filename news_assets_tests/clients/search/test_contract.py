@@ -22,7 +22,7 @@ from news_assets.clients.search.typesense.collection import collections
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.rebuild import drop, is_of_alias
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.ports import FACETS, SearchAnswer, SearchDocument, SearchIndex, SearchMode, SearchQuery
 from news_assets.records import AgencyDays
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.search_backends import hashes
@@ -53,7 +53,7 @@ def on_real_server() -> Iterator[SearchIndex]:
 
 SEARCH_BACKENDS: dict[str, Callable[[Path], AbstractContextManager[SearchIndex]]] = {
     "fake": lambda _: nullcontext(FakeSearchIndex()),
-    "sqlite": lambda folder: closing(SqliteSearchIndex.open(folder / "search.sqlite")),
+    "embedded": lambda folder: closing(SqliteSearchIndex.open(folder / "search.sqlite")),
     "typesense": lambda _: on_test_server(),
 } | ({"real": lambda _: on_real_server()} if REAL_SERVER else {})
 
@@ -91,8 +91,7 @@ def found(index: SearchIndex, text: str, **filters: object) -> list[str]:
 
 def test_an_empty_index_returns_no_hits(index: SearchIndex) -> None:
     answer = index.search(SearchQuery(text="educação", vector=(1.0, 0.0)))
-    nothing = {"agency": {}, "theme": {}, "language": {}, "month": {}}
-    assert (answer.hits, answer.found, answer.facets) == ((), 0, nothing)
+    assert (answer.hits, answer.found, answer.facets) == ((), 0, {name: {} for name in FACETS})
 
 
 def test_a_document_stored_twice_is_one_document(index: SearchIndex) -> None:
@@ -223,9 +222,11 @@ def test_pages_have_no_gaps_or_repetitions(index: SearchIndex) -> None:
 
 
 FILTERED = [
-    document(1, "vacina"),
+    document(1, "vacina", sentiment="positive", entities=("Vila Serena", "Ana Lima", "Ana Lima")),
     document(2, "vacina", desk="world", agency="bbc", language="en", theme_path=("02",), day=date(2026, 2, 3)),
     document(3, "vacina", agency="ms", theme_path=("01", "01.02"), theme_code="01.02", day=date(2025, 12, 31)),
+    document(4, "vacina", agency="ms", body="City Council", matter="24-0123", meeting_status="confirmed"),
+    document(5, "vacina", agency="ms", matter="240123", meeting_status="cancelled", entities=("Ana Lima",)),
 ]
 
 
@@ -234,13 +235,22 @@ FILTERED = [
     ("filters", "expected"),
     [
         ({"desk": "world"}, {"mec-2"}),
-        ({"agency": "ms"}, {"mec-3"}),
+        ({"agency": "ms"}, {"mec-3", "mec-4", "mec-5"}),
         ({"agency": "unknown"}, set()),
         ({"theme": "01"}, {"mec-3"}),
         ({"theme": "01.02"}, {"mec-3"}),
         ({"theme": "0"}, set()),
-        ({"language": "pt"}, {"mec-1", "mec-3"}),
-        ({"from_day": date(2026, 1, 1)}, {"mec-1", "mec-2"}),
+        ({"language": "pt"}, {"mec-1", "mec-3", "mec-4", "mec-5"}),
+        ({"entity": "Ana Lima"}, {"mec-1", "mec-5"}),
+        ({"entity": "Ana"}, set()),
+        ({"entity": "\ud800"}, set()),
+        ({"sentiment": "positive"}, {"mec-1"}),
+        ({"body": "City Council"}, {"mec-4"}),
+        ({"body": "City"}, set()),
+        ({"matter": "24-0123"}, {"mec-4"}),
+        ({"matter": "24-0123", "meeting_status": "cancelled"}, set()),
+        ({"meeting_status": "cancelled"}, {"mec-5"}),
+        ({"from_day": date(2026, 1, 1)}, {"mec-1", "mec-2", "mec-4", "mec-5"}),
         ({"to_day": date(2025, 12, 31)}, {"mec-3"}),
         ({"from_day": date(2026, 1, 2), "to_day": date(2026, 1, 2)}, {"mec-1"}),
     ],
@@ -255,12 +265,89 @@ def test_filters_apply_in_every_mode(
 
 def test_facets_count_every_match_of_all_pages(index: SearchIndex) -> None:
     index.upsert(FILTERED)
-    assert index.search(SearchQuery(text="vacina", mode="keyword", limit=1)).facets == {
-        "agency": {"bbc": 1, "mec": 1, "ms": 1},
+    facets = index.search(SearchQuery(text="vacina", mode="keyword", limit=1)).facets
+    assert facets == {
+        "desk": {"govbr": 4, "world": 1},
+        "agency": {"bbc": 1, "mec": 1, "ms": 3},
         "theme": {"01": 1, "01.02": 1, "02": 1},
-        "language": {"pt-BR": 2, "en": 1},
-        "month": {"2026-02": 1, "2026-01": 1, "2025-12": 1},
+        "language": {"pt-BR": 4, "en": 1},
+        "sentiment": {"positive": 1},
+        "entity": {"Ana Lima": 2, "Vila Serena": 1},
+        "body": {"City Council": 1},
+        "matter": {"24-0123": 1, "240123": 1},
+        "meeting_status": {"cancelled": 1, "confirmed": 1},
+        "month": {"2026-02": 1, "2026-01": 3, "2025-12": 1},
+        "day": {"2026-02-03": 1, "2026-01-06": 1, "2026-01-05": 1, "2026-01-02": 1, "2025-12-31": 1},
     }
+    assert tuple(facets) == FACETS
+
+
+def test_facets_follow_changed_and_deleted_documents(index: SearchIndex) -> None:
+    index.upsert([document(n, "vacina", entities=(f"Nome {n}", "Ana")) for n in (1, 2, 3)])
+    index.upsert([document(2, "vacina", entities=("Rita",), document_hash="changed")])
+    index.delete(["mec-3"])
+    facets = index.search(SearchQuery(text="vacina", mode="keyword")).facets
+    assert facets["entity"] == {"Ana": 1, "Nome 1": 1, "Rita": 1}
+    assert facets["day"] == {"2026-01-03": 1, "2026-01-02": 1}
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid", "vector"])
+def test_sorted_by_date_the_newest_is_first_on_every_page(index: SearchIndex, mode: SearchMode) -> None:
+    index.upsert([document(n, "vacina " * (n % 3 + 1), vector=(1.0, n / 10)) for n in range(1, 26)])
+    index.upsert([document(n, "estrada", vector=(-1.0, 0.1), day=date(2026, 3, 1)) for n in range(30, 130)])
+
+    def page(offset: int) -> list[str]:
+        query = SearchQuery(text="vacina", mode=mode, vector=(1.0, 0.2), to_day=date(2026, 2, 1), sort="date")
+        return ids(index.search(replace(query, offset=offset)))
+
+    assert [one for offset in (0, 10, 20) for one in page(offset)] == [f"mec-{n}" for n in range(25, 0, -1)]
+
+
+def test_sorted_by_date_an_original_stands_at_its_own_time(index: SearchIndex) -> None:
+    index.upsert(
+        [
+            document(1, "vacina"),
+            document(2, "vacina"),
+            document(3, "vacina", duplicate_of="mec-1"),
+            document(4, "vacina", duplicate_of="unknown"),
+        ]
+    )
+    answer = index.search(SearchQuery(text="vacina", mode="keyword", sort="date"))
+    assert (ids(answer), answer.found) == (["mec-4", "mec-2", "mec-1"], 3)
+
+
+def test_a_hit_explains_its_words_fields_and_ranks(index: SearchIndex) -> None:
+    index.upsert(
+        [
+            document(1, "Campanha", "Vacinas nas escolas", keywords=("vacinação",), vector=(1.0, 0.0)),
+            document(2, "Obras", "A campanha de obras", summary="campanha", vector=(0.6, 0.8)),
+            document(3, "Feira", "Nada disso", vector=(0.8, 0.6)),
+        ]
+    )
+    query = SearchQuery(text="vacina campnha", vector=(1.0, 0.0), explain=True)
+    answer = index.search(query)
+    explained = {hit.article_id: hit.explanation for hit in answer.hits}
+    first, second, third = (explained[f"mec-{n}"] for n in (1, 2, 3))
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert first.words["campnha"] == ("title",)
+    assert first.words["vacina"][0] == "text"
+    assert second.words == {"campnha": ("text", "summary")}
+    assert third.words == {}
+    assert [one.keyword_rank for one in (first, second, third)] == [1, 2, None]
+    assert [one.vector_rank for one in (first, second, third)] == [1, 3, 2]
+    assert [round(one.similarity or 0, 2) for one in (first, second, third)] == [1.0, 0.6, 0.8]
+    assert third.keyword_score is None
+    assert {hit.explanation for hit in index.search(replace(query, explain=False)).hits} == {None}
+
+
+def test_the_explanation_of_an_original_has_the_ranks_of_its_best_copy(index: SearchIndex) -> None:
+    index.upsert([document(1, "Nota", "uma vacina"), document(2, "Vacina", "vacina", duplicate_of="mec-1")])
+    (hit,) = index.search(SearchQuery(text="vacina", mode="keyword", explain=True)).hits
+    assert hit.explanation is not None
+    assert (hit.article_id, hit.explanation.keyword_rank, hit.explanation.vector_rank) == ("mec-1", 1, None)
+    assert hit.explanation.words == {"vacina": ("text",)}
 
 
 def test_duplicates_are_one_hit_and_count_once(index: SearchIndex) -> None:

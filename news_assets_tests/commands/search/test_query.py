@@ -47,3 +47,37 @@ def test_a_search_without_the_lake_says_that_copies_are_missing(call: Call, home
     code, out, err = call(*SEARCH, "--json")
     assert (code, [hit["copies"] for hit in json.loads(out)["hits"]]) == (0, [[], []])
     assert err.startswith("copies are not listed: ")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_search_explains_its_hits(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = call(*SEARCH, "--explain", "--json")
+    explained = {hit["article_id"]: hit["explanation"] for hit in json.loads(out)["hits"]}
+    assert (code, err, set(explained)) == (0, "", {"a-1", "a-2"})
+    assert sorted(one["keyword_rank"] for one in explained.values()) == [1, 2]
+    assert "bus" in explained["a-1"]["words"]
+    monkeypatch.setenv("COLUMNS", "120")
+    _, shown, _ = call(*SEARCH, "--explain")
+    assert "by words: rank 1, score" in shown
+    assert "bus in " in shown
+    _, shown, _ = call(*SEARCH)
+    assert "rank" not in shown
+
+
+@pytest.mark.usefixtures("home")
+def test_a_search_is_sorted_by_date(call: Call) -> None:
+    _, out, _ = call("search", "", "--sort", "date", "--json")
+    answer = json.loads(out)
+    assert [hit["article_id"] for hit in answer["hits"]] == ["a-2", "a-1"]
+    assert answer["facets"]["day"] == {TODAY.isoformat(): 2}
+    code, _, err = call("search", "bus", "--sort", "size")
+    assert code == 2
+    assert "'size' is not one of 'relevance', 'date'" in err
+
+
+@pytest.mark.usefixtures("home")
+def test_the_old_name_of_the_embedded_index_is_a_hint(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEWS_SEARCH", "sqlite")
+    code, out, err = call(*SEARCH, "--json")
+    assert (code, err) == (0, "news-assets: NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded\n")
+    assert json.loads(out)["found"] == 2

@@ -217,7 +217,7 @@ def test_a_second_rebuild_of_the_same_home_is_refused(room: Newsroom, place: Bac
 def test_the_backend_is_changed_by_the_setting_and_a_rebuild(
     tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
-    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place, place.open() as index:
+    with configured_backend("embedded", tmp_path, monkeypatch.setenv) as place, place.open() as index:
         room = Newsroom(lake, index)
         room.list(entry(1), entry(2))
         room.run()
@@ -246,7 +246,7 @@ def test_an_unavailable_server_is_one_line_without_the_key(
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
-    with configured_backend("sqlite", tmp_path, monkeypatch.setenv) as place:
+    with configured_backend("embedded", tmp_path, monkeypatch.setenv) as place:
         yield place
 
 

@@ -54,5 +54,5 @@ def test_a_field_of_another_type_is_refused_with_the_remedy(place: Backend, call
 
 
 def test_the_embedded_index_lacks_no_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
-    with configured_backend("sqlite", tmp_path, monkeypatch.setenv):
+    with configured_backend("embedded", tmp_path, monkeypatch.setenv):
         assert call("search-fields") == (0, "the index has every field that this program writes\n", "")

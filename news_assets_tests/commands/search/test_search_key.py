@@ -61,7 +61,7 @@ def test_an_invalid_key_is_refused_in_one_line(
 
 
 def test_the_embedded_index_has_no_search_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
-    with configured_backend("sqlite", tmp_path, monkeypatch.setenv):
+    with configured_backend("embedded", tmp_path, monkeypatch.setenv):
         code, out, err = call("search-key")
     assert (code, out, len(err.splitlines()), "has no search keys" in err) == (1, "", 1, True)
 

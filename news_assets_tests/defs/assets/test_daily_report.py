@@ -47,7 +47,7 @@ def run(report: dg.AssetsDefinition, home: Path, tags: dict[str, str]) -> dg.Exe
     resources: dict[str, Any] = {
         "lake": lake,
         "reports": ReportsResource(folder=str(home / "reports")),
-        "search": SearchResource(search="sqlite", path=str(home / "search.sqlite")),
+        "search": SearchResource(search="embedded", path=str(home / "search.sqlite")),
     }
     definitions = dg.Definitions(assets=[report], resources=resources)
     job = definitions.resolve_implicit_global_asset_job_def()

@@ -18,8 +18,8 @@ from news_assets.pipeline.alerts.matching import Matcher
 from news_assets.pipeline.alerts.sending import RESERVED, RETRIES_S, Sent, send_again, send_due
 from news_assets.pipeline.alerts.spec import Alerts, Mail, Operators, SavedQuery
 from news_assets.records import Change, IndexedDocument, RawArticle
+from news_assets.store.changes import Cursor, newest_cursor, read_changes
 from news_assets.store.lake import Lake
-from news_assets.store.queries.changes import Cursor, newest_cursor, read_changes
 from news_assets_tests.store.examples import full, upsert
 
 NOW = datetime(2026, 11, 20, 15, 20, tzinfo=UTC)

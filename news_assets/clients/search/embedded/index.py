@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class SqliteSearchIndex:
     """Implements `ports.SearchIndex`. Safe to use from several threads, one at a time."""
 
-    backend = "sqlite"
+    backend = "embedded"
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path

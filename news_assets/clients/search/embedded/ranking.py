@@ -4,7 +4,7 @@ Documents with every word of the query match. If they are fewer than `ENOUGH_MAT
 match as well.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from news_assets.clients.search.embedded.duplicates import Bools
 from news_assets.clients.search.embedded.postings import ListedPostings, Postings, Uint8s, union
 from news_assets.clients.search.embedded.terms import Int64s
+from news_assets.ports import SearchSort
 
 K1 = 1.5
 B = 0.6
@@ -32,10 +33,10 @@ Float64s = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Matching documents, ascending by number, and their scores."""
+    """Matching documents and their scores: ascending by number, or best first."""
 
     ns: Int64s
-    scores: Float64s
+    scores: npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,15 @@ class QueryWord:
 
     postings: Postings
     idf: float
+    terms: frozenset[int] = frozenset()
 
 
-def query_word(terms: Sequence[int], look_up: Callable[[int], Postings], count: int, size: int) -> QueryWord:
+def query_word(terms: Collection[int], look_up: Callable[[int], Postings], count: int, size: int) -> QueryWord:
     """Return the word of these terms in an index of `count` documents with numbers below `size`."""
     forms = [postings for postings in map(look_up, terms) if postings.count]
     postings = union(forms, size)
     df = min(postings.count, count)
-    return QueryWord(postings, float(np.log(1 + (count - df + 0.5) / (df + 0.5))))
+    return QueryWord(postings, float(np.log(1 + (count - df + 0.5) / (df + 0.5))), frozenset(terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +139,18 @@ def _bm25(idf: float, weights: Uint8s, k: Float32s) -> Float32s:
     return np.float32(idf * (K1 + 1)) * found / (found + k)
 
 
-def best(ranked: Ranked, published: npt.NDArray[np.int64], limit: int) -> tuple[Int64s, Float64s]:
-    """Return the best documents in order; of equal scores the newest first, then the highest number."""
+def best(ranked: Ranked, published: npt.NDArray[np.int64], limit: int, sort: SearchSort = "relevance") -> Ranked:
+    """Return the best documents in order; of equal scores, or by date, the newest first, then the highest number."""
+    by = ranked.scores if sort == "relevance" else np.zeros(len(ranked.ns))
     at = np.arange(len(ranked.ns))
     if len(at) > limit:
-        at, tied = _highest(ranked.scores, at, limit)
+        at, tied = _highest(by, at, limit)
         newer, tied = _highest(published[ranked.ns[tied]], tied, limit - len(at))
         last = tied[len(tied) - (limit - len(at) - len(newer)) :]
         at = np.concatenate([at, newer, last])
     ns, scores = ranked.ns[at], ranked.scores[at]
-    order = np.lexsort((-ns, -published[ns], -scores))
-    return ns[order], scores[order]
+    order = np.lexsort((-ns, -published[ns], -by[at]))
+    return Ranked(ns[order], scores[order])
 
 
 def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, Int64s]:
@@ -158,21 +161,17 @@ def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, 
     return at[np.flatnonzero(values > nth)], at[np.flatnonzero(values == nth)]
 
 
-def fused(words_ns: Int64s, words_scores: Float64s, near_ns: Int64s, cosines: Float32s) -> list[tuple[int, float]]:
-    """Return one ranking of both, best first, from the shares that a document has of the highest score of each.
+def fused(by_words: Ranked, near: Ranked) -> Ranked:
+    """Return one ranking of both, from the shares that a document has of the highest score of each; all best first.
 
-    Args:
-        words_ns: Documents by their words, best first.
-        words_scores: Their scores, not negative.
-        near_ns: Documents by their vectors, nearest first.
-        cosines: Their cosines.
+    `near` is not empty.
     """
-    scores: dict[int, float] = {}
-    if len(near_ns):
-        lowest = min(cosines[:SPAN_RANK][-1], cosines[0] - MIN_SPAN)
-        shares = VECTOR_SHARE * np.clip((cosines - lowest) / (cosines[0] - lowest), 0, 1)
-        scores = dict(zip(near_ns.tolist(), shares.tolist(), strict=True))
-    highest = words_scores.max(initial=0) or 1.0  # without words every score is 0
-    for n, share in zip(words_ns.tolist(), ((1 - VECTOR_SHARE) * words_scores / highest).tolist(), strict=True):
+    lowest = min(near.scores[:SPAN_RANK][-1], near.scores[0] - MIN_SPAN)
+    shares = VECTOR_SHARE * np.clip((near.scores - lowest) / (near.scores[0] - lowest), 0, 1)
+    scores = dict(zip(near.ns.tolist(), shares.tolist(), strict=True))
+    highest = by_words.scores.max(initial=0) or 1.0  # without words every score is 0
+    of_words = (1 - VECTOR_SHARE) * by_words.scores / highest
+    for n, share in zip(by_words.ns.tolist(), of_words.tolist(), strict=True):
         scores[n] = scores.get(n, 0.0) + share
-    return sorted(scores.items(), key=lambda pair: -pair[1])
+    ranked = sorted(scores.items(), key=lambda pair: -pair[1])
+    return Ranked(np.array([n for n, _ in ranked], np.int64), np.array([score for _, score in ranked]))

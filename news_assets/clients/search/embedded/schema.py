@@ -1,13 +1,15 @@
 """The search file: its tables, how it is opened, its transactions, and SQLite's errors as `IndexingError`.
 
-    documents  one small row each: id, agency, day, hash, and `facts`, a fixed-width record that readers load at once
-    texts      what a hit shows
+    documents  one small row each: id, agency, day, hash, and what readers load at once: `facts`, a fixed-width record,
+               and `entities`, the codes of names
+    texts      what a hit shows and explains
     vectors    float16, one row each
     fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are folded into a part
     postings   (part, term) -> the part's documents with the term, and its weight in each; a part changes only when it
                is rewritten without its deleted documents
     words      every folded word and every stem, to correct typos
-    codes      small numbers for agencies, languages and the other facet values
+    codes      small numbers for agencies, languages and other facet values, which readers load
+    names      numbers for entities and matters, of which there may be as many as documents; readers look them up
     deleted    numbers of deleted documents, which readers apply after `documents.n`
 
 `n` is the document's number, assigned in the order of commits and never reused: a changed document gets a new one.
@@ -30,7 +32,7 @@ from news_assets.errors import IndexingError
 from news_assets.folders import private_folder
 
 APPLICATION_ID = 0x4E415348  # in the file's header
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 30.0
 WRITE_ATTEMPTS = 4
 PAGE_BYTES = 16_384  # cold reads of 1,000,000 documents take a third less time than with 4,096
@@ -49,17 +51,21 @@ FACTS = np.dtype(
         ("agency", "<u2"),
         ("language", "<u2"),
         ("theme", "<u2"),
-        ("month", "<u2"),
+        ("sentiment", "<u2"),
+        ("body", "<u2"),
+        ("meeting_status", "<u2"),
         ("length", "<u2"),
+        ("matter", "<u4"),
     ]
 )
 
 _TABLES = """
 CREATE TABLE documents (n INTEGER PRIMARY KEY AUTOINCREMENT, article_id TEXT NOT NULL UNIQUE,
-    desk TEXT NOT NULL, agency TEXT NOT NULL, day TEXT NOT NULL, document_hash TEXT NOT NULL, facts BLOB NOT NULL);
+    desk TEXT NOT NULL, agency TEXT NOT NULL, day TEXT NOT NULL, document_hash TEXT NOT NULL, facts BLOB NOT NULL,
+    entities BLOB NOT NULL);
 CREATE INDEX documents_by_day ON documents (desk, day, agency);
 CREATE TABLE texts (n INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, theme_code TEXT,
-    language TEXT, summary TEXT, text TEXT NOT NULL);
+    language TEXT, summary TEXT, labels TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE vectors (n INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE fresh (n INTEGER PRIMARY KEY, terms BLOB NOT NULL);
 CREATE TABLE parts (part INTEGER PRIMARY KEY AUTOINCREMENT, first_n INTEGER NOT NULL, last_n INTEGER NOT NULL,
@@ -68,6 +74,7 @@ CREATE TABLE postings (part INTEGER NOT NULL, term INTEGER NOT NULL, postings BL
     PRIMARY KEY (part, term)) WITHOUT ROWID;
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE codes (code INTEGER PRIMARY KEY, kind TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (kind, value));
+CREATE TABLE names (code INTEGER PRIMARY KEY, kind TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (kind, value));
 CREATE TABLE deleted (deletion INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL);
 CREATE TABLE state (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO state VALUES ('writes', 0);
@@ -235,3 +242,8 @@ def read_state(connection: sqlite3.Connection, key: str) -> int | None:
     """Return one number of the `state` table; None if it was never set."""
     row = connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
     return None if row is None else int(row[0])
+
+
+def clean(text: str) -> str:
+    """Return the text with `?` for lone surrogates, which SQLite refuses."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

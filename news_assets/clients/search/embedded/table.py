@@ -1,10 +1,11 @@
-"""The `facts` records of all documents in memory, as columns of numbers: filters, facets, recency and duplicates.
+"""The `facts` records and entities of all documents in memory, as numbers: filters, facets, recency and duplicates.
 
 A column is indexed by the document's number `n`; deleted documents stay as gaps (`is_alive` False).
 """
 
+import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeVar
@@ -12,22 +13,77 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_first
 from news_assets.clients.search.embedded.duplicates import Bools, Duplicates
-from news_assets.clients.search.embedded.schema import FACTS
+from news_assets.clients.search.embedded.schema import FACTS, clean
 from news_assets.clients.search.embedded.terms import Int64s
-from news_assets.ports import SearchQuery
+from news_assets.ports import FACETS, SearchQuery
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 PATH_SEPARATOR = "\x1f"  # between the codes of a theme path, which is stored as one value
 
-_COLUMNS = ("desk", "agency", "language", "theme", "month", "day", "length", "published")
+CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
+NAMES = ("entity", "matter")  # facets whose values are in the table `names`
+_CODED = ("desk", "agency", "language", "sentiment", "body", "meeting_status")  # those whose values are in `codes`
+_COLUMNS = (*_CODED, "theme", "matter", "day", "length", "published")
 _BATCH_ROWS = 250_000
 _GROWTH = 1.25  # capacity of a grown column by its size
 
 
 def _columns(size: int) -> dict[str, npt.NDArray[Any]]:
     return {name: np.zeros(size, FACTS[name]) for name in _COLUMNS}
+
+
+@dataclass(slots=True)
+class _Growing:
+    """An array that is appended to."""
+
+    _room: npt.NDArray[Any]
+    size: int = 0
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Append values."""
+        end = self.size + len(values)
+        if end > len(self._room):
+            self._room = _grown(self._room, int(end * _GROWTH))
+        self._room[self.size : end] = values
+        self.size = end
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """All values."""
+        return self._room[: self.size]
+
+
+@dataclass(slots=True)
+class Entities:
+    """The codes of all documents' entities, by document, and where those of each document end."""
+
+    _codes: _Growing = field(default_factory=lambda: _Growing(np.zeros(1024, CODE)))
+    _ends: _Growing = field(default_factory=lambda: _Growing(np.zeros(1024, np.int64), 1))
+
+    def add(self, ns: Int64s, packed: Sequence[bytes]) -> None:
+        """Add the entities of new documents, in ascending order."""
+        counts = np.zeros(int(ns[-1]) + 1 - self._ends.size, np.int64)
+        counts[ns - self._ends.size] = [len(codes) // CODE.itemsize for codes in packed]
+        self._ends.append(self._codes.size + np.cumsum(counts))
+        self._codes.append(np.frombuffer(b"".join(packed), CODE))
+
+    def of(self, ns: Int64s) -> npt.NDArray[np.uint32]:
+        """Return the codes of these documents' entities."""
+        ends = self._ends.values
+        firsts = ends.take(ns - 1)
+        counts = ends.take(ns) - firsts
+        offsets = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
+        codes: npt.NDArray[np.uint32] = self._codes.values.take(offsets + np.arange(len(offsets)))
+        return codes
+
+    def mask(self, code: int, size: int) -> Bools:
+        """Return a mask, by document number, of the documents with this entity."""
+        mask = np.zeros(size, np.bool_)
+        mask[np.searchsorted(self._ends.values, np.flatnonzero(self._codes.values == code), side="right")] = True
+        return mask
 
 
 @dataclass(slots=True)
@@ -40,6 +96,7 @@ class DocumentTable:
     columns: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1))
     is_alive: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
     duplicates: Duplicates = field(default_factory=Duplicates)
+    entities: Entities = field(default_factory=Entities)
     values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])  # by code: kind and value
     _codes: dict[tuple[str, str], int] = field(default_factory=dict)
     _capacity: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1024))  # `columns` are views
@@ -60,9 +117,10 @@ class DocumentTable:
         if deletions:
             self._remove(np.array([n for _, n in deletions if n < self.size], np.int64))
             self._last_deletion = deletions[-1][0]
-        cursor = self.connection.execute("SELECT facts FROM documents WHERE n >= ? ORDER BY n", (self.size,))
+        cursor = self.connection.execute("SELECT facts, entities FROM documents WHERE n >= ? ORDER BY n", (self.size,))
         while rows := cursor.fetchmany(_BATCH_ROWS):
-            self._add(np.frombuffer(b"".join(facts for (facts,) in rows), FACTS))
+            facts, entities = zip(*rows, strict=True)
+            self._add(np.frombuffer(b"".join(facts), FACTS), entities)
         (last,) = self.connection.execute("SELECT coalesce(max(last_n), 0) FROM parts").fetchone()
         self._grow(max(self.size, last + 1))  # postings of a part keep the numbers of deleted documents
 
@@ -72,8 +130,9 @@ class DocumentTable:
         self.count -= len(ns)
         self._length_sum -= int(self.columns["length"][ns].sum(dtype=np.int64))
 
-    def _add(self, new: npt.NDArray[np.void]) -> None:
+    def _add(self, new: npt.NDArray[np.void], entities: Sequence[bytes]) -> None:
         ns = new["n"].astype(np.int64)
+        self.entities.add(ns, entities)
         self._grow(int(ns[-1]) + 1)
         for name, column in self.columns.items():
             column[ns] = new[name]
@@ -104,9 +163,10 @@ class DocumentTable:
     def matching(self, query: SearchQuery) -> Bools:
         """Return a mask, by document number, of the documents that pass the query's filters."""
         mask: Bools = self.is_alive.copy()
-        for kind, wanted in (("desk", query.desk), ("agency", query.agency)):
-            if wanted is not None:
-                mask &= self.columns[kind] == self._codes.get((kind, wanted), -1)
+        for kind, code in self._wanted_codes(query):
+            mask &= self.columns[kind] == code
+        if query.entity is not None:
+            mask &= self.entities.mask(self._name_code("entity", query.entity), self.size)
         if query.language is not None:
             mask &= self._has_code("language", lambda value: is_language(value, query.language))
         if query.theme is not None:
@@ -117,28 +177,62 @@ class DocumentTable:
             mask &= self.columns["day"] <= query.to_day.toordinal()
         return mask
 
+    def _wanted_codes(self, query: SearchQuery) -> Iterator[tuple[str, int]]:
+        for kind in ("desk", "agency", "sentiment", "body", "meeting_status"):
+            if (wanted := getattr(query, kind)) is not None:
+                yield kind, self._codes.get((kind, wanted), -1)
+        if query.matter is not None:
+            yield "matter", self._name_code("matter", query.matter)
+
     def _has_code(self, kind: str, is_wanted: Any) -> Bools:
         wanted = np.array([known == kind and is_wanted(value) for known, value in self.values], np.bool_)
         found: Bools = wanted.take(self.columns[kind])
         return found
 
-    def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
-        """Return the number of these documents by agency, theme (every level), language and month."""
-        themes: dict[str, int] = {}
-        for path, count in self._counts("theme", ns):
-            for code in path.split(PATH_SEPARATOR) if path else ():
-                themes[code] = themes.get(code, 0) + count
-        months = np.bincount(self.columns["month"].take(ns))
-        return {
-            "agency": _most_first(self._counts("agency", ns)),
-            "theme": _most_first(themes.items()),
-            "language": _most_first((value, count) for value, count in self._counts("language", ns) if value),
-            "month": {f"{m // 12:04d}-{m % 12 + 1:02d}": int(months[m]) for m in np.flatnonzero(months)[::-1].tolist()},
-        }
+    def _name_code(self, kind: str, value: str) -> int:
+        """Return the code of a name; -1 for an unknown one."""
+        find = "SELECT code FROM names WHERE kind = ? AND value = ?"
+        row = self.connection.execute(find, (kind, clean(value))).fetchone()
+        return -1 if row is None else int(row[0])
 
-    def _counts(self, kind: str, ns: Int64s) -> list[tuple[str, int]]:
+    def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
+        """Return the number of these documents by value of each facet; themes count at every level."""
+        themes: dict[str, int] = {}
+        for path, count in self._counts("theme", ns).items():
+            for code in path.split(PATH_SEPARATOR):
+                themes[code] = themes.get(code, 0) + count
+        days = self._days(ns)
+        found = {kind: self._counts(kind, ns) for kind in _CODED} | {
+            "theme": most_first(themes.items()),
+            "entity": self._names(self.entities.of(ns)),
+            "matter": self._names(self.columns["matter"].take(ns)),
+            "month": month_counts(days),
+            "day": days,
+        }
+        return {name: found[name] for name in FACETS}
+
+    def _counts(self, kind: str, ns: Int64s) -> dict[str, int]:
         counts = np.bincount(self.columns[kind].take(ns))
-        return [(self.values[code][1], int(counts[code])) for code in np.flatnonzero(counts).tolist()]
+        return most_first((self.values[code][1], int(counts[code])) for code in np.flatnonzero(counts).tolist() if code)
+
+    def _names(self, codes: npt.NDArray[np.uint32]) -> dict[str, int]:
+        counts = np.bincount(codes)
+        counts[:1] = 0
+        found = np.flatnonzero(counts)
+        if len(found) > MAX_NAMES:
+            found = found[np.argpartition(-counts[found], MAX_NAMES)[:MAX_NAMES]]
+        find = "SELECT value, code FROM names WHERE code IN (SELECT value FROM json_each(?))"
+        rows = self.connection.execute(find, (json.dumps(found.tolist()),)) if len(found) else ()
+        return most_first((value, int(counts[code])) for value, code in rows)
+
+    def _days(self, ns: Int64s) -> dict[str, int]:
+        """Return counts by day, newest first."""
+        days = self.columns["day"].take(ns)
+        first = int(days.min(initial=date.max.toordinal()))
+        counts = np.bincount(days - first)
+        return {
+            date.fromordinal(first + at).isoformat(): int(counts[at]) for at in np.flatnonzero(counts)[::-1].tolist()
+        }
 
     def group_count(self, ns: Int64s) -> int:
         """Return the number of these documents, counting duplicates once."""
@@ -153,14 +247,5 @@ def is_language(value: str, wanted: str | None) -> bool:
     return value == wanted or value.startswith(f"{wanted}-") or (wanted.startswith(f"{value}-") and bool(value))
 
 
-def month_number(day: date) -> int:
-    """Return the number of a day's month, as `facts` has it."""
-    return day.year * 12 + day.month - 1
-
-
 def _grown(array: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:
     return np.concatenate([array, np.zeros(size - len(array), array.dtype)])
-
-
-def _most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from news_assets.clients.search.documents import is_stored
+from news_assets.clients.search.documents import is_stored, labels
 from news_assets.clients.search.embedded.parts import delete_postings, fold_fresh
-from news_assets.clients.search.embedded.schema import FACTS, read_state, retried, writing
-from news_assets.clients.search.embedded.table import PATH_SEPARATOR, month_number
+from news_assets.clients.search.embedded.schema import FACTS, clean, read_state, retried, writing
+from news_assets.clients.search.embedded.table import CODE, NAMES, PATH_SEPARATOR
 from news_assets.clients.search.embedded.terms import DocumentTerms, batch_terms, correctable_forms, key_of
 from news_assets.clients.search.embedded.vectors import packed_vectors
 from news_assets.ports import SearchDocument
@@ -128,18 +128,20 @@ def _insert(
     connection: sqlite3.Connection, taken: Sequence[_Prepared], dim: int | None, stored: dict[str, str]
 ) -> None:
     remove_documents(connection, [one.document.article_id for one in taken if one.document.article_id in stored])
-    codes = _codes(connection, {pair for one in taken for pair in _coded(one.document)})
+    pairs = {pair for one in taken for pair in (*_values(one.document).items(), *_entities(one.document)) if pair[1]}
+    codes = _codes(connection, "codes", {pair for pair in pairs if pair[0] not in NAMES})
+    codes |= _codes(connection, "names", {pair for pair in pairs if pair[0] in NAMES})
     (last,) = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
     ).fetchone()
     numbered = list(enumerate(taken, last + 1))
     rows = (
-        (*_document_row(n, one.document), facts)
+        (*_document_row(n, one.document), facts, _packed(one.document, codes))
         for (n, one), facts in zip(numbered, _facts(numbered, codes), strict=True)
     )
-    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
     connection.executemany(
-        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)", (_texts_row(n, one.document) for n, one in numbered)
+        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (_texts_row(n, one.document) for n, one in numbered)
     )
     connection.executemany("INSERT INTO fresh VALUES (?, ?)", ((n, one.terms.packed) for n, one in numbered))
     vectors = ((n, one.vector) for n, one in numbered if one.vector is not None)
@@ -155,31 +157,41 @@ def _insert_words(connection: sqlite3.Connection, words: Mapping[str | None, set
 
 def _document_row(n: int, document: SearchDocument) -> tuple[object, ...]:
     day = document.day.isoformat()
-    return n, _clean(document.article_id), document.desk, document.agency, day, document.document_hash
+    return n, clean(document.article_id), document.desk, document.agency, day, document.document_hash
 
 
 def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
-    shown = (document.url, document.title, document.theme_code, document.language, document.summary, document.text)
-    return (n, *map(_clean, shown))
+    of_hit = (document.url, document.title, document.theme_code, document.language, document.summary)
+    shown = (*of_hit, labels(document), document.text)
+    return (n, *(text if text is None else clean(text) for text in shown))
 
 
-def _clean(text: str | None) -> str | None:
-    """Return the text with `?` for lone surrogates, which SQLite refuses."""
-    return text if text is None or text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+def _values(document: SearchDocument) -> dict[str, str]:
+    """Return the values of the facets that `FACTS` has a column of; an empty one has code 0."""
+    values = {
+        "desk": document.desk,
+        "agency": document.agency,
+        "language": document.language,
+        "theme": PATH_SEPARATOR.join(document.theme_path or filter(None, [document.theme_code])),
+        "sentiment": document.sentiment,
+        "body": document.body,
+        "meeting_status": document.meeting_status,
+        "matter": document.matter,
+    }
+    return {kind: clean(value or "") for kind, value in values.items()}
 
 
-def _coded(document: SearchDocument) -> tuple[tuple[str, str], ...]:
-    return (
-        ("desk", document.desk),
-        ("agency", document.agency),
-        ("language", document.language or ""),
-        ("theme", PATH_SEPARATOR.join(document.theme_path or filter(None, [document.theme_code]))),
-    )
+def _entities(document: SearchDocument) -> list[tuple[str, str]]:
+    return [("entity", clean(name)) for name in dict.fromkeys(document.entities) if name]
 
 
-def _codes(connection: sqlite3.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    connection.executemany("INSERT OR IGNORE INTO codes (kind, value) VALUES (?, ?)", sorted(pairs))
-    find = "SELECT code FROM codes WHERE kind = ? AND value = ?"
+def _packed(document: SearchDocument, codes: Mapping[tuple[str, str], int]) -> bytes:
+    return np.array([codes[entity] for entity in _entities(document)], CODE).tobytes()
+
+
+def _codes(connection: sqlite3.Connection, table: str, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    connection.executemany(f"INSERT OR IGNORE INTO {table} (kind, value) VALUES (?, ?)", sorted(pairs))
+    find = f"SELECT code FROM {table} WHERE kind = ? AND value = ?"
     return {pair: connection.execute(find, pair).fetchone()[0] for pair in pairs}
 
 
@@ -189,15 +201,14 @@ def _facts(numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str
     facts = np.zeros(len(numbered), FACTS)
     facts["n"] = [n for n, _ in numbered]
     facts["day"] = [one.day.toordinal() for one in documents]
-    facts["month"] = [month_number(one.day) for one in documents]
     facts["published"] = [one.published_ts for one in documents]
     facts["length"] = [one.terms.length for _, one in numbered]
     facts["id_key"] = [key_of(f"id {one.article_id}") for one in documents]
     facts["original_key"] = [key_of(f"id {one.duplicate_of}") if one.duplicate_of else 0 for one in documents]
     facts["text_key"] = [key_of(f"text {one.text_hash}") if one.text_hash else 0 for one in documents]
-    coded = list(zip(*map(_coded, documents), strict=True))
-    for pairs in coded:
-        facts[pairs[0][0]] = [codes[pair] for pair in pairs]
+    values = list(map(_values, documents))
+    for kind in values[0]:
+        facts[kind] = [codes.get((kind, one[kind]), 0) for one in values]
     data = facts.tobytes()
     return (data[start : start + FACTS.itemsize] for start in range(0, len(data), FACTS.itemsize))
 

@@ -1,7 +1,7 @@
 """Documents as the server stores them: fields, stems, and which documents are refused."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import date
 from functools import cache, lru_cache
@@ -12,6 +12,8 @@ import numpy as np
 from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
 from news_assets.ports import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
+
+KEYED_FACETS = ("sentiment", "body", "matter", "meeting_status")  # and entities; fields of documents and queries
 
 _CACHED_STEMS = 300_000
 _MAX_VECTOR_VALUE = 3.4e38  # the server stores 1e39 as infinity
@@ -57,15 +59,28 @@ def _stored_form(document: SearchDocument, title_stems: str, stems: str) -> dict
     own = {
         "id": document.article_id,
         "day": day_number(document.day),
-        "month": f"{document.day:%Y-%m}",
         "desk_key": exact_key(document.desk),
         "agency_key": exact_key(document.agency),
+        "facet_keys": list(_facet_keys(document)),
         "languages": list(language_levels(document.language)),
         "title_stems": title_stems,
         "stems": stems,
     }
     required = {"title": "", "text": "", "published_ts": 0}
     return required | given | {name: value for name, value in own.items() if value}
+
+
+def _facet_keys(document: SearchDocument) -> Iterator[str]:
+    for facet in KEYED_FACETS:
+        if value := getattr(document, facet):
+            yield facet_key(facet, value)
+    for entity in dict.fromkeys(document.entities):
+        yield facet_key("entity", entity)
+
+
+def facet_key(facet: str, value: str) -> str:
+    """Return the key of a value in `facet_keys`, which filters match exactly."""
+    return exact_key(f"{facet} {value}")
 
 
 class _StemOf(dict[str, str]):

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from news_assets.clients.search.typesense.schema import fields_of
 from news_assets.clients.search.vectors import Float64s, unit_vectors
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 _VECTOR_DIGITS = 6  # changes cosines in the sixth digit, and halves the length of a line
-_ERASABLE = (
-    "summary", "section", "tags", "keywords", "language", "theme_code", "theme_path", "theme_labels", "image_url",
-    "text_hash", "duplicate_of", "sentiment", "entities", "languages", "title_stems", "stems",
-)  # fmt: skip
+_ERASABLE = [field["name"] for field in fields_of(None) if field.get("optional") and field["name"] != "vector_hash"]
 
 
 def _as_json(stored: Mapping[str, Any]) -> str:

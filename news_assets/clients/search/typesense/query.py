@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
-from news_assets.clients.search.typesense.documents import day_number, exact_key
+from news_assets.clients.search.typesense.documents import KEYED_FACETS, day_number, exact_key, facet_key
 from news_assets.clients.search.typesense.lines import sent_vectors
 from news_assets.ports import SearchQuery
 from news_assets.text.search_query import parse_query
@@ -24,12 +24,12 @@ EF = 200  # recall@20 .999; the server's default of 10 gives .893
 #     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
 #     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
 ALPHA = 0.8
-MAX_FACET_VALUES = 10_000
+MAX_FACET_VALUES = 4_000  # 11 years of days
 CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the reason
 
 RANKED = "id,text_hash,duplicate_of,published_ts"
-SHOWN = "id,title,text,summary,url,desk,agency,day,theme_code,language"
-FACETS = "agency,theme_path,language,month"
+SHOWN = "id,title,text,summary,section,tags,keywords,url,desk,agency,day,theme_code,language"
+FACETS = "desk,agency,theme_path,language,sentiment,entities,body,matter,meeting_status,day"
 
 # Besides the filter, for keys of readers; they win over the parameters of a request. Without `filter_curated_hits` the
 # filter does not hold for `pinned_hits` and for curations, of a preset as well. A cached response may be another key's.
@@ -89,6 +89,8 @@ def common_params(name: str, query: SearchQuery, stemmed: StemmedQuery) -> Param
     }
     if stemmed.stems:
         params |= word_params()
+    if query.sort == "date":
+        params["sort_by"] = "published_ts:desc"
     filter_by = " && ".join(_filters(query, stemmed))
     return params | ({"filter_by": filter_by} if filter_by else {})
 
@@ -160,15 +162,22 @@ def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
         yield f"agency_key:={exact_key(query.agency)}" if query.agency else _NOTHING
     if query.theme is not None:
         yield f"theme_path:={quoted(query.theme)}" if _has_letter(query.theme) else _NOTHING
+    for facet in (*KEYED_FACETS, "entity"):
+        if (value := getattr(query, facet)) is not None:
+            yield f"facet_keys:={facet_key(facet, value)}"
     if query.language is not None:
         yield _language_filter(query.language.lower()) if _has_letter(query.language) else _NOTHING
+    yield from _day_filters(query)
+    if stemmed.excluded:
+        yield f"title_stems:![{_listed(stemmed.excluded)}]"
+        yield f"stems:![{_listed(stemmed.excluded)}]"
+
+
+def _day_filters(query: SearchQuery) -> Iterator[str]:
     if query.from_day is not None:
         yield f"day:>={day_number(query.from_day)}"
     if query.to_day is not None:
         yield f"day:<={day_number(query.to_day)}"
-    if stemmed.excluded:
-        yield f"title_stems:![{_listed(stemmed.excluded)}]"
-        yield f"stems:![{_listed(stemmed.excluded)}]"
 
 
 _NOTHING = "day:<0"  # the server refuses values without a letter or digit

@@ -6,15 +6,18 @@ here: the server's own are not escaped, and highlight stems.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_first
+from news_assets.clients.search.explain import with_words
 from news_assets.clients.search.snippet import snippet
 from news_assets.clients.search.typesense.documents import day_of
-from news_assets.clients.search.typesense.query import ALPHA
-from news_assets.ports import SearchHit
+from news_assets.clients.search.typesense.query import ALPHA, StemmedQuery
+from news_assets.ports import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans
 
-_FACET_NAMES = {"agency": "agency", "theme_path": "theme", "language": "language", "month": "month"}
+_FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name
 _HIGHLIGHTED_CHARS = 60_000  # only this part of a longer text is searched for matching words
 
 Response = dict[str, Any]
@@ -42,7 +45,7 @@ class Ranking:
 
 def no_facets() -> dict[str, dict[str, int]]:
     """Return the facets of an answer without hits."""
-    return {name: {} for name in _FACET_NAMES.values()}
+    return {name: {} for name in FACETS}
 
 
 NOTHING = Ranking((), 0, no_facets())
@@ -78,6 +81,11 @@ def fused(by_words: Sequence[Candidate], by_vector: Sequence[Candidate]) -> list
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
 
 
+def newest(by_words: Sequence[Candidate], by_vector: Sequence[Candidate]) -> list[Candidate]:
+    """Return the documents with the words, else those nearest to the vector, newest first."""
+    return sorted(by_words or by_vector, key=lambda one: -one.published_ts)
+
+
 def copies_of(candidates: Iterable[Candidate]) -> dict[str, str]:
     """Return by id a key that is the same for copies of one text.
 
@@ -111,16 +119,43 @@ def _shown(group: list[Candidate]) -> Candidate:
 
 
 def hits_of(
-    page: Iterable[Candidate], documents: Mapping[str, Response], stems: Iterable[str], languages: tuple[str, ...]
+    page: Iterable[Candidate],
+    documents: Mapping[str, Response],
+    asked: StemmedQuery,
+    languages: tuple[str, ...],
+    explained: Mapping[str, Explanation],
 ) -> tuple[SearchHit, ...]:
-    """Return the hits of a page; a document that was deleted since it was ranked is left out."""
-    matching = frozenset(stems)
+    """Return the hits of a page; a document that was deleted since it was ranked is left out.
+
+    Args:
+        page: The documents, in order.
+        documents: Their stored fields, by id.
+        asked: The words of the query.
+        languages: Languages of the stems.
+        explained: Ranks by id; hits without them have no explanation.
+    """
     found = ((documents.get(one.article_id), one.score) for one in page)
-    return tuple(_hit(document, score, matching, languages) for document, score in found if document is not None)
+    return tuple(
+        _hit(document, score, asked, languages, explained.get(document["id"]))
+        for document, score in found
+        if document is not None
+    )
 
 
-def _hit(document: Response, score: float, stems: frozenset[str], languages: tuple[str, ...]) -> SearchHit:
-    text = document["text"] or document.get("summary") or ""
+def _hit(
+    document: Response,
+    score: float,
+    asked: StemmedQuery,
+    languages: tuple[str, ...],
+    explanation: Explanation | None,
+) -> SearchHit:
+    summary = document.get("summary") or ""
+    text = document["text"] or summary
+    if explanation is not None:
+        labels = (document.get("section", ""), *document.get("tags", ()), *document.get("keywords", ()))
+        fields = {"title": document["title"], "text": document["text"], "summary": summary, "labels": "\n".join(labels)}
+        stems = {word: (stem,) for word, stem in zip(asked.words, asked.stems, strict=True)}
+        explanation = with_words(explanation, stems, fields, lambda word: shared_stem(word, languages))
     return SearchHit(
         article_id=document["id"],
         title=document["title"],
@@ -129,9 +164,10 @@ def _hit(document: Response, score: float, stems: frozenset[str], languages: tup
         agency=document["agency"],
         day=day_of(document["day"]),
         score=score,
-        snippet=snippet(text, _spans(text, stems, languages)),
+        snippet=snippet(text, _spans(text, frozenset(asked.stems), languages)),
         theme_code=document.get("theme_code"),
         language=document.get("language"),
+        explanation=explanation,
     )
 
 
@@ -143,13 +179,13 @@ def _spans(text: str, stems: frozenset[str], languages: tuple[str, ...]) -> list
 
 
 def facets_of(response: Response) -> dict[str, dict[str, int]]:
-    """Return counts by facet value: the most frequent first, months newest first."""
-    counts = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
-    return {ours: _counts(ours, counts.get(theirs, [])) for theirs, ours in _FACET_NAMES.items()}
-
-
-def _counts(name: str, counts: list[Response]) -> dict[str, int]:
-    pairs = [(str(one["value"]), int(one["count"])) for one in counts]
-    if name == "month":
-        return dict(sorted(pairs, reverse=True))
-    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+    """Return counts by facet value: the most frequent first, days and months newest first."""
+    listed = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
+    counts = {
+        facet: most_first((str(one["value"]), int(one["count"])) for one in listed.get(_FIELDS.get(facet, facet), ()))
+        for facet in FACETS
+    }
+    newest_first = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
+    counts["day"] = {day_of(int(day)).isoformat(): count for day, count in newest_first}
+    counts["month"] = month_counts(counts["day"])
+    return counts | {name: dict(islice(counts[name].items(), MAX_NAMES)) for name in ("entity", "matter")}

@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from news_assets.clients.search.typesense.errors import REBUILD, failure
 from news_assets.ports import SearchColumn, SearchDocument
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 DEFAULT_LANGUAGES = ("pt", "en")
 
 _TYPES: dict[Any, str] = {
@@ -27,9 +27,9 @@ _TYPES: dict[Any, str] = {
 _OWN_FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "title_stems", "type": "string", "optional": True},
     {"name": "stems", "type": "string", "optional": True},
-    {"name": "month", "type": "string", "facet": True},
     {"name": "desk_key", "type": "string"},  # hex of the key: a filter by the key itself would match ab and AB for a-b
     {"name": "agency_key", "type": "string"},
+    {"name": "facet_keys", "type": "string[]", "optional": True},  # the same of the values of other facets
     {"name": "languages", "type": "string[]", "optional": True},  # pt-br and pt
     {"name": "vector_hash", "type": "string", "optional": True, "index": False},
 )
@@ -80,7 +80,7 @@ def _field(name: str, kind: Any, column: SearchColumn) -> dict[str, Any]:
     parts = [part for part in get_args(kind) if part is not NoneType]
     is_nullable = NoneType in get_args(kind)
     field: dict[str, Any] = {"name": name, "type": _TYPES[parts[0] if is_nullable else kind]}
-    if column.is_facet:
+    if column.facet:
         field["facet"] = True
     if column.is_sorted:
         field["sort"] = True

@@ -4,9 +4,10 @@ The searches by words and by vector are one request, and the texts of the page a
 requests for the known words, and for documents with some of them, come between (`words.py`).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+from news_assets.clients.search.explain import ranks
 from news_assets.clients.search.typesense.connection import TypesenseConnection
 from news_assets.clients.search.typesense.query import (
     CANDIDATES,
@@ -26,13 +27,14 @@ from news_assets.clients.search.typesense.responses import (
     copies_of,
     fused,
     hits_of,
+    newest,
     no_facets,
     ranking_of,
 )
 from news_assets.clients.search.typesense.schema import CollectionState
 from news_assets.clients.search.typesense.words import known_words, ranking_by_some_words
 from news_assets.clients.search.vectors import check_query_vector
-from news_assets.ports import SearchHit, SearchQuery
+from news_assets.ports import Explanation, SearchHit, SearchQuery
 from news_assets.text.search_query import ENOUGH_MATCHES
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
@@ -75,41 +77,49 @@ class Searcher:
         """Return the page; if copies leave it incomplete, from a deeper ranking."""
         end = query.offset + query.limit
         depth = max(CANDIDATES, end)
+        in_order = newest if query.sort == "date" else fused
         while True:
-            by_words, by_vector, stems = self._rankings(query, stemmed, vector, depth)
-            ranked = fused(by_words.candidates, by_vector.candidates)
+            by_words, by_vector, asked = self._rankings(query, stemmed, vector, depth)
+            ranked = in_order(by_words.candidates, by_vector.candidates)
             copies = copies_of(ranked)
             shown = collapsed(ranked, copies)
             is_all = max(len(by_words.candidates), len(by_vector.candidates)) < depth
             if len(shown) >= end or is_all:
                 break
             depth *= 2
+        if query.sort == "date":
+            shown = newest(shown, ())
         counted = by_words if by_words.found else by_vector
         repeated = len(counted.candidates) - len({copies[one.article_id] for one in counted.candidates})
-        return self._hits(shown[query.offset : end], stems), counted.found - repeated, counted.facets
+        page = shown[query.offset : end]
+        explained = _explained(query, page, by_words, by_vector, copies) if query.explain else {}
+        return self._hits(page, asked, explained), counted.found - repeated, counted.facets
 
-    def _hits(self, page: list[Candidate], stems: tuple[str, ...]) -> tuple[SearchHit, ...]:
+    def _hits(
+        self, page: list[Candidate], asked: StemmedQuery, explained: Mapping[str, Explanation]
+    ) -> tuple[SearchHit, ...]:
         documents = self.connection.documents(self.connection.alias, [one.article_id for one in page], SHOWN)
-        return hits_of(page, documents, stems, self.languages)
+        return hits_of(page, documents, asked, self.languages, explained)
 
     def _rankings(
         self, query: SearchQuery, stemmed: StemmedQuery, vector: tuple[float, ...] | None, depth: int
-    ) -> tuple[Ranking, Ranking, tuple[str, ...]]:
-        """Return the rankings by words and by vector, and the stems to highlight."""
+    ) -> tuple[Ranking, Ranking, StemmedQuery]:
+        """Return the rankings by words and by vector, and the words that the index has."""
         words = [] if stemmed.finds_nothing else self._word_searches(query, stemmed, depth)
         near = []
         if vector is not None:
-            unworded = common_params(self.connection.alias, query, StemmedQuery())
-            near = ranking_searches(unworded | vector_params(vector, depth), depth)
+            unworded = common_params(self.connection.alias, replace(query, sort="relevance"), StemmedQuery())
+            k = CANDIDATES if query.sort == "date" else depth
+            near = ranking_searches(unworded | vector_params(vector, k), k)
         responses = self.connection.search([*words, *near])
         of_words, of_vector = responses[: len(words)], responses[len(words) :]
         by_vector = ranking_of(of_vector) if of_vector else NOTHING
         if not of_words:
-            return NOTHING, by_vector, ()
+            return NOTHING, by_vector, StemmedQuery()
         by_words = ranking_of(of_words)
         if by_words.found < ENOUGH_MATCHES and stemmed.stems:
             by_words, stemmed = self._by_known_words(query, stemmed, depth, by_words)
-        return by_words, by_vector, stemmed.stems
+        return by_words, by_vector, stemmed
 
     def _by_known_words(
         self, query: SearchQuery, stemmed: StemmedQuery, depth: int, by_words: Ranking
@@ -124,8 +134,20 @@ class Searcher:
             by_words = ranking_of(self.connection.search(self._word_searches(query, known.query, depth)))
         if by_words.found >= ENOUGH_MATCHES or len(known.query.stems) == 1:
             return by_words, known.query
-        common = common_params(self.connection.alias, query, known.query)
+        common = common_params(self.connection.alias, replace(query, sort="relevance"), known.query)
         return ranking_by_some_words(self.connection, common, known, depth), known.query
 
     def _word_searches(self, query: SearchQuery, stemmed: StemmedQuery, depth: int) -> list[Params]:
         return ranking_searches(common_params(self.connection.alias, query, stemmed), depth)
+
+
+def _explained(
+    query: SearchQuery, page: list[Candidate], by_words: Ranking, by_vector: Ranking, copies: Mapping[str, str]
+) -> dict[str, Explanation]:
+    """Return the ranks of each document of the page; sorted by date, the server has no ranks by words."""
+    of_words, of_vector = (
+        [(copies[one.article_id], one.score) for one in ranking.candidates if one.article_id in copies]
+        for ranking in (by_words, by_vector)
+    )
+    found = ranks(of_words if query.sort == "relevance" else (), of_vector)
+    return {one.article_id: found.get(copies[one.article_id], Explanation(words={})) for one in page}

@@ -76,10 +76,13 @@ def test_the_best_equal_sorting_all_also_with_ties(rows: list[tuple[float, int]]
     published = np.zeros(2 * len(rows) + 1, np.int64)
     published[ns] = [time for _, time in rows]
     scores = np.array([score for score, _ in rows], np.float64)
-    found_ns, found_scores = best(Ranked(ns, scores), published, limit)
+    found = best(Ranked(ns, scores), published, limit)
     order = sorted(range(len(rows)), key=lambda i: (scores[i], published[ns[i]], ns[i]), reverse=True)[:limit]
-    assert found_ns.tolist() == ns[order].tolist()
-    assert found_scores.tolist() == scores[order].tolist()
+    assert found.ns.tolist() == ns[order].tolist()
+    assert found.scores.tolist() == scores[order].tolist()
+    newest = sorted(range(len(rows)), key=lambda i: (published[ns[i]], ns[i]), reverse=True)[:limit]
+    by_date = best(Ranked(ns, scores), published, limit, "date")
+    assert (by_date.ns.tolist(), by_date.scores.tolist()) == (ns[newest].tolist(), scores[newest].tolist())
 
 
 @given(st.integers(0, 2**32), SIZES)
@@ -108,8 +111,8 @@ def test_the_length_factor_follows_the_formula() -> None:
 
 
 def fused(by_words: dict[int, float], near: dict[int, float]) -> list[int]:
-    arrays = [np.array(list(one)) for one in (by_words, by_words.values(), near, near.values())]
-    return [n for n, _ in ranking.fused(*arrays)]
+    rankings = (Ranked(np.array(list(one)), np.array(list(one.values()))) for one in (by_words, near))
+    return ranking.fused(*rankings).ns.tolist()
 
 
 def test_a_document_that_is_best_by_words_and_by_vector_is_first() -> None:
@@ -134,4 +137,3 @@ def test_a_further_page_has_the_scores_of_the_first() -> None:
 
 def test_words_without_a_score_do_not_change_the_order_of_vectors() -> None:
     assert fused({1: 0.0, 2: 0.0}, {2: 0.9, 1: 0.5}) == [2, 1]
-    assert fused({1: 3.0, 2: 2.0}, {}) == [1, 2]

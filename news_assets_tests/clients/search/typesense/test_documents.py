@@ -36,15 +36,16 @@ def sent(vector: Sequence[float]) -> Float64s:
     return values
 
 
-def test_a_document_is_stored_with_its_stems_month_and_languages() -> None:
-    one = document(1, "Eleições", "As vacinas", summary="Resumo", tags=("saúde",), text_hash="abc", trace_id="trace")
+def test_a_document_is_stored_with_its_stems_keys_and_languages() -> None:
+    one = document(
+        1, "Eleições", "As vacinas", summary="Resumo", tags=("saúde",), text_hash="abc", trace_id="trace", matter="m"
+    )
     assert stored_form(one, ("pt", "en")) == {
         "id": "mec-1",
         "desk": "govbr",
         "agency": "mec",
         "agency_name": "Ministério da Educação",
         "day": 20260102,
-        "month": "2026-01",
         "url": "https://example.org/1",
         "title": "Eleições",
         "title_stems": "eleica",
@@ -55,6 +56,8 @@ def test_a_document_is_stored_with_its_stems_month_and_languages() -> None:
         "language": "pt-BR",
         "desk_key": "676f766272",
         "agency_key": "6d6563",
+        "facet_keys": ["6d6174746572206d"],
+        "matter": "m",
         "languages": ["pt", "pt-br"],
         "published_ts": 1_767_225_601,
         "text_hash": "abc",
@@ -64,7 +67,8 @@ def test_a_document_is_stored_with_its_stems_month_and_languages() -> None:
 
 def test_a_partial_line_erases_empty_fields_and_keeps_the_vector() -> None:
     line = json.loads(partial_line(stored_form(document(1), ())))
-    assert (line["summary"], line["theme_path"], line["duplicate_of"]) == (None, None, None)
+    erased = ("summary", "theme_path", "duplicate_of", "matter", "facet_keys")
+    assert [line[name] for name in erased] == [None] * len(erased)
     assert "vector" not in line
     assert "vector_hash" not in line
 

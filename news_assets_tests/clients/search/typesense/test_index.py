@@ -290,7 +290,7 @@ def test_other_languages_and_another_schema_are_refused_with_both_values(server:
             pass
         name = server.store.aliases["news_articles"]
         write_metadata(index.connection, read_collection(index.connection, name), schema_version=0)
-    with pytest.raises(IndexingError, match="this program has version 2, the index version 0"), opened(server):
+    with pytest.raises(IndexingError, match="this program has version 3, the index version 0"), opened(server):
         pass
 
 
@@ -331,10 +331,13 @@ def test_missing_fields_are_listed_and_added(server: TestServer) -> None:
 
 
 def test_a_field_of_another_type_needs_a_rebuild(server: TestServer) -> None:
-    fields = [one | ({"type": "int64"} if one["name"] == "month" else {}) for one in fields_of(None)]
+    fields = [one | ({"type": "int64"} if one["name"] == "agency_key" else {}) for one in fields_of(None)]
     server.store.create({"name": "old", "fields": fields, "default_sorting_field": "published_ts"} | METADATA)
     server.store.put_alias("news_articles", {"collection_name": "old"})
-    with opened(server) as index, pytest.raises(IndexingError, match=r"month: .*needs `news-assets rebuild search`"):
+    with (
+        opened(server) as index,
+        pytest.raises(IndexingError, match=r"agency_key: .*needs `news-assets rebuild search`"),
+    ):
         index.apply_schema_changes()
 
 
