@@ -1,4 +1,4 @@
-"""The rows of saved queries and messages: what was found, what is sent to whom, and which states were told."""
+"""The rows of saved queries, messages and operators: what was found, sent, told and done."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,3 +55,16 @@ class Condition:
     name: Annotated[str, "what is bad, such as `silent govbr/mec`"]
     text: Annotated[str, "one line about it, as it was told"]
     since: Annotated[datetime, "time when it was found"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorAction:
+    """What an operator did on a page."""
+
+    acted_at: Annotated[datetime, "time of the action"]
+    operator: Annotated[str, "name given at the log-in; API for the bare token"]
+    action: Annotated[str, "retry or withdraw"]
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    detail: Annotated[str, "the reason of a withdrawal, or the stages that are retried"]

@@ -161,6 +161,10 @@ class NotifyError(NewsAssetsError):
         super().__init__(_one_line(without_credentials(message))[:MAX_REASON_CHARS])
 
 
+class RunRequestError(NewsAssetsError):
+    """A run that Dagster's web server did not take."""
+
+
 class IndexingError(NewsAssetsError):
     """The search index could not be read or written."""
 
