@@ -19,6 +19,7 @@ from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands.alerts import app as alerts_command
 from news_assets.commands.civic import parse_meetings
 from news_assets.commands.enrichment import cost as cost_command
 from news_assets.commands.enrichment import explain as explain_command
@@ -50,6 +51,7 @@ app = typer.Typer(
 
 failures = typer.Typer(no_args_is_help=True, help="List, show and retry failures of stages.")
 app.add_typer(failures, name="failures")
+app.add_typer(alerts_command.app, name="alerts")
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
@@ -177,7 +179,7 @@ def retention(
         bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
     ] = False,
 ) -> None:
-    """Delete old pages, polls, revisions and model answers, as daily maintenance does, and print how many."""
+    """Delete old pages, polls, revisions, model answers and changes, as daily maintenance does, and print how many."""
     retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)
 
 

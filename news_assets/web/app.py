@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,6 +28,8 @@ from news_assets.web.forms.choice import MEDIA_TYPES
 from news_assets.web.forms.documents import json_document
 from news_assets.web.limits import RequestLimits, in_time
 from news_assets.web.lists import LIST_PAGES, SEARCH_PAGE
+from news_assets.web.operations.access import READ_ONLY, Access
+from news_assets.web.operations.routes import operator_routes
 from news_assets.web.pages import Pages
 
 _HERE: Final = Path(__file__).parent
@@ -66,7 +68,11 @@ register_url_convertor("article_id", _ArticleId())
 
 
 def build_app(
-    archive: Archive, hosts: Sequence[str], origins: Sequence[str] = (), requests_per_minute: int = 0
+    archive: Archive,
+    hosts: Sequence[str],
+    origins: Sequence[str] = (),
+    requests_per_minute: int = 0,
+    access: Access = READ_ONLY,
 ) -> Starlette:
     """Return the application.
 
@@ -76,8 +82,9 @@ def build_app(
             site cannot read this one through a name that it points here (DNS rebinding).
         origins: Other sites whose pages may read this one (CORS), such as https://pages.example.org.
         requests_per_minute: What one client may ask for; 0 for no limit.
+        access: What operators may do.
     """
-    pages = Pages(archive)
+    pages = Pages(archive, access.dagster_url)
     cache = AnswerCache(archive)
 
     def cached(path: str, handler: Handler) -> Route:
@@ -91,7 +98,7 @@ def build_app(
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
         *(cached(f"{PREFIX}/{one.path}", handler_of(one, archive)) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
-        Route("/health/live", lambda request: PlainTextResponse("live\n")),
+        *operator_routes(archive, access, pages.page),
         Route("/health/ready", in_time(pages.ready)),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]

@@ -17,6 +17,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
+    Change,
     Desk,
     EnrichedArticle,
     Failure,
@@ -26,6 +27,7 @@ from news_assets.records import (
 from news_assets.search import Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
+from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.copies import Copy, copies_of
@@ -46,6 +48,7 @@ from news_assets.web.parameters import (
     MAX_LIMIT,
     MAX_PAGE,
     ArticleParameters,
+    ChangeParameters,
     FailureParameters,
     ListParameters,
     OfDesk,
@@ -70,7 +73,7 @@ class Archive:
     def __init__(self, index: Index, lake: Lake, desks: Sequence[Desk], taxonomy: Taxonomy) -> None:
         self._index = index
         self._searching = threading.Lock()
-        self._lake = lake
+        self.lake = lake
         self.desks = desks
         self._taxonomy = taxonomy
         self._commit = (0, -_COMMIT_SECONDS)
@@ -133,32 +136,32 @@ class Archive:
 
     def copies(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
         """Return the copies of each hit that has any, by its article id."""
-        return copies_of(self._lake, [hit.article_id for hit in hits], {hit.day for hit in hits})
+        return copies_of(self.lake, [hit.article_id for hit in hits], {hit.day for hit in hits})
 
     # --- articles ----------------------------------------------------------------------------------------------------
 
     def article(self, article_id: str) -> ArticleView | None:
         """Return an article; None for an unknown id."""
         ids = [article_id]
-        article = next(iter(self._lake.read(RawArticle, article_id=ids)), None)
+        article = next(iter(self.lake.read(RawArticle, article_id=ids)), None)
         if article is None:
             return None
-        copies = copies_of(self._lake, ids, [article.day]).get(article_id, ())
+        copies = copies_of(self.lake, ids, [article.day]).get(article_id, ())
         return ArticleView(
             article=article,
-            enriched=next(iter(self._lake.read(EnrichedArticle, article_id=ids)), None),
+            enriched=next(iter(self.lake.read(EnrichedArticle, article_id=ids)), None),
             revisions=sorted(
-                self._lake.read(ArticleRevision, article_id=ids), key=lambda row: row.replaced_at, reverse=True
+                self.lake.read(ArticleRevision, article_id=ids), key=lambda row: row.replaced_at, reverse=True
             ),
             copies=copies,
-            events=article_history(self._lake, ids),
+            events=article_history(self.lake, ids),
             similar=self._similar(article, {copy.article_id for copy in copies} | {article_id}),
-            has_page=not self._lake.frame(StoredPage, None, ("article_id",), article_id=ids).is_empty(),
+            has_page=not self.lake.frame(StoredPage, None, ("article_id",), article_id=ids).is_empty(),
         )
 
     def _similar(self, article: RawArticle, others: Collection[str]) -> list[SearchHit]:
         """Return the hits nearest in meaning to an article's stored vector, without the article and its copies."""
-        found = self._lake.read(ArticleEmbedding, article_id=[article.article_id], outcome=["ok"])
+        found = self.lake.read(ArticleEmbedding, article_id=[article.article_id], outcome=["ok"])
         if not found:
             return []
         with self._turn():
@@ -170,17 +173,17 @@ class Archive:
         """Return a part of the articles, newest first. Raises ParameterError."""
         after, limit = parameters.position(str, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "outcome", "from_day", "to_day"})
-        found = newest_articles(self._lake, **given, after=after, limit=limit + 1)
+        found = newest_articles(self.lake, **given, after=after, limit=limit + 1)
         return _part(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
 
     def listed(self, hits: Sequence[SearchHit]) -> dict[str, ListedArticle]:
         """Return what the lake has of these hits, by article id."""
         ids, days = [hit.article_id for hit in hits], {hit.day for hit in hits}
-        return {row.article_id: row for row in named_articles(self._lake, ids, days)}
+        return {row.article_id: row for row in named_articles(self.lake, ids, days)}
 
     def original_page(self, article_id: str) -> tuple[str, bytes] | None:
         """Return content type and body of the newest stored page of an article; None if none is stored."""
-        pages = self._lake.read(StoredPage, article_id=[article_id])
+        pages = self.lake.read(StoredPage, article_id=[article_id])
         if not pages:
             return None
         page = max(pages, key=lambda page: page.fetched_at)
@@ -193,11 +196,11 @@ class Archive:
         import polars as pl
 
         first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
-        stored = day_counts(self._lake, desk.key, first_day)
+        stored = day_counts(self.lake, desk.key, first_day)
         backlog = pl.concat(
             [
-                pending_entries(self._lake, desk, now, first_day).select("agency", "day", "article_id"),
-                stale_rows(self._lake, desk, now, first_day).select("agency", "day", "article_id"),
+                pending_entries(self.lake, desk, now, first_day).select("agency", "day", "article_id"),
+                stale_rows(self.lake, desk, now, first_day).select("agency", "day", "article_id"),
             ]
         )
         waiting = backlog.group_by("agency", "day").agg(pl.col("article_id").n_unique().alias("behind"))
@@ -242,7 +245,7 @@ class Archive:
             SourceItem(**row)
             for desk in self.desks
             if parameters.desk in (None, desk.key)
-            for row in source_rows(self._lake, desk, silent_agencies(self._lake, desk, now), now)
+            for row in source_rows(self.lake, desk, silent_agencies(self.lake, desk, now), now)
             if parameters.agency in (None, row["agency"])
         ]
         return _slice(items, parameters)
@@ -251,20 +254,26 @@ class Archive:
         """Return a part of the failures, newest first. Raises ParameterError."""
         after, limit = parameters.position(str, str, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "stage"})
-        found = newest_failures(self._lake, **given, after=after, limit=limit + 1)
+        found = newest_failures(self.lake, **given, after=after, limit=limit + 1)
         return _part(found, limit, lambda row: cursor_of(row.last_failed_at.isoformat(), row.stage, row.article_id))
+
+    def changes(self, parameters: ChangeParameters) -> Part[Change]:
+        """Return the changes after a cursor, in commit order; `next` is there also at the end. Raises CursorError."""
+        since = Cursor.of(parameters.since) if parameters.since else None
+        found, after = read_changes(self.lake, since, parameters.limit)
+        return Part(items=found, next=str(after))
 
     def commit(self) -> int:
         """Return the number of the last commit, or of that of half a second ago. Raises LakeError."""
         number, read_at = self._commit
         if (now := time.monotonic()) - read_at >= _COMMIT_SECONDS:
-            number = self._lake.snapshot()
+            number = self.lake.snapshot()
             self._commit = (number, now)
         return number
 
     def is_ready(self) -> None:
         """Read from the lake and the index. Raises NewsAssetsError if one cannot be read."""
-        self._lake.snapshot()
+        self.lake.snapshot()
         with self._turn():
             self._index.search("", mode="keyword", limit=1)
 

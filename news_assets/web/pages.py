@@ -12,11 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from news_assets.errors import NewsAssetsError
+from news_assets.errors import NewsAssetsError, RunRequestError
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.pipeline.freshness.source_status import SourceFacts, source_facts
+from news_assets.pipeline.stages import stage_names
+from news_assets.store.changes import CursorError
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive
 from news_assets.web.cache import Handler
@@ -42,7 +44,7 @@ _log = logging.getLogger(__name__)
 class Pages:
     """Handlers for each route; they run in threads, because the archive's reads block."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, dagster_url: str = "") -> None:
         self._archive = archive
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
@@ -67,6 +69,8 @@ class Pages:
             "marked_spans": _marked_spans,
             "duration": duration,
             "facet_values": FACET_VALUES,
+            "stage_names": stage_names(),
+            "dagster_url": dagster_url.rstrip("/"),
         }
 
     # --- lists -------------------------------------------------------------------------------------------------------
@@ -79,7 +83,7 @@ class Pages:
                 return other_form(page, self._archive, request)
             parameters = page.operation.parameters.of(request.query_params)
             values = self._values.get(page.path, self._items)(page, parameters)
-            return self._page(request, page.template, list=page, parameters=parameters, **values)
+            return self.page(request, page.template, list=page, parameters=parameters, **values)
 
         return answer
 
@@ -113,7 +117,7 @@ class Pages:
             raise HTTPException(404, f"no article {article_id}")
         if form_of(request):
             return json_document(asdict(view))
-        return self._page(request, "article.html", view=view)
+        return self.page(request, "article.html", view=view)
 
     def original(self, request: Request) -> Response:
         """Return the stored page of an article, without scripts and requests."""
@@ -134,7 +138,8 @@ class Pages:
 
     # --- pages and errors --------------------------------------------------------------------------------------------
 
-    def _page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a page made of a template and these values, in the language of the request."""
         language = language_of(request)
         context: Mapping[str, Any] = {
             "t": translation(language),
@@ -155,7 +160,7 @@ class Pages:
         headers = error.headers if isinstance(error, HTTPException) else None
         if form_of(request):
             return problem(status, reason, headers)
-        page = self._page(request, "error.html", status, code=status, reason=reason)
+        page = self.page(request, "error.html", status, code=status, reason=reason)
         page.headers.update(headers or {})
         return page
 
@@ -166,6 +171,10 @@ def _explain(error: Exception) -> tuple[int, str]:
         return error.status_code, error.detail
     if isinstance(error, ParameterError):
         return 400, str(error)
+    if isinstance(error, CursorError):
+        return 410 if error.is_lost else 400, str(error)
+    if isinstance(error, RunRequestError):
+        return 502, str(error)
     if isinstance(error, NewsAssetsError):
         return 503, str(error)
     return 500, "an error in the program; the server's log has it"

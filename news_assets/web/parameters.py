@@ -95,6 +95,13 @@ def cursor_of(*values: str | int) -> str:
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
 
 
+class ChangeParameters(Parameters, frozen=True):
+    """The record of changes after a cursor."""
+
+    since: str = Field("", max_length=100, description="`next` of the answer before; empty for the oldest that is kept")
+    limit: int = Field(100, ge=1, le=1_000, description="number of items")
+
+
 class OfDesk(ListParameters, frozen=True):
     """A list of one desk or of all."""
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from news_assets.alerts import Condition, Follower, Message, OperatorAction, QueryHit
 from news_assets.errors import LakeError
 from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleRevision,
+    Change,
     CopyKey,
     EnrichedArticle,
     Failure,
@@ -61,7 +63,18 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "local_reason": ("VARCHAR", None),
     },
 }
-ADDED_TABLES = (CopyKey, ModelCall, ThemeLabel, EnrichmentBatch)
+ADDED_TABLES = (
+    CopyKey,
+    ModelCall,
+    ThemeLabel,
+    EnrichmentBatch,
+    Change,
+    Follower,
+    QueryHit,
+    Message,
+    Condition,
+    OperatorAction,
+)
 ADDED = tuple(
     statement
     for table in TABLES

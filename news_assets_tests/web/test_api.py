@@ -17,6 +17,7 @@ EXAMPLES = {
     "sources": ("/sources",),
     "failures": ("/failures", "/failures?stage=enriched_articles"),
     "coverage": ("/coverage?limit=1",),
+    "changes": ("/changes", "/changes?limit=1"),
 }
 
 
@@ -49,7 +50,7 @@ def test_every_schema_of_the_description_is_valid_and_every_field_of_an_item_is_
     schemas = description["components"]["schemas"]
     for schema in schemas.values():
         jsonschema.Draft202012Validator.check_schema(schema)
-    for name in ("ListedArticle", "SourceItem", "CoverageItem", "AgencyItem", "Failure"):
+    for name in ("ListedArticle", "SourceItem", "CoverageItem", "AgencyItem", "Failure", "Change"):
         unexplained = [key for key, value in schemas[name]["properties"].items() if not value.get("description")]
         assert unexplained == [], name
 

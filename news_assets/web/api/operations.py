@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from news_assets.records import Failure
+from news_assets.records import Change, Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import (
     ArticleParameters,
+    ChangeParameters,
     FailureParameters,
     OfDesk,
     OneArticle,
@@ -101,4 +102,12 @@ OPERATIONS: Final = (
     SOURCES,
     FAILURES,
     COVERAGE,
+    Operation(
+        path="changes",
+        summary="What was stored, enriched, embedded, indexed or withdrawn after a cursor, at least once and in order",
+        parameters=ChangeParameters,
+        read=Archive.changes,
+        answer=Part[Change],
+        item=Change,
+    ),
 )
