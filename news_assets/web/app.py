@@ -94,6 +94,7 @@ def build_app(
     routes = [
         Route("/", lambda request: RedirectResponse("/search")),
         *(cached(f"{page.path}{{suffix:suffix}}", pages.list_of(page)) for page in (SEARCH_PAGE, *LIST_PAGES)),
+        *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
         Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
         *(cached(f"{PREFIX}/{one.path}", handler_of(one, archive)) for one in OPERATIONS),

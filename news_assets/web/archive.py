@@ -14,6 +14,8 @@ from typing import Final, Self, TypeVar
 
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.alerts.loader import load_alerts
+from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
@@ -70,12 +72,20 @@ class BusyError(NewsAssetsError):
 class Archive:
     """Reads of the index, the lake and the desk files."""
 
-    def __init__(self, index: Index, lake: Lake, desks: Sequence[Desk], taxonomy: Taxonomy) -> None:
+    def __init__(
+        self,
+        index: Index,
+        lake: Lake,
+        desks: Sequence[Desk],
+        taxonomy: Taxonomy,
+        queries: Sequence[SavedQuery] = (),
+    ) -> None:
         self._index = index
         self._searching = threading.Lock()
         self.lake = lake
         self.desks = desks
         self._taxonomy = taxonomy
+        self.queries = queries
         self._commit = (0, -_COMMIT_SECONDS)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
 
@@ -85,7 +95,7 @@ class Archive:
         """Yield the archive that these settings name. Raises NewsAssetsError."""
         desks, taxonomy = load_desks(settings.desks, KINDS), load_taxonomy(settings.taxonomy)
         with open_index(settings) as index:
-            yield cls(index, lake, desks, taxonomy)
+            yield cls(index, lake, desks, taxonomy, load_alerts(settings.queries).queries)
 
     # --- names -------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from news_assets.desks.opml import opml_of_feeds
 from news_assets.errors import NewsAssetsError, RunRequestError
+from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
@@ -107,6 +109,17 @@ class Pages:
         desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
         return {"grids": [self._archive.coverage(desk, now) for desk in desks]}
 
+    def queries(self, request: Request) -> Response:
+        """Return the saved queries with the addresses of their pages and feeds; as OPML for feed readers."""
+        base = str(request.base_url).rstrip("/")
+        found = [(query.name, _address(query)) for query in self._archive.queries]
+        if request.url.path.endswith(".opml"):
+            feeds = [
+                (name, address.url(f"{base}/search.atom"), address.url(f"{base}/search")) for name, address in found
+            ]
+            return Response(opml_of_feeds("Saved queries", feeds), media_type="text/x-opml")
+        return self.page(request, "queries.html", queries=found)
+
     # --- articles ----------------------------------------------------------------------------------------------------
 
     def article(self, request: Request) -> Response:
@@ -163,6 +176,11 @@ class Pages:
         page = self.page(request, "error.html", status, code=status, reason=reason)
         page.headers.update(headers or {})
         return page
+
+
+def _address(query: SavedQuery) -> SearchAddress:
+    filters = query.model_dump(include={"desk", "agency", "theme", "language"})
+    return SearchAddress(text=query.query, mode="keyword", sort="date", **filters)
 
 
 def _explain(error: Exception) -> tuple[int, str]:

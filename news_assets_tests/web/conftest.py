@@ -15,6 +15,7 @@ import uvicorn
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import FetchError
+from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.ports import PageRequest
 from news_assets.records import Page
 from news_assets.search import Index
@@ -24,6 +25,7 @@ from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
 
+QUERIES = [SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",))]
 HOSTILE = "=Bus 4 < 5 & more"
 
 
@@ -37,7 +39,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ):
         room = Newsroom(lake, index, _Pages())
         fill(room)
-        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy())
+        opened = Index(index, lambda: room.embedder, index.close)
+        archive = Archive(opened, lake, [DESK], load_taxonomy(), QUERIES)
         with served(archive) as address:
             yield address
 

@@ -13,6 +13,7 @@ PAGES = (
     "/search?q=bus&agency=a&mode=keyword",
     "/search?q=nothing-like-it&mode=keyword&language=fr",
     "/search?lang=pt",
+    "/queries",
     "/articles/a-1",
     "/articles/a-3",
     "/operations",

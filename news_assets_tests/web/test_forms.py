@@ -2,11 +2,13 @@
 
 import io
 from datetime import UTC, datetime
+from html import escape
 
 import feedparser
 import httpx
 import pytest
 
+from news_assets.desks.opml import parse_opml
 from news_assets_tests.text.tabular.workbooks import sheets_of
 
 FEEDS = ("/search", "/operations/sources", "/operations/failures")
@@ -90,6 +92,13 @@ def test_the_coverage_is_no_feed_and_says_what_it_is(browser: httpx.Client) -> N
         "/operations is no feed; it has the forms .json, .csv, .xlsx",
     )
     assert browser.get("/operations.csv").text.splitlines()[1:] != []
+
+
+def test_saved_queries_are_a_list_of_feeds_that_can_be_imported(browser: httpx.Client, site: str) -> None:
+    [row] = parse_opml(browser.get("/queries.opml").text).rows
+    assert (row.name, row.url.startswith(f"{site}/search.atom?")) == ("Buses and trams", True)
+    assert len(feedparser.parse(browser.get(row.url).content).entries) == 3
+    assert escape(row.url.replace(f"{site}/search.atom", "/search")) in browser.get("/queries").text
 
 
 def test_a_page_names_its_other_forms(browser: httpx.Client) -> None:
