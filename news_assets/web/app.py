@@ -48,7 +48,7 @@ _HEADERS: Final = {
 class _Suffix(Convertor[str]):
     """The suffix of a form, or nothing."""
 
-    regex = "|".join(re.escape(suffix) for suffix in MEDIA_TYPES) + "|"
+    regex = "|".join(re.escape(suffix) for suffix in sorted(MEDIA_TYPES, key=len, reverse=True)) + "|"
 
     def convert(self, value: str) -> str:
         return value

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +35,7 @@ def _markdown() -> "MarkdownIt":
 def article_html(text: str, spans: Sequence[tuple[int, Span]] = ()) -> str:
     """Return the stored text of an article as HTML without images and scripts; its headings begin at level 2.
 
-    Numbered spans of the text are in `<mark>`; the first of a span has the id `evidence-1`, and its number follows.
+    Numbered spans of the text are in `<mark>`; behind a span is its number, with the id `evidence-1`.
     """
     rendered = sanitize(_markdown().render(_with_signs(text, spans)))
     lowered = re.sub(r"(</?h)([1-5])\b", lambda tag: f"{tag[1]}{int(tag[2]) + 1}", rendered)
@@ -61,26 +61,17 @@ def _behind_list_mark(text: str, offset: int) -> int:
 
 def _marks_for_signs(rendered: str) -> Iterator[str]:
     """Yield the parts of the HTML, texts between signs in `<mark>`: one for each text, so that elements stay nested."""
-    shown: set[int] = set()
-    marked: list[int] = []
+    begun: set[str] = set()
     for part in _PART.finditer(rendered):
         if part["begin"]:
-            marked.append(int(part["begin"]))
-        elif part["end"]:
-            number = int(part["end"])
-            marked = [one for one in marked if one != number]
-            yield f"<sup>{number}</sup>" if number in shown else ""
-        elif part["tag"] or not marked or part[0].isspace():
+            begun.add(part["begin"])
+        elif number := part["end"]:
+            begun.discard(number)
+            yield f'<sup id="evidence-{number}">[{number}]</sup>'
+        elif part["tag"] or not begun or part[0].isspace():
             yield _IN_TAG.sub("", part[0])
         else:
-            yield f"<mark{_id(marked, shown)}>{part[0]}</mark>"
-
-
-def _id(marked: Collection[int], shown: set[int]) -> str:
-    """Return the attribute of the first mark of a span."""
-    new = next((number for number in marked if number not in shown), None)
-    shown.update(marked)
-    return f' id="evidence-{new}"' if new else ""
+            yield f"<mark>{part[0]}</mark>"
 
 
 def word_diff(before: str, after: str) -> str:

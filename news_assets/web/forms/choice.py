@@ -4,15 +4,15 @@ from typing import Final
 
 from starlette.requests import Request
 
-# By suffix. The longer suffix comes first, because one ends like the other.
+# By suffix.
 MEDIA_TYPES: Final = {
-    ".feed.json": "application/feed+json",
     ".json": "application/json",
     ".csv": "text/csv",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".atom": "application/atom+xml",
+    ".feed.json": "application/feed+json",
 }
-FORM_NAMES: Final = {".feed.json": "JSON Feed", ".json": "JSON", ".csv": "CSV", ".xlsx": "XLSX", ".atom": "Atom"}
+FORM_NAMES: Final = {".json": "JSON", ".csv": "CSV", ".xlsx": "XLSX", ".atom": "Atom", ".feed.json": "JSON Feed"}
 _SUFFIXES: Final = {kind: suffix for suffix, kind in MEDIA_TYPES.items()} | {"text/html": ""}
 
 
