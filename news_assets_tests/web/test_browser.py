@@ -18,6 +18,8 @@ PAGES = (
     "/operations",
     "/operations/sources",
     "/operations/failures",
+    "/operations/login",
+    "/operations/articles/a-2",
     "/nothing",
 )
 RULES = {
