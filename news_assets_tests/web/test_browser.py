@@ -19,6 +19,8 @@ PAGES = (
     "/operations",
     "/operations/sources",
     "/operations/failures",
+    "/operations/login",
+    "/operations/articles/a-2",
     "/nothing",
 )
 RULES = {
