@@ -36,7 +36,7 @@ ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample sit
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
 	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
 
-up: $(VENV)/.installed  ## keep everything running with warm workers, UI on port 3000, the sample site beside it
+up: $(VENV)/.installed  ## keep everything running with warm workers, UI on port 3000, pages on 8970, the sample site beside
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
 	$(SAMPLE) PATH="$(CURDIR)/$(BIN):$$PATH" deploy/start local
 

@@ -19,6 +19,7 @@ from news_assets.commands import lake, sources, texts, url_history
 from news_assets.commands import replay as replay_command
 from news_assets.commands import serve as serve_command
 from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands.alerts import app as alerts_command
 from news_assets.commands.civic import app as civic
 from news_assets.commands.civic import export_meetings, parse_meetings
 from news_assets.commands.enrichment import cost as cost_command
@@ -52,6 +53,7 @@ app = typer.Typer(
 failures = typer.Typer(no_args_is_help=True, help="List, show and retry failures of stages.")
 app.add_typer(failures, name="failures")
 app.add_typer(civic.app)
+app.add_typer(alerts_command.app, name="alerts")
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
@@ -116,10 +118,16 @@ def search_articles(
 def serve(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0 for a free one")] = 8970,
-    name: Annotated[list[str] | None, typer.Option(help="another name that the server is reached by")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="another name that the server is reached by; repeatable")
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="https:// address of a site whose pages may read this one; repeatable")
+    ] = None,
+    requests_per_minute: Annotated[int, typer.Option(min=0, help="most of one client; 0 for no limit")] = 600,
 ) -> None:
-    """Serve the pages to search and read the articles, and to see the state of agencies and sources."""
-    serve_command.run(host, port, tuple(name or ()))
+    """Serve the pages to search and read the articles, and to see the state of agencies and sources, and the API."""
+    serve_command.run(host, port, name or (), origin or (), requests_per_minute)
 
 
 rebuilds = typer.Typer(no_args_is_help=True, help="Rebuild from the lake.")
@@ -173,7 +181,7 @@ def retention(
         bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
     ] = False,
 ) -> None:
-    """Delete old pages, polls, revisions and model answers, as daily maintenance does, and print how many."""
+    """Delete old pages, polls, revisions, model answers and changes, as daily maintenance does, and print how many."""
     retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)
 
 
@@ -333,7 +341,7 @@ def export(
         str | None, typer.Option("--search", help="with ical and ocd: meetings with items that have these words")
     ] = None,
     form: Annotated[
-        lake.Form, typer.Option("--format", help="jsonl, csv or parquet; of meetings also ical and ocd")
+        lake.Form, typer.Option("--format", help="jsonl, csv, parquet or xlsx; of meetings also ical and ocd")
     ] = lake.Form.JSONL,
     output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:

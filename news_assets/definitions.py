@@ -4,7 +4,9 @@ import warnings
 
 import dagster as dg
 
+from news_assets.defs.alerts_sensor import build_alerts_sensor
 from news_assets.defs.assets import build_desk_assets
+from news_assets.defs.assets.alerts import build_alerts
 from news_assets.defs.assets.daily_report import build_daily_report
 from news_assets.defs.assets.enrichment_batches import build_enrichment_batches
 from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
@@ -31,7 +33,10 @@ def build_definitions(
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
         report = build_daily_report(desks)
     meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]
-    newsroom = [report, build_enrichment_batches()]
+    checks = [
+        check for desk in desks for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
+    ]
+    newsroom = [report, build_enrichment_batches(), build_alerts(desks, checks)]
     all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
     shared_jobs = build_shared_jobs(desks)
@@ -41,13 +46,9 @@ def build_definitions(
             *meetings,
             build_lake_maintenance(desks, all_assets, settings.backup_days, settings.keep_days),
         ],
-        asset_checks=[
-            check
-            for desk in desks
-            for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
-        ],
+        asset_checks=checks,
         jobs=[*jobs, *shared_jobs],
-        sensors=[*build_sensors(desks, jobs), build_open_batches(shared_jobs)],
+        sensors=[*build_sensors(desks, jobs), build_open_batches(shared_jobs), build_alerts_sensor(shared_jobs)],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),
         executor=dg.in_process_executor,

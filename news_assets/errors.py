@@ -155,6 +155,19 @@ class EmbedError(NewsAssetsError):
     """A text that could not be embedded, or a model that cannot be used."""
 
 
+class NotifyError(NewsAssetsError):
+    """A message that a channel did not accept; `retry_after_s` is the pause that it asks for."""
+
+    def __init__(self, message: str, *, is_transient: bool, retry_after_s: float | None = None) -> None:
+        self.is_transient = is_transient
+        self.retry_after_s = retry_after_s
+        super().__init__(_one_line(without_credentials(message))[:MAX_REASON_CHARS])
+
+
+class RunRequestError(NewsAssetsError):
+    """A run that Dagster's web server did not take."""
+
+
 class IndexingError(NewsAssetsError):
     """The search index could not be read or written."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from news_assets.alerts import Message
 from news_assets.documents import ReadDocument
 from news_assets.errors import EnrichError, FetchError, NewsAssetsError
 from news_assets.model_calls import Kind
@@ -407,6 +408,14 @@ class SearchAnswer:
     found: int
     facets: dict[str, dict[str, int]]
     took_ms: float
+
+
+class Notifier(Protocol):
+    """Sends messages over the channels of the file of queries."""
+
+    def send(self, message: Message) -> None:
+        """Send one message. Raises NotifyError if its channel does not accept it, or is unknown."""
+        ...
 
 
 class SearchIndex(Protocol):

@@ -198,6 +198,7 @@ class KeepDays:
     polls: int = 0
     revisions: int = 0
     answers: int = 0
+    changes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -711,3 +712,21 @@ class Failure:
     last_failed_at: Annotated[datetime, "time of the last failure"]
     next_try_at: Annotated[datetime | None, "time of the next attempt; none if it was given up"]
     trace_id: Annotated[str, "id of the poll that found the entry"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A row of an article that a commit stored. Rows are stored in the transaction of the change, in commit order.
+
+    A row that is stored again in the same state is a change again, with the same `version`.
+    """
+
+    commit_id: Annotated[int, "number of the commit that stored the row"]
+    sequence: Annotated[int, "position among the changes of the commit, from 0"]
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    change: Annotated[str, "what was done to the article: stored, enriched, embedded, indexed or withdrawn"]
+    version: Annotated[str, "state of the stored row: its content_hash, input_hash or document_hash"]
+    committed_at: Annotated[datetime, "time of the commit's transaction"]

@@ -21,6 +21,8 @@ _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(
 _OLD_EMBEDDED = "sqlite"  # earlier name of the embedded index
 _HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
 _LOGIN = re.compile(r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
+_SMTP = re.compile(r"smtps?://([^\s:/?#@]+:[^\s:/?#@]+@)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
+_MIN_TOKEN_CHARS = 20
 
 # The optional dependency group of each provider of language models.
 MODEL_PROVIDERS = {
@@ -119,6 +121,12 @@ class Settings(BaseSettings):
     keep_answers_days: int = Field(
         400, ge=0, le=36500, description="how many days the answers of language models are kept; 0 for ever"
     )
+    keep_changes_days: int = Field(
+        30,
+        ge=0,
+        le=36500,
+        description="how many days the record of changes is kept for those who follow it; 0 for ever",
+    )
     max_usd_per_run: float = Field(
         0.0, ge=0, le=1e6, description="most that a run may spend on language models, in US dollars; 0 for no limit"
     )
@@ -127,6 +135,19 @@ class Settings(BaseSettings):
     )
     max_usd_per_month: float = Field(0.0, ge=0, le=1e6, description="most for a month (UTC); 0 for no limit")
     taxonomy: Path | None = Field(None, description="path of a taxonomy file; empty for the built-in one")
+    queries: Path | None = Field(None, description="path of a file of saved queries and channels; empty for none")
+    smtp: SecretStr = Field(
+        SecretStr(""), description="mail server of alerts, smtp://user:password@host:587 or smtps://; empty for none"
+    )
+    mail_from: str = Field("", pattern=r"^([^\s@]+@[^\s@]+)?$", description="sender's address of alerts by e-mail")
+    dagster_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="address of Dagster's web server, for links and requested polls",
+    )
+    operator_token: SecretStr = Field(
+        SecretStr(""), description="token for actions on the pages, 20 characters or more; empty for read-only pages"
+    )
 
     @classmethod
     def read(cls) -> Self:
@@ -184,7 +205,13 @@ class Settings(BaseSettings):
     @property
     def keep_days(self) -> KeepDays:
         """How long rows of the lake are kept."""
-        return KeepDays(self.keep_pages_days, self.keep_polls_days, self.keep_revisions_days, self.keep_answers_days)
+        return KeepDays(
+            self.keep_pages_days,
+            self.keep_polls_days,
+            self.keep_revisions_days,
+            self.keep_answers_days,
+            self.keep_changes_days,
+        )
 
     @property
     def ceilings(self) -> Ceilings:
@@ -217,7 +244,7 @@ class Settings(BaseSettings):
     def _empty_is_no_limit(cls, value: object) -> object:
         return value or 0.0
 
-    @field_validator("taxonomy", "prompts", mode="before")
+    @field_validator("taxonomy", "prompts", "queries", mode="before")
     @classmethod
     def _empty_is_none(cls, value: object) -> object:
         return value or None
@@ -281,6 +308,26 @@ class Settings(BaseSettings):
                     f"NEWS_LOGINS: login {number} is not of the form https://user:password@host; "
                     "write @ : / , % in user and password as %40 %3A %2F %2C %25"
                 )
+        return self
+
+    @field_validator("smtp")
+    @classmethod
+    def _mail_server(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value() and not _SMTP.fullmatch(value.get_secret_value()):
+            raise ValueError("write @ : / % in user and password as %40 %3A %2F %25")
+        return value
+
+    @field_validator("operator_token")
+    @classmethod
+    def _long_enough(cls, value: SecretStr) -> SecretStr:
+        if 0 < len(value.get_secret_value()) < _MIN_TOKEN_CHARS:
+            raise ValueError("too short to resist guessing")
+        return value
+
+    @model_validator(mode="after")
+    def _has_sender(self) -> Self:
+        if self.smtp.get_secret_value() and not self.mail_from:
+            raise ValueError("NEWS_MAIL_FROM is empty; NEWS_SMTP needs the sender's address")
         return self
 
     @field_validator("catalog")

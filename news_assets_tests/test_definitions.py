@@ -30,13 +30,14 @@ SNAPSHOT = {
         {"sample/feed_entries"},
         {"articles_have_text", "every_entry_is_fetched", "extraction_is_stable", "ids_are_unique"},
     ),
+    "newsroom/alerts": (set(), set()),
     "newsroom/enrichment_batches": (set(), set()),
     "sample/search_index": (
         {"sample/article_embeddings", "sample/enriched_articles", "sample/raw_articles"},
         {"every_article_is_indexed", "ids_are_unique", "index_equals_lake"},
     ),
 }
-SENSORS = ["due_sources", "pending_entries", "stale_stages", "lost_documents", "first_checks", "open_batches"]
+SENSORS = ["due_sources", "pending_entries", "stale_stages", "lost_documents", "first_checks", "open_batches", "alerts"]
 SCHEDULES = ["freshness_half_hourly", "daily_report_daily", "lake_maintenance_daily", "sample_checks_daily"]
 
 
@@ -102,7 +103,7 @@ def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(tmp_pat
 def test_jobs_and_sensors_and_schedules_that_are_running_by_default(definitions: dg.Definitions) -> None:
     jobs = {job.name for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")}
     of_desk, shared = {"poll", "articles", "checks"}, {"freshness", "daily_report", "lake_maintenance"}
-    assert jobs == {*(f"sample_{name}" for name in of_desk), *shared, "enrichment_batches"}
+    assert jobs == {*(f"sample_{name}" for name in of_desk), *shared, "enrichment_batches", "alerts"}
     sensors, schedules = list(definitions.sensors or ()), list(definitions.schedules or ())
     assert [sensor.name for sensor in sensors] == SENSORS
     assert [schedule.name for schedule in schedules] == SCHEDULES

@@ -11,8 +11,10 @@ from news_assets.ports import Embedder, LanguageModel, Sandbox
 from news_assets.settings import LOCAL_ENRICHER, Settings, variable_of
 
 if TYPE_CHECKING:
+    from news_assets.clients.notify.notifier import ChannelNotifier
     from news_assets.clients.sandbox.enricher import SandboxedEnricher
     from news_assets.model_calls import Spent
+    from news_assets.pipeline.alerts.spec import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 
 
@@ -81,6 +83,19 @@ def concurrent_model(settings: Settings, name: str) -> LanguageModel:
         max_failures=settings.model_max_failures,
     )
     return ConcurrentModel(name, partial(open_model, name, limits.timeout_s, limits.concurrency), limits)
+
+
+def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
+    """Return the channels of a file of queries."""
+    from news_assets.clients.notify.http import JsonSender
+    from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
+
+    return ChannelNotifier(
+        alerts.channels,
+        variable_of,
+        JsonSender(settings.user_agent, settings.allow_private_hosts),
+        MailServer(settings.smtp.get_secret_value(), settings.mail_from),
+    )
 
 
 @contextmanager

@@ -1,18 +1,16 @@
 """Reading and writing JSON lines; a bad item becomes an error line and the others are processed."""
 
-import base64
 import gzip
 import json
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
 from news_assets.errors import NewsAssetsError
 from news_assets.terminal import documents, progress
-from news_assets.text.defuse import json_line, spreadsheet_cell
+from news_assets.text.tabular.cells import json_of
 
 MAX_LINE_CHARS = 10_000_000  # of standard input; the longest articles have a tenth of that
 MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
@@ -26,26 +24,6 @@ Item = dict[str, Any]
 def write_line(value: object) -> None:
     """Write one JSON line to standard output."""
     documents.write(json_of(value) + "\n")
-
-
-def json_of(value: object) -> str:
-    """Return one line of JSON; times in ISO 8601 with offset, bytes in base64, controls as escapes."""
-    return json_line(json.dumps(value, ensure_ascii=False, default=_plain))
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()
-    raise TypeError(f"no JSON form for {type(value).__name__}")
-
-
-def csv_cell(value: object) -> object:
-    """Return a value as a CSV cell: numbers unchanged, texts without formulas, others as in JSON."""
-    if value is None or isinstance(value, (int, float)):
-        return value
-    return spreadsheet_cell(value if isinstance(value, str) else json_of(value).strip('"'))
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The commands that read the lake: `status` and `export`."""
 
-import csv
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from news_assets.commands.jsonlines import csv_cell, json_of, write_line
+from news_assets.commands.jsonlines import write_line
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
@@ -23,7 +22,9 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.overview import count_columns, stage_counts
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
-from news_assets.terminal import Terminal, documents
+from news_assets.terminal import Terminal, documents, report
+from news_assets.text.tabular.cells import json_of
+from news_assets.text.tabular.files import write_csv, write_xlsx
 
 if TYPE_CHECKING:
     import polars
@@ -38,11 +39,13 @@ class Form(StrEnum):
     JSONL = "jsonl"
     CSV = "csv"
     PARQUET = "parquet"
+    XLSX = "xlsx"
     ICAL = "ical"
     OCD = "ocd"
 
 
 OF_MEETINGS = (Form.ICAL, Form.OCD)  # formats of the table `meetings` only, see `commands/civic/export_meetings.py`
+_BINARY = (Form.PARQUET, Form.XLSX)
 
 
 def lake_address() -> Address:
@@ -126,14 +129,14 @@ def export(
     if table is None:
         raise NewsAssetsError(f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}")
     check_names(desk, agency)
-    if form is Form.PARQUET and output is None and sys.stdout.isatty():
-        raise NewsAssetsError("Parquet cannot be written to a terminal; name a file with --output")
+    if form in _BINARY and output is None and sys.stdout.isatty():
+        raise NewsAssetsError(f"{form} cannot be written to a terminal; name a file with --output")
     with open_lake() as lake:
         frames = lake.stream(table.record, **_filters(table, desk, agency, days))
-        if form is Form.PARQUET:
-            _write_parquet(table, frames, output)
+        if form in _BINARY:
+            _write_binary(table, frames, form, output)
         else:
-            _write_text(frames, form, output)
+            _write_text(table, frames, form, output)
 
 
 def _filters(
@@ -152,31 +155,46 @@ def _filters(
     return filters
 
 
-def _write_text(frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
+def _write_text(table: LakeTable, frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
+    rows = _rows(frames)
     with output.open("w", encoding="utf-8", newline="") if output else nullcontext(documents) as file:
-        writer = csv.writer(file)
-        for number, frame in enumerate(frames):
-            if form is Form.CSV and number == 0:
-                writer.writerow(frame.columns)
-            for row in frame.iter_rows(named=True):
-                if form is Form.CSV:
-                    writer.writerow([csv_cell(value) for value in row.values()])
-                else:
-                    file.write(json_of(row) + "\n")
+        if form is Form.CSV:
+            write_csv(file, _names(table), rows)
+            return
+        for row in rows:
+            file.write(json_of(row) + "\n")
 
 
-def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", output: Path | None) -> None:
-    """Write each batch to a file and then join the files, so that memory holds one batch at most."""
-    import polars as pl
+def _rows(frames: "Iterator[polars.DataFrame]") -> Iterator[dict[str, Any]]:
+    for frame in frames:
+        yield from frame.iter_rows(named=True)
 
+
+def _names(table: LakeTable) -> list[str]:
+    return [column.name for column in columns(table)]
+
+
+def _write_binary(table: LakeTable, frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        parts = Path(folder)
-        pl.DataFrame(schema=polars_schema(table)).write_parquet(parts / "000000.parquet")
-        for number, frame in enumerate(frames, start=1):
-            frame.write_parquet(parts / f"{number:06}.parquet")
-        whole = output or parts / "whole"
-        pl.scan_parquet(parts / "*.parquet").sink_parquet(whole)
+        whole = output or Path(folder) / "whole"
+        if form is Form.PARQUET:
+            _write_parquet(table, frames, Path(folder), whole)
+        else:
+            with whole.open("wb") as written:
+                cut = write_xlsx(written, _names(table), _rows(frames))
+            if cut:
+                report(f"{cut} texts are longer than a cell of a spreadsheet and were cut; --format csv has them whole")
         if output is None:
             with whole.open("rb") as file:
                 for part in iter(partial(file.read, _COPIED_BYTES), b""):
                     documents.write_bytes(part)
+
+
+def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", parts: Path, whole: Path) -> None:
+    """Write each batch to a file of the folder and then join the files, so that memory holds one batch at most."""
+    import polars as pl
+
+    pl.DataFrame(schema=polars_schema(table)).write_parquet(parts / "000000.parquet")
+    for number, frame in enumerate(frames, start=1):
+        frame.write_parquet(parts / f"{number:06}.parquet")
+    pl.scan_parquet(parts / "*.parquet").sink_parquet(whole)

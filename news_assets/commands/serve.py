@@ -1,17 +1,23 @@
 """The command `serve`: the pages for readers and operators."""
 
 import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from news_assets.clients.factory import open_ports
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 
+if TYPE_CHECKING:
+    from news_assets.web.operations.access import Access
+
 _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
 _MAX_CONNECTIONS = 100  # further ones are refused with 503
 
 
-def run(host: str, port: int, names: tuple[str, ...]) -> None:
+def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requests_per_minute: int) -> None:
     """Serve until interrupted.
 
     Raises:
@@ -25,12 +31,23 @@ def run(host: str, port: int, names: tuple[str, ...]) -> None:
     settings = Settings.read()
     listening = _listen(host, port)
     with listening, open_lake() as lake, Archive.open(settings, lake) as archive:
-        app = build_app(archive, (*_ALWAYS, host, *names))
+        app = build_app(archive, (*_ALWAYS, host, *names), origins, requests_per_minute, _access(settings))
         Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False
         )
         uvicorn.Server(config).run([listening])
+
+
+def _access(settings: Settings) -> "Access":
+    from news_assets.web.operations.access import Access
+
+    def delete_documents(article_ids: Sequence[str]) -> None:
+        with open_ports(settings, ("search",)) as ports:
+            ports["search"].delete(article_ids)
+
+    token = settings.operator_token.get_secret_value()
+    return Access(token=token, dagster_url=settings.dagster_url, delete_documents=delete_documents)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
 
 FRESHNESS, REPORT, MAINTENANCE, BATCHES = "freshness", "daily_report", "lake_maintenance", "enrichment_batches"
+ALERTS = "alerts"
 DAILY_JOBS = (REPORT, MAINTENANCE)
 
 
@@ -46,7 +47,7 @@ def build_desk_jobs(desk: Desk) -> "list[UnresolvedAssetJobDefinition]":
 
 
 def build_shared_jobs(desks: Sequence[Desk]) -> "list[UnresolvedAssetJobDefinition]":
-    """Return the jobs over all desks: freshness checks, daily report, maintenance, and batches."""
+    """Return the jobs over all desks: freshness checks, daily report, maintenance, batches and alerts."""
     freshness = [
         dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name)
         for desk in desks
@@ -72,5 +73,10 @@ def build_shared_jobs(desks: Sequence[Desk]) -> "list[UnresolvedAssetJobDefiniti
             BATCHES,
             dg.AssetSelection.assets(["newsroom", "enrichment_batches"]),
             description="Collects the batches of language models that are over.",
+        ),
+        dg.define_asset_job(
+            ALERTS,
+            dg.AssetSelection.assets(["newsroom", "alerts"]),
+            description="Tells new hits of saved queries, and operators what became bad or is over.",
         ),
     ]

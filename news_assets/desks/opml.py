@@ -6,7 +6,7 @@ readers group unrelated newsrooms in folders. The export groups agencies by type
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Final
@@ -120,13 +120,30 @@ def is_feed(source: Source) -> bool:
 
 def build_opml(desks: Sequence[Desk], now: datetime) -> bytes:
     """Return the feeds of active agencies as OPML, in folders by type; several desks are folders around these."""
-    root = etree.Element("opml", version="2.0")
-    head = etree.SubElement(root, "head")
-    etree.SubElement(head, "title").text = f"Sources of {', '.join(desk.key for desk in desks)}"
-    etree.SubElement(head, "dateCreated").text = format_datetime(now)
-    body = etree.SubElement(root, "body")
+    root, body = _document(f"Sources of {', '.join(desk.key for desk in desks)}")
+    etree.SubElement(root[0], "dateCreated").text = format_datetime(now)
     for desk in desks:
         _add_desk(body if len(desks) == 1 else _folder(body, desk.key), desk)
+    return _written(root)
+
+
+def opml_of_feeds(title: str, feeds: Iterable[tuple[str, str, str]]) -> bytes:
+    """Return feeds as OPML, each with its name, address and the address of its page."""
+    root, body = _document(title)
+    for name, url, page in feeds:
+        text = one_line(name) or url
+        etree.SubElement(body, "outline", type="rss", text=text, title=text, xmlUrl=url, htmlUrl=page)
+    return _written(root)
+
+
+def _document(title: str) -> tuple[etree._Element, etree._Element]:
+    """Return the root and the body of a document."""
+    root = etree.Element("opml", version="2.0")
+    etree.SubElement(etree.SubElement(root, "head"), "title").text = title
+    return root, etree.SubElement(root, "body")
+
+
+def _written(root: etree._Element) -> bytes:
     written: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
     return written
 

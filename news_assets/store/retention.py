@@ -1,9 +1,9 @@
-"""Deletes old pages, polls and revisions, a month in a transaction. Maintenance then frees their files.
+"""Deletes old pages, polls, revisions and changes, a month in a transaction. Maintenance then frees their files.
 
 Of old calls of language models only the answers are dropped: what they cost stays in the ledger.
 
-What is kept whatever its age: the last poll of each source, and the pages and revisions of articles whose page may be
-gone from the web.
+What is kept whatever its age: the last poll of each source, the newest changes, and the pages and revisions of
+articles whose page may be gone from the web.
 """
 
 from collections.abc import Iterator
@@ -28,6 +28,8 @@ _IS_REPLACEABLE = f"""article_id IN (
     )
 )"""
 _IS_NOT_THE_LAST = "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled_at)) FROM polls GROUP BY source_id)"
+
+_IS_NOT_THE_NEWEST = "commit_id < (SELECT max(commit_id) FROM changes)"  # where those who follow may have got to
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,9 @@ def _rules(keep: KeepDays, now: datetime, *, irreplaceable: bool) -> Iterator[_R
     if keep.answers:
         old = f"answer_json IS NOT NULL AND called_at < {_first(now, keep.answers)}"
         yield _Rule("model_calls", "day", old, "true", column="answer_json")
+    if keep.changes:
+        yield _Rule("changes", "committed_at", f"committed_at < {_first(now, keep.changes)}", _IS_NOT_THE_NEWEST)
+        yield _Rule("messages", "created_at", f"created_at < {_first(now, keep.changes)}", "sent_at IS NOT NULL")
 
 
 def _first(now: datetime, days: int) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+from news_assets.alerts import Condition, Follower, Message, OperatorAction, QueryHit
 from news_assets.documents import StoredDocument
 from news_assets.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.model_calls import EnrichmentBatch, ModelCall
@@ -18,6 +19,7 @@ from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
     CachedEnrichment,
+    Change,
     CopyKey,
     EnrichedArticle,
     Failure,
@@ -97,6 +99,12 @@ TABLES: tuple[Table, ...] = (
     Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),
     Table("failures", Failure, ("article_id", "stage")),
+    Table("changes", Change, ("commit_id", "sequence"), "committed_at", sort=("commit_id",)),
+    Table("followers", Follower, ("name",)),
+    Table("query_hits", QueryHit, ("query", "article_id"), "found_at", sort=("article_id",)),
+    Table("messages", Message, ("message_id",), "created_at", order=("created_at", "message_id")),
+    Table("conditions", Condition, ("name",)),
+    Table("operator_actions", OperatorAction, (), "acted_at", order=("acted_at", "article_id")),
 )
 
 _TABLE_OF = {table.record: table for table in TABLES}

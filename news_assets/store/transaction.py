@@ -25,6 +25,14 @@ R = TypeVar("R")
 
 _PARAMETER = re.compile(r"\$(\w+)|\?")
 
+# The tables whose rows are recorded in `changes`: what was done to the article, and the column with its state.
+_CHANGES = {
+    "raw_articles": ("if(outcome = 'ok', 'stored', 'withdrawn')", "content_hash"),
+    "enriched_articles": ("'enriched'", "input_hash"),
+    "article_embeddings": ("'embedded'", "input_hash"),
+    "indexed_documents": ("'indexed'", "document_hash"),
+}
+
 
 class Snapshot:
     """Reads of one snapshot of the lake: the latest, or that of a commit that is given by its number."""
@@ -164,6 +172,8 @@ def _day_ranges(days: list[tuple[date, int]], batch_rows: int) -> Iterator[tuple
 class Transaction(Snapshot):
     """A snapshot with writes, which become visible all together or not at all."""
 
+    _change_count = 0
+
     def upsert(self, rows: Collection[Any]) -> None:
         """Store rows of one record type, replacing those with the same key; the last of several with one key is kept.
 
@@ -178,6 +188,21 @@ class Transaction(Snapshot):
             with self._registered({"incoming": frame}):
                 self._delete_keys(table.name, table.key, frame)
                 self.cursor.execute(f'INSERT INTO "{table.name}" BY NAME FROM incoming')
+                if table.name in _CHANGES:
+                    self._record_changes(*_CHANGES[table.name])
+
+    def _record_changes(self, change: str, version: str) -> None:
+        """Record the incoming rows that have a result; the commit's number is the next one, or the commit fails."""
+        inserted = self.cursor.execute(
+            f"""
+            INSERT INTO changes BY NAME
+            SELECT $commit::BIGINT AS commit_id, $count + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
+                article_id, desk, agency, day, {change} AS change, {version} AS version, now() AS committed_at
+            FROM incoming WHERE outcome IN ('ok', 'withdrawn')
+            """,
+            {"commit": self.snapshot() + 1, "count": self._change_count},
+        ).fetchone()
+        self._change_count += int(inserted[0]) if inserted else 0
 
     def _delete_keys(self, table: str, key: tuple[str, ...], frame: "polars.DataFrame") -> None:
         # The range of the first key column lets DuckLake skip files and row groups of other agencies.

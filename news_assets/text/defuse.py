@@ -1,4 +1,4 @@
-"""Text from outside, made safe for where it is shown: a terminal, a spreadsheet, a Markdown viewer or a line of JSON.
+"""Text from outside, made safe for where it is shown: a terminal, a spreadsheet, a Markdown viewer, XML or JSON.
 
 Every output of the package passes one of these functions. They keep the meaning readable and never fail.
 """
@@ -21,7 +21,10 @@ _VISIBLE: Final = (
     dict.fromkeys(_HIDDEN, "\ufffd") | {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
 )
 _ONE_LINE: Final = _VISIBLE | dict.fromkeys(map(ord, "\t\n\r\x85\u2028\u2029"), " ")
-_CELL: Final = {code: shown for code, shown in _VISIBLE.items() if code < 0x20 and chr(code) not in "\t\n\r"}
+# What XML 1.0 cannot hold, and with it XLSX.
+_XML: Final = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n\r"} | dict.fromkeys(
+    (*range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd"
+)
 
 _ESCAPED_IN_JSON: Final = re.compile("[" + "".join(map(chr, _HIDDEN)) + "]")
 # What a spreadsheet reads as a formula (https://owasp.org/www-community/attacks/CSV_Injection), also in full width, and
@@ -44,8 +47,13 @@ def spreadsheet_cell(value: str) -> str:
     Numbers are not texts: pass them to the file as they are, so that -1 stays a number. Controls that XLSX cannot hold
     become visible signs.
     """
-    text = value.translate(_CELL)
+    text = value.translate(_XML)
     return f"'{text}" if _FORMULA.match(value) else text
+
+
+def xml_text(text: str) -> str:
+    """Return a text with visible signs for the characters that XML 1.0 cannot hold."""
+    return text.translate(_XML)
 
 
 def markdown_text(text: str) -> str:

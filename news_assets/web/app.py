@@ -1,6 +1,8 @@
 """The application: routes, headers and errors. Handlers run in threads and read through `archive`."""
 
 import re
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -8,17 +10,27 @@ from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.errors import NewsAssetsError
+from news_assets.web.api.description import describe
+from news_assets.web.api.handlers import PREFIX, handler_of
+from news_assets.web.api.operations import OPERATIONS
 from news_assets.web.archive import Archive
+from news_assets.web.cache import AnswerCache, Handler
+from news_assets.web.forms.choice import MEDIA_TYPES
+from news_assets.web.forms.documents import json_document
+from news_assets.web.limits import RequestLimits, in_time
+from news_assets.web.lists import LIST_PAGES, SEARCH_PAGE
+from news_assets.web.operations.access import READ_ONLY, Access
+from news_assets.web.operations.routes import operator_routes
 from news_assets.web.pages import Pages
-from news_assets.web.responses import SUFFIXES
 
 _HERE: Final = Path(__file__).parent
 _HEADERS: Final = {
@@ -31,19 +43,18 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-MAX_URL_CHARS: Final = 4_000
 
 
 class _Suffix(Convertor[str]):
-    """`.json`, `.csv` or nothing."""
+    """The suffix of a form, or nothing."""
 
-    regex = "|".join(re.escape(suffix) for suffix in SUFFIXES) + "|"
+    regex = "|".join(re.escape(suffix) for suffix in sorted(MEDIA_TYPES, key=len, reverse=True)) + "|"
 
     def convert(self, value: str) -> str:
-        return value.removeprefix(".")
+        return value
 
     def to_string(self, value: str) -> str:
-        return f".{value}" if value else ""
+        return value
 
 
 class _ArticleId(_Suffix):
@@ -56,38 +67,55 @@ register_url_convertor("suffix", _Suffix())
 register_url_convertor("article_id", _ArticleId())
 
 
-def build_app(archive: Archive, hosts: tuple[str, ...]) -> Starlette:
+def build_app(
+    archive: Archive,
+    hosts: Sequence[str],
+    origins: Sequence[str] = (),
+    requests_per_minute: int = 0,
+    access: Access = READ_ONLY,
+) -> Starlette:
     """Return the application.
 
     Args:
         archive: What the pages show; used from several threads.
         hosts: Names that the server is reached by. Requests for another name are refused, so that a page of another
             site cannot read this one through a name that it points here (DNS rebinding).
+        origins: Other sites whose pages may read this one (CORS), such as https://pages.example.org.
+        requests_per_minute: What one client may ask for; 0 for no limit.
+        access: What operators may do.
     """
-    pages = Pages(archive)
+    pages = Pages(archive, access.dagster_url)
+    cache = AnswerCache(archive)
+
+    def cached(path: str, handler: Handler) -> Route:
+        return Route(path, in_time(cache.around(handler)))
+
+    description = describe(OPERATIONS, version("news_assets"))
     routes = [
         Route("/", lambda request: RedirectResponse("/search")),
-        Route("/search{suffix:suffix}", pages.search),
-        Route("/articles/{article_id:article_id}/original", pages.original),
-        Route("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
-        Route("/operations", pages.operations),
-        Route("/operations/sources{suffix:suffix}", pages.sources),
-        Route("/operations/failures{suffix:suffix}", pages.failures),
-        Route("/health/live", lambda request: PlainTextResponse("live\n")),
-        Route("/health/ready", pages.ready),
+        *(cached(f"{page.path}{{suffix:suffix}}", pages.list_of(page)) for page in (SEARCH_PAGE, *LIST_PAGES)),
+        *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
+        Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
+        cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
+        *(cached(f"{PREFIX}/{one.path}", handler_of(one, archive)) for one in OPERATIONS),
+        Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
+        *operator_routes(archive, access, pages.page),
+        Route("/health/ready", in_time(pages.ready)),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),
-        Middleware(GZipMiddleware, minimum_size=1_000),
+        Middleware(CORSMiddleware, allow_origins=[*origins], allow_methods=["GET"], expose_headers=["ETag"]),
+        Middleware(RequestLimits, per_minute=requests_per_minute),
+        Middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5),
     ]
     errors = {HTTPException: pages.error, NewsAssetsError: pages.error, Exception: pages.error}
     return Starlette(routes=routes, middleware=middleware, exception_handlers=errors)
 
 
 class _SafeHeaders:
-    """Adds the headers of safety to each response, and refuses addresses that are too long."""
+    """Adds the headers of safety to each response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -102,8 +130,5 @@ class _SafeHeaders:
 
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif len(scope["path"]) + len(scope["query_string"]) > MAX_URL_CHARS:
-            long = PlainTextResponse(f"the address has more than {MAX_URL_CHARS} characters\n", 414)
-            await long(scope, receive, send_with_headers)
         else:
             await self._app(scope, receive, send_with_headers)

@@ -6,17 +6,20 @@ reads of the lake run beside each other.
 
 import gzip
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Self
+from datetime import UTC, datetime, timedelta
+from typing import Final, Self, TypeVar
 
 from news_assets.desks.loader import load_desks
-from news_assets.pipeline.freshness.source_status import source_facts
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.alerts.loader import load_alerts
+from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.records import (
     ArticleEmbedding,
     ArticleRevision,
+    Change,
     Desk,
     EnrichedArticle,
     Failure,
@@ -26,76 +29,64 @@ from news_assets.records import (
 from news_assets.search import Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
+from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.copies import Copy, copies_of
 from news_assets.store.queries.health import silent_agencies
+from news_assets.store.queries.lists import (
+    ListedArticle,
+    day_counts,
+    named_articles,
+    newest_articles,
+    newest_failures,
+)
 from news_assets.store.queries.source_status import source_rows
-from news_assets.store.queries.url_history import Event, article_history
+from news_assets.store.queries.url_history import article_history
 from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
-from news_assets.web.parameters import SearchAddress
+from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
+from news_assets.web.coverage import COVERAGE_DAYS, Coverage, coverage_of
+from news_assets.web.parameters import (
+    MAX_LIMIT,
+    MAX_PAGE,
+    ArticleParameters,
+    ChangeParameters,
+    FailureParameters,
+    ListParameters,
+    OfDesk,
+    SearchAddress,
+    cursor_of,
+)
 
-if TYPE_CHECKING:
-    import polars
-
-COVERAGE_DAYS: Final = 14
+MAX_SECONDS: Final = 10.0  # that a request waits for its turn to search, or for its answer
 _SIMILAR: Final = 5
-_MAX_FAILURES: Final = 500
+_COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 
-_COVERAGE = """
-    SELECT agency, day, count(*) AS articles, count(*) FILTER (outcome NOT IN ('ok', 'withdrawn')) AS failed
-    FROM raw_articles WHERE desk = $desk AND day >= $first_day GROUP BY ALL
-"""
-_COPIES = """
-    SELECT article_id, desk, agency, day, url, title, published_at, duplicate_of, duplicate_reason, duplicate_score
-    FROM raw_articles WHERE (article_id = $original OR duplicate_of = $original) AND outcome = 'ok'
-    ORDER BY coalesce(published_at, first_seen_at), article_id LIMIT 100
-"""
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArticleView:
-    """An article with everything that is stored about it.
-
-    `copies` are the rows of all articles with the same or nearly the same text, this one included, by time; without
-    copies there are none. `revisions` are replaced texts, newest first. `similar` are hits by meaning.
-    """
-
-    article: RawArticle
-    enriched: EnrichedArticle | None
-    revisions: Sequence[ArticleRevision]
-    copies: Sequence[Mapping[str, Any]]
-    events: Sequence[Event]
-    similar: Sequence[SearchHit]
-    has_page: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """Articles of one agency and day, and how many of them failed or wait for a stage."""
-
-    articles: int
-    failed: int
-    behind: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    """The agencies of a desk with a cell for each of the last days, newest day first; None where nothing is stored."""
-
-    desk: str
-    days: Sequence[date]
-    rows: Sequence[tuple[str, str, Sequence[Cell | None]]]
+class BusyError(NewsAssetsError):
+    """The server has too much to do; the same request can succeed later."""
 
 
 class Archive:
     """Reads of the index, the lake and the desk files."""
 
-    def __init__(self, index: Index, lake: Lake, desks: Sequence[Desk], taxonomy: Taxonomy) -> None:
+    def __init__(
+        self,
+        index: Index,
+        lake: Lake,
+        desks: Sequence[Desk],
+        taxonomy: Taxonomy,
+        queries: Sequence[SavedQuery] = (),
+    ) -> None:
         self._index = index
         self._searching = threading.Lock()
-        self._lake = lake
+        self.lake = lake
         self.desks = desks
         self._taxonomy = taxonomy
+        self.queries = queries
+        self._commit = (0, -_COMMIT_SECONDS)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
 
     @classmethod
@@ -104,7 +95,7 @@ class Archive:
         """Yield the archive that these settings name. Raises NewsAssetsError."""
         desks, taxonomy = load_desks(settings.desks, ALL_KINDS), load_taxonomy(settings.taxonomy)
         with open_index(settings) as index:
-            yield cls(index, lake, desks, taxonomy)
+            yield cls(index, lake, desks, taxonomy, load_alerts(settings.queries).queries)
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -119,52 +110,90 @@ class Archive:
 
     # --- search ------------------------------------------------------------------------------------------------------
 
-    def search(self, address: SearchAddress) -> SearchAnswer:
-        """Return the answer to a search. Raises IndexingError, EmbedError."""
-        with self._searching:
+    def search(self, address: SearchAddress) -> SearchPart:
+        """Return a part of the hits of a search. Raises ParameterError, IndexingError, EmbedError."""
+        answer = self._search(address)
+        end = address.offset + len(answer.hits)
+        following = cursor_of(end) if answer.hits and end < min(answer.found, MAX_LIMIT * MAX_PAGE) else None
+        return SearchPart(items=answer.hits, next=following, found=answer.found, facets=answer.facets)
+
+    def _search(self, address: SearchAddress) -> SearchAnswer:
+        with self._turn():
             return self._index.search(
-                address.text, address.filters, mode=address.mode, limit=address.size, offset=address.offset
+                address.text,
+                address.filters,
+                mode=address.mode,
+                sort=address.sort,
+                limit=address.limit,
+                offset=address.offset,
+                explain=address.explain,
             )
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the index. Raises BusyError if other searches take too long."""
+        if not self._searching.acquire(timeout=MAX_SECONDS):
+            raise BusyError(f"other searches have taken more than {MAX_SECONDS:.0f} s; try again")
+        try:
+            yield
+        finally:
+            self._searching.release()
 
     def wider(self, address: SearchAddress) -> dict[str, int]:
         """Return for each filter how many hits the search has without it, where it has any."""
-        counts = {name: self.search(address.without(name)).found for name in address.active}
+        counts = {name: self._search(address.without(name)).found for name in address.active}
         return {name: count for name, count in counts.items() if count}
+
+    def copies(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
+        """Return the copies of each hit that has any, by its article id."""
+        return copies_of(self.lake, [hit.article_id for hit in hits], {hit.day for hit in hits})
 
     # --- articles ----------------------------------------------------------------------------------------------------
 
     def article(self, article_id: str) -> ArticleView | None:
         """Return an article; None for an unknown id."""
         ids = [article_id]
-        article = next(iter(self._lake.read(RawArticle, article_id=ids)), None)
+        article = next(iter(self.lake.read(RawArticle, article_id=ids)), None)
         if article is None:
             return None
-        copies = self._lake.query(_COPIES, {"original": article.duplicate_of or article_id}).rows(named=True)
+        copies = copies_of(self.lake, ids, [article.day]).get(article_id, ())
         return ArticleView(
             article=article,
-            enriched=next(iter(self._lake.read(EnrichedArticle, article_id=ids)), None),
+            enriched=next(iter(self.lake.read(EnrichedArticle, article_id=ids)), None),
             revisions=sorted(
-                self._lake.read(ArticleRevision, article_id=ids), key=lambda row: row.replaced_at, reverse=True
+                self.lake.read(ArticleRevision, article_id=ids), key=lambda row: row.replaced_at, reverse=True
             ),
-            copies=copies if len(copies) > 1 else (),
-            events=article_history(self._lake, ids),
-            similar=self._similar(article, {row["article_id"] for row in copies} | {article_id}),
-            has_page=not self._lake.frame(StoredPage, None, ("article_id",), article_id=ids).is_empty(),
+            copies=copies,
+            events=article_history(self.lake, ids),
+            similar=self._similar(article, {copy.article_id for copy in copies} | {article_id}),
+            has_page=not self.lake.frame(StoredPage, None, ("article_id",), article_id=ids).is_empty(),
         )
 
     def _similar(self, article: RawArticle, others: Collection[str]) -> list[SearchHit]:
         """Return the hits nearest in meaning to an article's stored vector, without the article and its copies."""
-        found = self._lake.read(ArticleEmbedding, article_id=[article.article_id], outcome=["ok"])
+        found = self.lake.read(ArticleEmbedding, article_id=[article.article_id], outcome=["ok"])
         if not found:
             return []
-        with self._searching:
+        with self._turn():
             limit = _SIMILAR + len(others)
             hits = self._index.nearest(article.title or article.article_id, found[0].vector, found[0].model, limit)
         return [hit for hit in hits if hit.article_id not in others][:_SIMILAR]
 
+    def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
+        """Return a part of the articles, newest first. Raises ParameterError."""
+        after, limit = parameters.position(str, str), parameters.limit
+        given = parameters.model_dump(include={"desk", "agency", "outcome", "from_day", "to_day"})
+        found = newest_articles(self.lake, **given, after=after, limit=limit + 1)
+        return _part(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
+
+    def listed(self, hits: Sequence[SearchHit]) -> dict[str, ListedArticle]:
+        """Return what the lake has of these hits, by article id."""
+        ids, days = [hit.article_id for hit in hits], {hit.day for hit in hits}
+        return {row.article_id: row for row in named_articles(self.lake, ids, days)}
+
     def original_page(self, article_id: str) -> tuple[str, bytes] | None:
         """Return content type and body of the newest stored page of an article; None if none is stored."""
-        pages = self._lake.read(StoredPage, article_id=[article_id])
+        pages = self.lake.read(StoredPage, article_id=[article_id])
         if not pages:
             return None
         page = max(pages, key=lambda page: page.fetched_at)
@@ -177,45 +206,95 @@ class Archive:
         import polars as pl
 
         first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
-        stored = self._lake.query(_COVERAGE, {"desk": desk.key, "first_day": first_day})
+        stored = day_counts(self.lake, desk.key, first_day)
         backlog = pl.concat(
             [
-                pending_entries(self._lake, desk, now, first_day).select("agency", "day", "article_id"),
-                stale_rows(self._lake, desk, now, first_day).select("agency", "day", "article_id"),
+                pending_entries(self.lake, desk, now, first_day).select("agency", "day", "article_id"),
+                stale_rows(self.lake, desk, now, first_day).select("agency", "day", "article_id"),
             ]
         )
         waiting = backlog.group_by("agency", "day").agg(pl.col("article_id").n_unique().alias("behind"))
-        return _coverage(desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now)
+        return coverage_of(desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now)
 
-    def sources(self, desk: Desk, now: datetime) -> list[dict[str, Any]]:
-        """Return a row for each source of a desk with its health, as `news-assets agencies` prints it."""
-        rows = source_rows(self._lake, desk, silent_agencies(self._lake, desk, now), now)
-        return [row | {"facts": source_facts(row, now)} for row in rows]
+    def covered(self, parameters: OfDesk) -> Part[CoverageItem]:
+        """Return a part of the counts of the last days by agency and day. Raises ParameterError."""
+        now = datetime.now(UTC)
+        items = [
+            CoverageItem(
+                desk=grid.desk, agency=agency, day=day, articles=cell.articles, failed=cell.failed, behind=cell.behind
+            )
+            for grid in (self.coverage(desk, now) for desk in self.desks if parameters.desk in (None, desk.key))
+            for agency, _, cells in grid.rows
+            for day, cell in zip(grid.days, cells, strict=True)
+            if cell and parameters.agency in (None, agency)
+        ]
+        return _slice(items, parameters)
 
-    def failures(self) -> list[Failure]:
-        """Return the newest failures of all stages, at most 500."""
-        found = self._lake.read(Failure)
-        return sorted(found, key=lambda row: row.last_failed_at, reverse=True)[:_MAX_FAILURES]
+    def agencies(self, parameters: OfDesk) -> Part[AgencyItem]:
+        """Return a part of the agencies of the desk files. Raises ParameterError."""
+        items = [
+            AgencyItem(
+                desk=desk.key,
+                agency=agency.key,
+                name=agency.name,
+                timezone=agency.timezone,
+                language=agency.language,
+                is_active=agency.is_active,
+                sources=len(agency.sources),
+            )
+            for desk in self.desks
+            for agency in desk.agencies
+            if parameters.desk in (None, desk.key) and parameters.agency in (None, agency.key)
+        ]
+        return _slice(items, parameters)
+
+    def sources(self, parameters: OfDesk) -> Part[SourceItem]:
+        """Return a part of the sources, with what `news-assets agencies` prints of them. Raises ParameterError."""
+        now = datetime.now(UTC)
+        items = [
+            SourceItem(**row)
+            for desk in self.desks
+            if parameters.desk in (None, desk.key)
+            for row in source_rows(self.lake, desk, silent_agencies(self.lake, desk, now), now)
+            if parameters.agency in (None, row["agency"])
+        ]
+        return _slice(items, parameters)
+
+    def failures(self, parameters: FailureParameters) -> Part[Failure]:
+        """Return a part of the failures, newest first. Raises ParameterError."""
+        after, limit = parameters.position(str, str, str), parameters.limit
+        given = parameters.model_dump(include={"desk", "agency", "stage"})
+        found = newest_failures(self.lake, **given, after=after, limit=limit + 1)
+        return _part(found, limit, lambda row: cursor_of(row.last_failed_at.isoformat(), row.stage, row.article_id))
+
+    def changes(self, parameters: ChangeParameters) -> Part[Change]:
+        """Return the changes after a cursor, in commit order; `next` is there also at the end. Raises CursorError."""
+        since = Cursor.of(parameters.since) if parameters.since else None
+        found, after = read_changes(self.lake, since, parameters.limit)
+        return Part(items=found, next=str(after))
+
+    def commit(self) -> int:
+        """Return the number of the last commit, or of that of half a second ago. Raises LakeError."""
+        number, read_at = self._commit
+        if (now := time.monotonic()) - read_at >= _COMMIT_SECONDS:
+            number = self.lake.snapshot()
+            self._commit = (number, now)
+        return number
 
     def is_ready(self) -> None:
         """Read from the lake and the index. Raises NewsAssetsError if one cannot be read."""
-        self._lake.snapshot()
-        with self._searching:
+        self.lake.snapshot()
+        with self._turn():
             self._index.search("", mode="keyword", limit=1)
 
 
-def _coverage(desk: Desk, cells: "polars.DataFrame", now: datetime) -> Coverage:
-    found = {
-        (row["agency"], row["day"]): Cell(
-            articles=row["articles"] or 0, failed=row["failed"] or 0, behind=row["behind"] or 0
-        )
-        for row in cells.iter_rows(named=True)
-    }
-    days = [now.date() + timedelta(days=1) - timedelta(days=n) for n in range(COVERAGE_DAYS + 1)]
-    days = [day for day in days if day <= now.date() or any(at == day for _, at in found)]
-    rows = [
-        (agency.key, agency.name, [found.get((agency.key, day)) for day in days])
-        for agency in desk.agencies
-        if agency.is_active
-    ]
-    return Coverage(desk=desk.key, days=days, rows=rows)
+def _part(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[T]:
+    """Return the first rows as a part; there is one row more if others follow."""
+    return Part(items=found[:limit], next=cursor(found[limit - 1]) if len(found) > limit else None)
+
+
+def _slice(items: Sequence[T], parameters: ListParameters) -> Part[T]:
+    """Return a part of a list that is whole in memory."""
+    [begin] = parameters.position(int) or (0,)
+    end = begin + parameters.limit
+    return Part(items=items[begin:end], next=cursor_of(end) if end < len(items) else None)

@@ -2,10 +2,11 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.text.html import sanitize
 
 if TYPE_CHECKING:
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
 
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
 _IMAGE: Final = re.compile(r"<img\b[^>]*>")  # nothing is requested from the publisher's site
+# Signs around the number of a span: characters that no text has (https://www.unicode.org/faq/private_use.html).
+_BEGIN, _END, _SIGNED = "\ufdd0", "\ufdd1", "\ufdd2"
+_NO_SIGNS: Final = dict.fromkeys(map(ord, (_BEGIN, _END, _SIGNED)), "\ufffd")
+_PART: Final = re.compile(
+    f"(?P<tag><[^>]*>)|{_BEGIN}(?P<begin>[0-9]+){_SIGNED}|{_END}(?P<end>[0-9]+){_SIGNED}|[^<{_BEGIN}{_END}]+|."
+)
+_IN_TAG: Final = re.compile(f"[{_BEGIN}{_END}][0-9]+{_SIGNED}|%EF%B7%9[01][0-9]+%EF%B7%92", re.IGNORECASE)
+_LIST_MARK: Final = re.compile(r"[ \t]{0,3}(?:[-*+>]|#{1,6}|[0-9]{1,9}[.)])[ \t]+")
 _WORD: Final = re.compile(r"\S+\s*")
 
 
@@ -23,11 +32,46 @@ def _markdown() -> "MarkdownIt":
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def article_html(text: str) -> str:
-    """Return the stored text of an article as HTML without images and scripts; its headings begin at level 2."""
-    rendered = sanitize(_markdown().render(text))
+def article_html(text: str, spans: Sequence[tuple[int, Span]] = ()) -> str:
+    """Return the stored text of an article as HTML without images and scripts; its headings begin at level 2.
+
+    Numbered spans of the text are in `<mark>`; behind a span is its number, with the id `evidence-1`.
+    """
+    rendered = sanitize(_markdown().render(_with_signs(text, spans)))
     lowered = re.sub(r"(</?h)([1-5])\b", lambda tag: f"{tag[1]}{int(tag[2]) + 1}", rendered)
-    return _IMAGE.sub("", lowered)
+    return "".join(_marks_for_signs(_IMAGE.sub("", lowered)))
+
+
+def _with_signs(text: str, spans: Sequence[tuple[int, Span]]) -> str:
+    """Return the text with a sign at both ends of each span: Markdown reads it as a letter."""
+    ends = [(span.end, 0, f"{_END}{number}{_SIGNED}") for number, span in spans]
+    ends += [(_behind_list_mark(text, span.start), 1, f"{_BEGIN}{number}{_SIGNED}") for number, span in spans]
+    plain, parts, last = text.translate(_NO_SIGNS), [], 0
+    for offset, _, sign in sorted(ends):
+        parts += [plain[last:offset], sign]
+        last = offset
+    return "".join((*parts, plain[last:]))
+
+
+def _behind_list_mark(text: str, offset: int) -> int:
+    """Return where the words begin: a sign before `1.` at the beginning of a line would end the list."""
+    found = _LIST_MARK.match(text, text.rfind("\n", 0, offset) + 1)
+    return max(offset, found.end()) if found else offset
+
+
+def _marks_for_signs(rendered: str) -> Iterator[str]:
+    """Yield the parts of the HTML, texts between signs in `<mark>`: one for each text, so that elements stay nested."""
+    begun: set[str] = set()
+    for part in _PART.finditer(rendered):
+        if part["begin"]:
+            begun.add(part["begin"])
+        elif number := part["end"]:
+            begun.discard(number)
+            yield f'<sup id="evidence-{number}">[{number}]</sup>'
+        elif part["tag"] or not begun or part[0].isspace():
+            yield _IN_TAG.sub("", part[0])
+        else:
+            yield f"<mark>{part[0]}</mark>"
 
 
 def word_diff(before: str, after: str) -> str:

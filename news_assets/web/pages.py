@@ -1,10 +1,9 @@
 """The handlers of the pages."""
 
 import logging
-from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -13,12 +12,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from news_assets.errors import NewsAssetsError
-from news_assets.web.archive import Archive, ArticleView
+from news_assets.desks.opml import opml_of_feeds
+from news_assets.errors import NewsAssetsError, RunRequestError
+from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.enrich.model.explanation import Evidence
+from news_assets.pipeline.enrich.model.reading.evidence import Span
+from news_assets.pipeline.freshness.silence import duration
+from news_assets.pipeline.freshness.source_status import SourceFacts, source_facts
+from news_assets.pipeline.stages import stage_names
+from news_assets.store.changes import CursorError
+from news_assets.web.answers import SourceItem
+from news_assets.web.archive import Archive
+from news_assets.web.cache import Handler
+from news_assets.web.forms.choice import FORM_NAMES, form_of
+from news_assets.web.forms.documents import json_document, problem
+from news_assets.web.histogram import bars_of
+from news_assets.web.lists import ListPage, other_form
 from news_assets.web.markup import article_html, word_diff
-from news_assets.web.parameters import MAX_PAGE, PAGE_SIZES, ParameterError, SearchAddress
-from news_assets.web.phrases import LANGUAGES, preferred, translation
-from news_assets.web.responses import csv_response, form_of, json_response
+from news_assets.web.parameters import MAX_PAGE, OfDesk, ParameterError, Parameters, SearchAddress
+from news_assets.web.phrases import LANGUAGES, language_of, translation
 
 FACET_VALUES: Final = 8
 # A stored page is shown without scripts, and nothing is requested from its site.
@@ -26,14 +38,20 @@ _ORIGINAL_HEADERS: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
 }
 _SHOWN_AS: Final = {"text/html", "application/xhtml+xml", "text/plain"}
+Values = Mapping[str, Any]
+
 _log = logging.getLogger(__name__)
 
 
 class Pages:
     """Handlers for each route; they run in threads, because the archive's reads block."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, dagster_url: str = "") -> None:
         self._archive = archive
+        self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
+            "/search": self._search,
+            "/operations": self._grids,
+        }
         self._templates = Environment(
             loader=PackageLoader("news_assets.web"),
             autoescape=True,
@@ -44,56 +62,75 @@ class Pages:
         self._templates.filters |= {"host": _host, "minute": _minute}
         self._templates.globals |= {
             "languages": LANGUAGES,
-            "page_sizes": PAGE_SIZES,
+            "form_names": FORM_NAMES,
+            "source_facts": _source_facts,
             "agency_name": archive.agency_name,
             "theme_label": archive.theme_label,
             "article_html": article_html,
             "word_diff": word_diff,
-            "month_end": _month_end,
+            "marked_spans": _marked_spans,
+            "duration": duration,
             "facet_values": FACET_VALUES,
+            "stage_names": stage_names(),
+            "dagster_url": dagster_url.rstrip("/"),
         }
 
-    # --- for readers -------------------------------------------------------------------------------------------------
+    # --- lists -------------------------------------------------------------------------------------------------------
 
-    def search(self, request: Request) -> Response:
-        """Return the hits of a search with counts, or the newest articles."""
-        address = SearchAddress.of(request.query_params)
+    def list_of(self, page: ListPage) -> Handler:
+        """Return the handler of a list in all its forms."""
+
+        def answer(request: Request) -> Response:
+            if form_of(request):
+                return other_form(page, self._archive, request)
+            parameters = page.operation.parameters.of(request.query_params)
+            values = self._values.get(page.path, self._items)(page, parameters)
+            return self.page(request, page.template, list=page, parameters=parameters, **values)
+
+        return answer
+
+    def _items(self, page: ListPage, parameters: Parameters) -> Values:
+        return {"answer": page.operation.read(self._archive, parameters)}
+
+    def _search(self, page: ListPage, address: SearchAddress) -> Values:
         answer = self._archive.search(address)
-        hits = [asdict(hit) for hit in answer.hits]
-        match form_of(request):
-            case "json":
-                found = {"found": answer.found, "facets": answer.facets, "took_ms": round(answer.took_ms, 2)}
-                return json_response({"hits": hits, **found})
-            case "csv":
-                return csv_response("search", hits)
-        wider = {} if answer.hits or not address.active else self._archive.wider(address)
-        pages = min(MAX_PAGE, -(-answer.found // address.size))
-        return self._page(request, "search.html", address=address, answer=answer, wider=wider, pages=pages)
+        copies = self._archive.copies(answer.items)
+        return {
+            "answer": answer,
+            "bars": bars_of(answer.facets.get("day", {})),
+            "copies": copies,
+            "listed": self._archive.listed([hit for hit in answer.items if hit.article_id in copies]),
+            "wider": {} if answer.items or not address.active else self._archive.wider(address),
+            "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
+        }
+
+    def _grids(self, page: ListPage, parameters: OfDesk) -> Values:
+        now = datetime.now(UTC)
+        desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
+        return {"grids": [self._archive.coverage(desk, now) for desk in desks]}
+
+    def queries(self, request: Request) -> Response:
+        """Return the saved queries with the addresses of their pages and feeds; as OPML for feed readers."""
+        base = str(request.base_url).rstrip("/")
+        found = [(query.name, _address(query)) for query in self._archive.queries]
+        if request.url.path.endswith(".opml"):
+            feeds = [
+                (name, address.url(f"{base}/search.atom"), address.url(f"{base}/search")) for name, address in found
+            ]
+            return Response(opml_of_feeds("Saved queries", feeds), media_type="text/x-opml")
+        return self.page(request, "queries.html", queries=found)
+
+    # --- articles ----------------------------------------------------------------------------------------------------
 
     def article(self, request: Request) -> Response:
         """Return one article with everything that is stored about it."""
-        view = self._view(request)
-        if form_of(request) == "html":
-            return self._page(request, "article.html", view=view)
-        row = {name: value for name, value in asdict(view.article).items() if not isinstance(value, bytes)}
-        if form_of(request) == "csv":
-            return csv_response(view.article.article_id, [row])
-        return json_response(
-            {
-                "article": row,
-                "enriched": asdict(view.enriched) if view.enriched else None,
-                "copies": list(view.copies),
-                "events": [asdict(event) for event in view.events],
-                "similar": [asdict(hit) for hit in view.similar],
-            }
-        )
-
-    def _view(self, request: Request) -> ArticleView:
         article_id = request.path_params["article_id"]
         view = self._archive.article(article_id)
         if view is None:
             raise HTTPException(404, f"no article {article_id}")
-        return view
+        if form_of(request):
+            return json_document(asdict(view))
+        return self.page(request, "article.html", view=view)
 
     def original(self, request: Request) -> Response:
         """Return the stored page of an article, without scripts and requests."""
@@ -103,36 +140,6 @@ class Pages:
         kind, body = found
         shown = kind if kind.partition(";")[0].strip().lower() in _SHOWN_AS else "text/plain"
         return Response(body, headers={"Content-Type": shown, **_ORIGINAL_HEADERS})
-
-    # --- for operators -----------------------------------------------------------------------------------------------
-
-    def operations(self, request: Request) -> Response:
-        """Return the coverage of each desk by agency and day."""
-        now = datetime.now(UTC)
-        grids = [self._archive.coverage(desk, now) for desk in self._archive.desks]
-        return self._page(request, "operations.html", grids=grids)
-
-    def sources(self, request: Request) -> Response:
-        """Return every source with its health."""
-        now = datetime.now(UTC)
-        rows = [row for desk in self._archive.desks for row in self._archive.sources(desk, now)]
-        plain = [{name: value for name, value in row.items() if name != "facts"} for row in rows]
-        return self._list(request, "sources.html", "sources", rows, plain)
-
-    def failures(self, request: Request) -> Response:
-        """Return the newest failures of all stages."""
-        rows = [asdict(row) for row in self._archive.failures()]
-        return self._list(request, "failures.html", "failures", rows, rows)
-
-    def _list(
-        self, request: Request, template: str, name: str, rows: list[dict[str, Any]], plain: list[dict[str, Any]]
-    ) -> Response:
-        match form_of(request):
-            case "json":
-                return json_response({name: plain})
-            case "csv":
-                return csv_response(name, plain)
-        return self._page(request, template, rows=rows)
 
     def ready(self, request: Request) -> Response:
         """Return 200 if lake and index can be read, else 503 with the reason."""
@@ -144,27 +151,36 @@ class Pages:
 
     # --- pages and errors --------------------------------------------------------------------------------------------
 
-    def _page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        language = preferred(request.headers.get("accept-language", ""), request.query_params.get("lang", ""))
+    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a page made of a template and these values, in the language of the request."""
+        language = language_of(request)
         context: Mapping[str, Any] = {
             "t": translation(language),
             "language": language,
             "path": request.url.path,
-            "here": _here(request),
+            "here": {name: value for name, value in request.query_params.items() if name != "lang"},
             "asked": request.query_params.get("lang", ""),
             **values,
         }
         page = self._templates.get_template(template).render(context)
-        return Response(page, status, {"Content-Language": language, "Vary": "Accept-Language"}, "text/html")
+        return Response(page, status, {"Content-Language": language}, "text/html")
 
     def error(self, request: Request, error: Exception) -> Response:
-        """Return an error as a page, or as problem+json where JSON was asked for."""
+        """Return an error as a page, or as problem+json where another form was asked for."""
         status, reason = _explain(error)
         if status == 500:
             _log.error("%s %s", request.method, request.url.path, exc_info=error)
-        if form_of(request) == "html":
-            return self._page(request, "error.html", status, code=status, reason=reason)
-        return json_response({"title": reason, "status": status}, status)
+        headers = error.headers if isinstance(error, HTTPException) else None
+        if form_of(request):
+            return problem(status, reason, headers)
+        page = self.page(request, "error.html", status, code=status, reason=reason)
+        page.headers.update(headers or {})
+        return page
+
+
+def _address(query: SavedQuery) -> SearchAddress:
+    filters = query.model_dump(include={"desk", "agency", "theme", "language"})
+    return SearchAddress(text=query.query, mode="keyword", sort="date", **filters)
 
 
 def _explain(error: Exception) -> tuple[int, str]:
@@ -173,20 +189,17 @@ def _explain(error: Exception) -> tuple[int, str]:
         return error.status_code, error.detail
     if isinstance(error, ParameterError):
         return 400, str(error)
+    if isinstance(error, CursorError):
+        return 410 if error.is_lost else 400, str(error)
+    if isinstance(error, RunRequestError):
+        return 502, str(error)
     if isinstance(error, NewsAssetsError):
         return 503, str(error)
     return 500, "an error in the program; the server's log has it"
 
 
-def _here(request: Request) -> dict[str, str]:
-    """Return the parameters of this address without `lang`, for the links to other languages."""
-    return {name: value for name, value in request.query_params.items() if name != "lang"}
-
-
-def _month_end(month: str) -> date:
-    """Return the last day of a month such as 2026-01."""
-    year, number = map(int, month.split("-"))
-    return date(year, number, monthrange(year, number)[1])
+def _marked_spans(evidence: Sequence[Evidence]) -> list[tuple[int, Span]]:
+    return [(one.number, one.span) for one in evidence if one.span]
 
 
 def _host(url: str) -> str:
@@ -195,3 +208,7 @@ def _host(url: str) -> str:
 
 def _minute(at: datetime | None) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else ""
+
+
+def _source_facts(item: SourceItem) -> SourceFacts:
+    return source_facts(asdict(item), datetime.now(UTC))

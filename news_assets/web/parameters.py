@@ -1,111 +1,181 @@
-"""The parameters of a search in an address, checked: a wrong one is an error that names it and what it takes."""
+"""The parameters of addresses: each list has a model of what it takes, from which the API's description is made too."""
 
+import base64
+import binascii
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
+from pydantic import BaseModel, Field, ValidationError
+
 from news_assets.errors import NewsAssetsError
-from news_assets.ports import SearchMode
+from news_assets.ports import SearchMode, SearchSort
 from news_assets.search import Filters
 
 MAX_QUERY_CHARS: Final = 500
+MAX_KEY_CHARS: Final = 200
+MAX_LIMIT: Final = 100
 MAX_PAGE: Final = 100
-PAGE_SIZES: Final = (10, 20, 50, 100)
-FILTERS: Final = ("desk", "agency", "theme", "language", "from", "to")
-_MODES: Final = get_args(SearchMode)
+_SHOWN_CHARS: Final = 40
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class ParameterError(NewsAssetsError):
     """A parameter of an address is wrong."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchAddress:
-    """A search as its address states it; `url` is the address again."""
+def _key(meaning: str) -> Any:
+    return Field(None, max_length=MAX_KEY_CHARS, description=meaning)
 
-    text: str = ""
-    mode: SearchMode = "hybrid"
-    filters: Filters = field(default_factory=Filters)
-    page: int = 1
-    size: int = 10
-    lang: str = ""
+
+class Parameters(BaseModel, frozen=True, validate_by_name=True):
+    """The parameters of an address; `url` is the address again. `lang` is the page's language."""
+
+    lang: str = Field("", exclude=True, max_length=10)
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> Self:
-        """Return the search of a query string; empty parameters count as left out.
+    def of(cls, query: Mapping[str, str]) -> Self:
+        """Return the parameters of a query string; empty ones count as left out, others than these are ignored.
 
         Raises:
             ParameterError: A parameter has a value that it does not take.
         """
-        given = {name: value.strip() for name, value in parameters.items() if value.strip()}
-        text = given.get("q", "")
-        if len(text) > MAX_QUERY_CHARS:
-            raise ParameterError(f"q has {len(text)} characters; at most {MAX_QUERY_CHARS} are searched")
-        return cls(
-            text=text,
-            mode=_one_of("mode", given.get("mode", "hybrid"), _MODES),
-            filters=Filters(
-                desk=given.get("desk"),
-                agency=given.get("agency"),
-                theme=given.get("theme"),
-                language=given.get("language"),
-                from_day=_day("from", given),
-                to_day=_day("to", given),
-            ),
-            page=_number("page", given.get("page", "1"), MAX_PAGE),
-            size=int(_one_of("size", given.get("size", "10"), [str(size) for size in PAGE_SIZES])),
-            lang=given.get("lang", ""),
-        )
+        given = {name: value.strip() for name, value in query.items() if value.strip()}
+        try:
+            return cls.model_validate_strings(given, strict=True)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_context=False)[0]
+            name = str(wrong["loc"][0])
+            message = wrong["msg"][:1].lower() + wrong["msg"][1:]
+            raise ParameterError(f"{name}={given.get(name, '')[:_SHOWN_CHARS]}: {message}") from None
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names in an address, without `lang`."""
+        return [field.alias or name for name, field in cls.model_fields.items() if not field.exclude]
+
+    def url(self, path: str, **changes: Any) -> str:
+        """Return the address with these parameters changed; None leaves one out."""
+        kept = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        kept |= {"lang": self.lang, **changes}
+        given = {name: value for name, value in kept.items() if value not in (None, "")}
+        return f"{path}?{urlencode(given)}" if given else path
+
+
+class OneArticle(Parameters, frozen=True):
+    """An article."""
+
+    article_id: str = Field(max_length=MAX_KEY_CHARS, description="id of the article")
+
+
+class ListParameters(Parameters, frozen=True):
+    """A list that is read in parts."""
+
+    limit: int = Field(50, ge=1, le=MAX_LIMIT, description="number of items")
+    cursor: str = Field("", max_length=1_000, description="`next` of the answer before; empty for the beginning")
+
+    def position(self, *kinds: type) -> tuple[Any, ...] | None:
+        """Return the values of the cursor, None at the beginning. Raises ParameterError."""
+        if not self.cursor:
+            return None
+        try:
+            values = json.loads(base64.urlsafe_b64decode(self.cursor.encode()))
+        except (ValueError, binascii.Error, RecursionError):
+            values = None
+        if not isinstance(values, list) or [type(value) for value in values] != list(kinds):
+            raise ParameterError(f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer")
+        return tuple(values)
+
+
+def cursor_of(*values: str | int) -> str:
+    """Return a cursor of these values."""
+    return base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
+
+
+class ChangeParameters(Parameters, frozen=True):
+    """The record of changes after a cursor."""
+
+    since: str = Field("", max_length=100, description="`next` of the answer before; empty for the oldest that is kept")
+    limit: int = Field(100, ge=1, le=1_000, description="number of items")
+
+
+class OfDesk(ListParameters, frozen=True):
+    """A list of one desk or of all."""
+
+    desk: str | None = _key("key of the desk")
+    agency: str | None = _key("key of the agency")
+
+
+class ArticleParameters(OfDesk, frozen=True):
+    """The articles as stored, newest first."""
+
+    outcome: str | None = _key("ok, failed, withdrawn, ...: what became of the article")
+    from_day: date | None = Field(None, alias="from", description="first day of publication")
+    to_day: date | None = Field(None, alias="to", description="last day of publication")
+
+
+class FailureParameters(OfDesk, frozen=True):
+    """The failures, newest first."""
+
+    stage: str | None = _key("name of the stage's table")
+
+
+class SearchAddress(ListParameters, frozen=True):
+    """A search: an empty text lists the newest articles."""
+
+    limit: int = Field(10, ge=1, le=MAX_LIMIT, description="number of items")
+    text: str = Field("", alias="q", max_length=MAX_QUERY_CHARS, description='words, "a phrase", -without')
+    mode: SearchMode = Field("hybrid", description="by words, by meaning or both")
+    sort: SearchSort = Field("relevance", description="the best first, or the newest")
+    desk: str | None = _key("key of the desk")
+    agency: str | None = _key("key of the agency")
+    theme: str | None = _key("code of a theme of any level")
+    language: str | None = _key("BCP 47 code; pt takes pt-BR too")
+    from_day: date | None = Field(None, alias="from", description="first day of publication")
+    to_day: date | None = Field(None, alias="to", description="last day of publication")
+    entity: str | None = _key("name of a person, body or place")
+    sentiment: str | None = _key("positive, neutral or negative")
+    body: str | None = _key("name of the body that met")
+    matter: str | None = _key("key of the matter")
+    meeting_status: str | None = _key("status of the meeting")
+    explain: bool = Field(False, description="whether each item says why it was found")
+    page: int = Field(1, ge=1, le=MAX_PAGE, description="number of the page, instead of a cursor")
 
     @property
-    def offset(self) -> int:
-        """Number of hits on the pages before."""
-        return (self.page - 1) * self.size
+    def filters(self) -> Filters:
+        """The filters that every hit passes."""
+        return Filters(**{name: getattr(self, name) for name in _FILTERS})
 
     @property
     def active(self) -> dict[str, str]:
         """The filters that are set, by their names in an address."""
-        values = asdict(self.filters)
-        named = {name: values[f"{name}_day" if name in ("from", "to") else name] for name in FILTERS}
-        return {name: str(value) for name, value in named.items() if value is not None}
+        set_ones = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {name: set_ones[name] for name in map(_alias, _FILTERS) if name in set_ones}
+
+    @property
+    def offset(self) -> int:
+        """Number of hits before these. Raises ParameterError."""
+        place = self.position(int)
+        return place[0] if place else (self.page - 1) * self.limit
 
     def without(self, name: str) -> Self:
         """Return this search without one of its filters."""
-        return replace(self, filters=replace(self.filters, **{_field(name): None}), page=1)
+        return self.model_copy(update={_field(name): None, "page": 1, "cursor": ""})
 
     def url(self, path: str = "/search", **changes: Any) -> str:
-        """Return the address with these parameters changed; None leaves one out, a changed filter begins at page 1."""
-        parameters: dict[str, Any] = {"q": self.text, **self.active}
-        parameters |= {"mode": self.mode, "size": self.size, "lang": self.lang, **changes}
-        if "page" not in changes and not changes:
-            parameters["page"] = self.page
-        usual = {"mode": "hybrid", "size": 10, "page": 1, "lang": "", "q": ""}
-        kept = {name: value for name, value in parameters.items() if value not in (None, usual.get(name))}
-        return f"{path}?{urlencode(kept)}" if kept else path
+        """Return the address with these parameters changed; a changed one begins at page 1."""
+        return super().url(path, **({"page": None, "cursor": None} | changes if changes else {}))
+
+
+_FILTERS: Final = tuple(Filters.__dataclass_fields__)
+
+
+def _alias(name: str) -> str:
+    return name.removesuffix("_day")
 
 
 def _field(name: str) -> str:
     return f"{name}_day" if name in ("from", "to") else name
-
-
-def _one_of(name: str, value: str, allowed: Any) -> Any:
-    if value not in allowed:
-        raise ParameterError(f"{name}={value[:40]}: takes {', '.join(allowed)}")
-    return value
-
-
-def _number(name: str, value: str, most: int) -> int:
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) <= most:
-        raise ParameterError(f"{name}={value[:40]}: takes 1 to {most}")
-    return int(value)
-
-
-def _day(name: str, given: Mapping[str, str]) -> date | None:
-    if name not in given:
-        return None
-    try:
-        return date.fromisoformat(given[name])
-    except ValueError:
-        raise ParameterError(f"{name}={given[name][:40]}: takes a day such as 2026-01-31") from None

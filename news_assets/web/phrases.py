@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import yaml
+from starlette.requests import Request
 
 LANGUAGES: Final = {"en": "English", "pt": "Português"}
 _FILE: Final = Path(__file__).with_name("phrases.pt.yaml")
@@ -29,6 +30,11 @@ def translation(language: str) -> Translate:
         return found.format(**values) if values else found
 
     return translate
+
+
+def language_of(request: Request) -> str:
+    """Return the language to show: that of `lang`, else of Accept-Language, else English."""
+    return preferred(request.headers.get("accept-language", ""), request.query_params.get("lang", ""))
 
 
 def preferred(accepted: str, asked: str = "") -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from news_assets.commands import jsonlines
-from news_assets.commands.jsonlines import json_of, read_file, read_items, write_results
+from news_assets.commands.jsonlines import read_file, read_items, write_results
 from news_assets.errors import NewsAssetsError
 
 GOOD = {"id": 1, "text": "A text."}
@@ -88,8 +88,3 @@ def test_files_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.Monkey
             read_file(path)
     with pytest.raises(EOFError):
         read_file(str(broken))
-
-
-def test_json_says_the_same_without_controls() -> None:
-    value = {"title": "\x1b[2J\x9b\x7f\u2028\u202e\ud800 ção"}
-    assert json_of(value) == '{"title": "\\u001b[2J\\u009b\\u007f\\u2028\\u202e\\ud800 ção"}'

@@ -12,6 +12,7 @@ import pytest
 from news_assets.records import StoredPage
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
+from news_assets_tests.text.tabular.workbooks import sheets_of
 
 TODAY = datetime.now(UTC).date()
 PAGE = StoredPage(
@@ -45,6 +46,10 @@ def test_export_writes_each_format(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
     assert call("export", "pages", "--format", "parquet", "--output", str(path))[0] == 0
     assert pl.read_parquet(path)["article_id"].to_list() == ["gazeta-1"]
+    path = tmp_path / "pages.xlsx"
+    assert call("export", "pages", "--format", "xlsx", "--output", str(path)) == (0, "", "")
+    [[header, row]] = sheets_of(path)
+    assert dict(zip([name for _, name in header], row, strict=False))["article_id"] == ("inlineStr", "gazeta-1")
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(call: Call, lake: Lake, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import psycopg2
 from filelock import FileLock, Timeout
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.records import IndexedDocument, Poll
+from news_assets.records import Change, IndexedDocument, Poll
 from news_assets.store.connection import LAKE
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import delete_orphans, maintain
@@ -59,6 +59,8 @@ def _rows(lake: Lake, table: Table) -> "pl.DataFrame":
     if table.record is Poll:
         counts = "sum(new_count)::BIGINT AS new, sum(updated_count)::BIGINT AS updated"
         return lake.query(f"SELECT source_id, {counts} FROM polls GROUP BY 1 ORDER BY 1")
+    if table.record is Change:  # a stage that was killed records a state again
+        return lake.query("SELECT DISTINCT article_id, change, version FROM changes ORDER BY ALL")
     names = [one.name for one in columns(table) if one.sql_type != "TIMESTAMPTZ" and one.name not in _OF_THE_RUN]
     ordered = [one.name for one in columns(table) if one.name in names and not one.sql_type.endswith("[]")]
     return lake.frame(table.record, None, names).sort(ordered)

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from news_assets.alerts import Condition, Follower, Message, OperatorAction, QueryHit
 from news_assets.documents import StoredDocument
 from news_assets.errors import LakeError
 from news_assets.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.model_calls import EnrichmentBatch, ModelCall
 from news_assets.records import (
     ArticleRevision,
+    Change,
     CopyKey,
     EnrichedArticle,
     Failure,
@@ -76,6 +78,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
 ADDED_TABLES = (
     *(CopyKey, ModelCall, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, Matter, StoredDocument),
+    *(Change, Follower, QueryHit, Message, Condition, OperatorAction),
 )
 ADDED = tuple(
     statement

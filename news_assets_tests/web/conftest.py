@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ import uvicorn
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import FetchError
+from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.ports import PageRequest
 from news_assets.records import Page
 from news_assets.search import Index
@@ -23,6 +25,7 @@ from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
 
+QUERIES = [SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",))]
 HOSTILE = "=Bus 4 < 5 & more"
 
 
@@ -36,7 +39,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ):
         room = Newsroom(lake, index, _Pages())
         fill(room)
-        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy())
+        opened = Index(index, lambda: room.embedder, index.close)
+        archive = Archive(opened, lake, [DESK], load_taxonomy(), QUERIES)
         with served(archive) as address:
             yield address
 
@@ -65,10 +69,10 @@ def fill(room: Newsroom) -> None:
 
 
 @contextmanager
-def served(archive: Archive) -> Iterator[str]:
-    """Serve the pages of an archive on a free port; yield the address."""
+def served(archive: Archive, **options: Any) -> Iterator[str]:
+    """Serve the pages of an archive on a free port, with these options of `build_app`; yield the address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",)), log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",), **options), log_level="error"))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:

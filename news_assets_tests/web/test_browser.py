@@ -13,11 +13,14 @@ PAGES = (
     "/search?q=bus&agency=a&mode=keyword",
     "/search?q=nothing-like-it&mode=keyword&language=fr",
     "/search?lang=pt",
+    "/queries",
     "/articles/a-1",
     "/articles/a-3",
     "/operations",
     "/operations/sources",
     "/operations/failures",
+    "/operations/login",
+    "/operations/articles/a-2",
     "/nothing",
 )
 RULES = {

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from news_assets.commands.jsonlines import json_of
 from news_assets.commands.lake import Form, check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
@@ -16,6 +15,7 @@ from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.queries.civic.meetings import selected_meetings
 from news_assets.terminal import documents
+from news_assets.text.tabular.cells import json_of
 
 _HITS = 250  # a request to the index
 _MAX_HITS = 5000

@@ -9,7 +9,7 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.model_calls import ModelCall, total_usd
-from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, marked, marked_paragraphs
+from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated, marked, marked_paragraphs
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.ports import Reader
@@ -31,9 +31,8 @@ class _Explanation:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the text has changed since, so that spans are those of another text."""
-        current = (self.article.content_hash, PROVISIONAL)
-        return self.row is not None and self.row.content_hash not in current
+        """Whether the text has changed since."""
+        return self.row is not None and is_outdated(self.row, self.article)
 
 
 def explain(name: str, *, as_json: bool) -> None:

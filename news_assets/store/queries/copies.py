@@ -2,20 +2,26 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from news_assets.store.lake import Lake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """Another article with the same or nearly the same text; `agency` is its publisher."""
+    """Another article with the same or nearly the same text; `agency` is its publisher.
+
+    `published_at` is the time of its first listing if it states none. `reason` says why it is a copy; the original has
+    none.
+    """
 
     article_id: str
     desk: str
     agency: str
     day: date
     url: str
+    published_at: datetime
+    reason: str | None = None
 
 
 _COPIES = """
@@ -23,10 +29,11 @@ _COPIES = """
         SELECT article_id AS hit, coalesce(duplicate_of, article_id) AS original
         FROM raw_articles WHERE article_id IN (SELECT unnest($ids)) AND day IN (SELECT unnest($days))
     )
-    SELECT hit, article_id, desk, agency, day, url
+    SELECT hit, article_id, desk, agency, day, url, coalesce(published_at, first_seen_at) AS published_at,
+        duplicate_reason AS reason
     FROM raw_articles JOIN shown ON coalesce(duplicate_of, article_id) = original
     WHERE article_id <> hit AND outcome = 'ok'
-    ORDER BY hit, coalesce(published_at, first_seen_at), article_id
+    ORDER BY hit, published_at, article_id
 """
 
 

@@ -29,7 +29,9 @@ def test_copies_are_those_of_one_original_in_order_of_publication(lake: Lake, hi
 
 
 def test_a_copy_names_publisher_day_and_address(lake: Lake) -> None:
-    upsert(lake, [article("a1"), article("b1", "a1", days=1)])
-    copy = Copy(article_id="b1", desk="b", agency="b", day=TODAY.replace(day=19), url="https://b1.example/")
+    upsert(lake, [article("a1"), article("b1", "a1", days=1, duplicate_reason="same text")])
+    at = NOW.replace(day=19)
+    place = {"article_id": "b1", "desk": "b", "agency": "b", "url": "https://b1.example/"}
+    copy = Copy(**place, day=at.date(), published_at=at, reason="same text")
     assert copies_of(lake, ["a1"], {TODAY}) == {"a1": (copy,)}
     assert copies_of(lake, [], set()) == {}

@@ -24,9 +24,9 @@ from news_assets.clients.search.embedded.table import DocumentTable
 from news_assets.clients.search.embedded.terms import Int64s, corrections, query_terms, term_of
 from news_assets.clients.search.embedded.vectors import VectorMatrix
 from news_assets.clients.search.explain import ranks, with_words
-from news_assets.clients.search.query import ENOUGH_MATCHES, ParsedQuery, parse_query, phrase_pattern
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.ports import Explanation, SearchHit, SearchQuery, SearchSort
+from news_assets.text.search_query import ENOUGH_MATCHES, ParsedQuery, parse_query, phrase_pattern
 from news_assets.text.words import fold, stem, stopwords
 
 CANDIDATES = 100  # per ranking that is fused, and of a vector search; more for a page further down

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from news_assets.clients.search.query import parse_query
 from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
 from news_assets.clients.search.typesense.documents import KEYED_FACETS, day_number, exact_key, facet_key
 from news_assets.clients.search.typesense.lines import sent_vectors
 from news_assets.ports import SearchQuery
+from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, words
 
 CANDIDATES = 100  # best documents of each ranking; more for a page further down

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from news_assets.clients.search.explain import ranks
-from news_assets.clients.search.query import ENOUGH_MATCHES
 from news_assets.clients.search.typesense.connection import TypesenseConnection
 from news_assets.clients.search.typesense.query import (
     CANDIDATES,
@@ -36,6 +35,7 @@ from news_assets.clients.search.typesense.schema import CollectionState
 from news_assets.clients.search.typesense.words import known_words, ranking_by_some_words
 from news_assets.clients.search.vectors import check_query_vector
 from news_assets.ports import Explanation, SearchHit, SearchQuery
+from news_assets.text.search_query import ENOUGH_MATCHES
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from news_assets.pipeline.enrich.model.reading.evidence import Span, parse_span
-from news_assets.records import EnrichedArticle
+from news_assets.pipeline.stage_state.rows import PROVISIONAL
+from news_assets.records import EnrichedArticle, RawArticle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,11 @@ class Evidence:
     sentence: str | None
     span: Span | None
     quote: str | None
+
+
+def is_outdated(row: EnrichedArticle, article: RawArticle) -> bool:
+    """Return whether the text has changed since, so that spans are those of another text."""
+    return row.content_hash not in (article.content_hash, PROVISIONAL)
 
 
 def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:

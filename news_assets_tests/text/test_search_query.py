@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.clients.search.query import MAX_WORDS, ParsedQuery, parse_query
+from news_assets.text.search_query import MAX_WORDS, ParsedQuery, parse_query
 
 
 @pytest.mark.parametrize(

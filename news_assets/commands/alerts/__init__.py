@@ -1,0 +1,1 @@
+"""The commands `alerts list`, `alerts retry` and `alerts test`."""

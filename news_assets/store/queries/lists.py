@@ -1,0 +1,118 @@
+"""Articles and failures in parts, newest first, and the counts of a coverage table."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from news_assets.records import Failure
+from news_assets.store.lake import Lake
+
+if TYPE_CHECKING:
+    import polars
+
+_COLUMNS = """
+    article_id, desk, agency, day, url, title, authors, language, published_at, updated_at, first_seen_at, word_count,
+    image_url, outcome, reason, duplicate_of, rev_n
+"""
+_LISTED = f"""
+    SELECT a.* REPLACE (coalesce(a.language, e.language) AS language), e.summary, e.theme_code, e.theme_labels
+    FROM (SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}}) a
+    LEFT JOIN (
+        SELECT article_id, day, language, summary, theme_code, theme_labels FROM enriched_articles WHERE outcome = 'ok'
+    ) e USING (article_id, day)
+    ORDER BY a.day DESC, a.article_id DESC
+"""
+_OF = "($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)"
+_NEWEST = _LISTED.format(
+    condition=f"""
+        {_OF} AND ($outcome IS NULL OR outcome = $outcome)
+        AND day >= coalesce($from_day, DATE '0001-01-01') AND day <= coalesce($to_day, DATE '9999-12-31')
+        AND ($last_day IS NULL OR (day, article_id) < ($last_day::DATE, $last_id))
+        ORDER BY day DESC, article_id DESC LIMIT $limit
+    """
+)
+_NAMED = _LISTED.format(condition="article_id IN (SELECT unnest($ids)) AND day IN (SELECT unnest($days))")
+_FAILURES = f"""
+    SELECT * FROM failures
+    WHERE {_OF} AND ($stage IS NULL OR stage = $stage)
+        AND ($last_at IS NULL OR (last_failed_at, stage, article_id) < ($last_at::TIMESTAMPTZ, $last_stage, $last_id))
+    ORDER BY last_failed_at DESC, stage DESC, article_id DESC LIMIT $limit
+"""
+_COUNTS = """
+    SELECT agency, day, count(*) AS articles, count(*) FILTER (outcome NOT IN ('ok', 'withdrawn')) AS failed
+    FROM raw_articles WHERE desk = $desk AND day >= $first_day GROUP BY ALL
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedArticle:
+    """An article without its text, with the summary and the theme of its enrichment."""
+
+    article_id: Annotated[str, "readable, stable id"]
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    day: Annotated[date, "day of publication in the agency's time zone"]
+    url: Annotated[str, "address of the article"]
+    title: Annotated[str | None, "headline"]
+    authors: Annotated[Sequence[str], "authors in the order of the page"]
+    language: Annotated[str | None, "BCP 47 code"]
+    published_at: Annotated[datetime | None, "publication time"]
+    updated_at: Annotated[datetime | None, "time of the last change that the page states"]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    word_count: Annotated[int, "length of the text in words"]
+    image_url: Annotated[str | None, "main image"]
+    outcome: Annotated[str, "ok, or what became of the article"]
+    reason: Annotated[str | None, "why the outcome is not ok"]
+    duplicate_of: Annotated[str | None, "id of the earlier article that it is a copy of"]
+    rev_n: Annotated[int, "number of the revision, 1 for the first text"]
+    summary: Annotated[str | None, "summary of one or two sentences"]
+    theme_code: Annotated[str | None, "code of the most specific theme"]
+    theme_labels: Annotated[Sequence[str] | None, "labels of the theme, from level 1 down"]
+
+
+def newest_articles(
+    lake: Lake,
+    *,
+    desk: str | None = None,
+    agency: str | None = None,
+    outcome: str | None = None,
+    from_day: date | None = None,
+    to_day: date | None = None,
+    after: tuple[str, str] | None = None,
+    limit: int,
+) -> list[ListedArticle]:
+    """Return articles by day and id, newest first; with `after` (day, article_id) only those that come after it."""
+    last_day, last_id = after or (None, None)
+    given = {"desk": desk, "agency": agency, "outcome": outcome, "from_day": from_day, "to_day": to_day}
+    return _listed(lake, _NEWEST, given | {"last_day": last_day, "last_id": last_id, "limit": limit})
+
+
+def named_articles(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> list[ListedArticle]:
+    """Return these articles, which were published on these days, newest first."""
+    return _listed(lake, _NAMED, {"ids": list(article_ids), "days": list(days)}) if article_ids else []
+
+
+def _listed(lake: Lake, sql: str, given: dict[str, Any]) -> list[ListedArticle]:
+    return [ListedArticle(**row) for row in lake.query(sql, given).iter_rows(named=True)]
+
+
+def newest_failures(
+    lake: Lake,
+    *,
+    desk: str | None = None,
+    agency: str | None = None,
+    stage: str | None = None,
+    after: tuple[str, str, str] | None = None,
+    limit: int,
+) -> list[Failure]:
+    """Return failures, newest first; with `after` (last_failed_at, stage, article_id) only those that come after it."""
+    last_at, last_stage, last_id = after or (None, None, None)
+    given = {"desk": desk, "agency": agency, "stage": stage, "last_at": last_at, "last_stage": last_stage}
+    found = lake.query(_FAILURES, given | {"last_id": last_id, "limit": limit})
+    return [Failure(**row) for row in found.iter_rows(named=True)]
+
+
+def day_counts(lake: Lake, desk: str, first_day: date) -> "polars.DataFrame":
+    """Return agency, day, the number of articles since a day, and how many of them failed."""
+    return lake.query(_COUNTS, {"desk": desk, "first_day": first_day})

@@ -1,0 +1,124 @@
+"""What lists and the API answer with. The strings of the annotations are the descriptions in the API's document."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated
+from news_assets.records import ArticleRevision, EnrichedArticle, RawArticle
+from news_assets.search import SearchHit
+from news_assets.store.queries.copies import Copy
+from news_assets.store.queries.url_history import Event
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Generic[Item]):
+    """A part of a list. `next` is the cursor of the part that follows; none at the end."""
+
+    items: Sequence[Item]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPart:
+    """A part of the hits, their total number, and counts by value of each facet."""
+
+    items: Sequence[SearchHit]
+    next: str | None
+    found: int
+    facets: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticleView:
+    """An article with everything that is stored about it.
+
+    `copies` are the others with the same or nearly the same text, by time. `revisions` are replaced texts, newest
+    first. `similar` are hits by meaning.
+    """
+
+    article: RawArticle
+    enriched: EnrichedArticle | None
+    revisions: Sequence[ArticleRevision]
+    copies: Sequence[Copy]
+    events: Sequence[Event]
+    similar: Sequence[SearchHit]
+    has_page: bool
+
+    @property
+    def publications(self) -> Sequence[Copy]:
+        """The copies and the article itself, by time."""
+        article = self.article
+        itself = Copy(
+            article_id=article.article_id,
+            desk=article.desk,
+            agency=article.agency,
+            day=article.day,
+            url=article.url,
+            published_at=article.published_at or article.first_seen_at,
+            reason=article.duplicate_reason,
+        )
+        return sorted((itself, *self.copies), key=lambda copy: (copy.published_at, copy.article_id))
+
+    @property
+    def evidence(self) -> Sequence[Evidence]:
+        """What in the text supports the sentences of a model's summary and key points."""
+        row = self.enriched
+        return [] if row is None or is_outdated(row, self.article) else evidence_of(row, self.article.text or "")
+
+    def is_silent(self, revision: ArticleRevision) -> bool:
+        """Return whether the publisher replaced this text without stating a time of change since."""
+        stated = self.article.updated_at
+        return revision.cause != "method" and (stated is None or stated <= revision.fetched_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgencyItem:
+    """An agency of a desk file."""
+
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    name: Annotated[str, "name of the agency"]
+    timezone: Annotated[str, "IANA time zone of its days"]
+    language: Annotated[str, "BCP 47 code"]
+    is_active: Annotated[bool, "whether its sources are polled"]
+    sources: Annotated[int, "number of its sources"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceItem:
+    """A source with its health; values of one that was never polled are none."""
+
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    name: Annotated[str, "name of the agency"]
+    type: Annotated[str | None, "type of the agency"]
+    parent: Annotated[str | None, "key of the agency above it"]
+    is_active: Annotated[bool, "whether it is polled"]
+    reason: Annotated[str | None, "why it is not polled"]
+    source_id: Annotated[str, "id of the source"]
+    kind: Annotated[str, "kind of source"]
+    url: Annotated[str, "address of the source"]
+    polls: Annotated[Sequence[Mapping[str, Any]], "the last polls, newest last: polled_at, outcome, new_count"]
+    interval_s: Annotated[float | None, "pause between two polls in seconds"]
+    next_poll_at: Annotated[datetime | None, "time of the next poll"]
+    new_ratio: Annotated[float | None, "share of new entries in its listings, 0 to 1"]
+    last_new_at: Annotated[datetime | None, "time of the last poll with a new entry"]
+    last_reason: Annotated[str | None, "why the last poll failed"]
+    silent_for: Annotated[str | None, "how long the agency has been silent beyond its habit"]
+    habit: Annotated[str | None, "the agency's usual silence"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageItem:
+    """The articles of an agency on a day."""
+
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    day: Annotated[date, "day of publication"]
+    articles: Annotated[int, "number of articles"]
+    failed: Annotated[int, "number of those that failed"]
+    behind: Annotated[int, "number of articles that wait for a stage"]

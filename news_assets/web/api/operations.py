@@ -1,0 +1,113 @@
+"""What the API can be asked: each operation declared once, for its route and for the description."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from news_assets.records import Change, Failure
+from news_assets.search import SearchHit
+from news_assets.store.queries.lists import ListedArticle
+from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
+from news_assets.web.archive import Archive
+from news_assets.web.parameters import (
+    ArticleParameters,
+    ChangeParameters,
+    FailureParameters,
+    OfDesk,
+    OneArticle,
+    Parameters,
+    SearchAddress,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing to ask for with GET.
+
+    `path` is that below /api/v1, with parameters in braces. `read` returns an instance of `answer`, a dataclass, or
+    None if there is no such thing. `item` is the type of the answer's items, or of the answer itself.
+    """
+
+    path: str
+    summary: str
+    parameters: type[Parameters]
+    read: Callable[[Archive, Any], Any]
+    answer: Any
+    item: type
+
+    @property
+    def name(self) -> str:
+        """Its id in the description, such as `articles` or `articles_article_id`."""
+        return self.path.translate(str.maketrans("/", "_", "{}"))
+
+
+SEARCH: Final = Operation(
+    path="search",
+    summary="Search the articles by words, by meaning or both; without words the newest",
+    parameters=SearchAddress,
+    read=Archive.search,
+    answer=SearchPart,
+    item=SearchHit,
+)
+SOURCES: Final = Operation(
+    path="sources",
+    summary="The sources of the desk files with their health",
+    parameters=OfDesk,
+    read=Archive.sources,
+    answer=Part[SourceItem],
+    item=SourceItem,
+)
+FAILURES: Final = Operation(
+    path="failures",
+    summary="The articles for which a stage has failed, newest first",
+    parameters=FailureParameters,
+    read=Archive.failures,
+    answer=Part[Failure],
+    item=Failure,
+)
+COVERAGE: Final = Operation(
+    path="coverage",
+    summary="The number of articles by agency and day in the last days, of failed ones, and of those that wait",
+    parameters=OfDesk,
+    read=Archive.covered,
+    answer=Part[CoverageItem],
+    item=CoverageItem,
+)
+OPERATIONS: Final = (
+    SEARCH,
+    Operation(
+        path="articles",
+        summary="The articles as stored, newest first, without their texts",
+        parameters=ArticleParameters,
+        read=Archive.articles,
+        answer=Part[ListedArticle],
+        item=ListedArticle,
+    ),
+    Operation(
+        path="articles/{article_id}",
+        summary="One article with its text, enrichment, revisions, copies and history",
+        parameters=OneArticle,
+        read=lambda archive, one: archive.article(one.article_id),
+        answer=ArticleView,
+        item=ArticleView,
+    ),
+    Operation(
+        path="agencies",
+        summary="The agencies of the desk files",
+        parameters=OfDesk,
+        read=Archive.agencies,
+        answer=Part[AgencyItem],
+        item=AgencyItem,
+    ),
+    SOURCES,
+    FAILURES,
+    COVERAGE,
+    Operation(
+        path="changes",
+        summary="What was stored, enriched, embedded, indexed or withdrawn after a cursor, at least once and in order",
+        parameters=ChangeParameters,
+        read=Archive.changes,
+        answer=Part[Change],
+        item=Change,
+    ),
+)

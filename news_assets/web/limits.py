@@ -1,0 +1,74 @@
+"""Limits of what clients can ask of the server: time for an answer, length of an address, requests a minute."""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from news_assets.web.archive import MAX_SECONDS
+from news_assets.web.forms.documents import problem
+
+MAX_URL_CHARS: Final = 4_000
+_BURST_SECONDS: Final = 10.0  # after a pause, the requests of so many seconds may come at once
+_MAX_CLIENTS: Final = 10_000
+_UNLIMITED: Final = ("/static/", "/health/", "/metrics")
+
+
+def in_time(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler that runs this one in a thread, and answers with 503 if it takes longer than MAX_SECONDS."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            with anyio.fail_after(MAX_SECONDS):
+                return await to_thread.run_sync(handler, request, abandon_on_cancel=True)
+        except TimeoutError:
+            detail = f"the answer takes more than {MAX_SECONDS:.0f} s; ask for less, or again later"
+            raise HTTPException(503, detail, {"Retry-After": "10"}) from None
+
+    return answer
+
+
+class RequestLimits:
+    """Refuses addresses that are too long, and a client that asks more often than `per_minute` (0 for no limit).
+
+    A client may ask as if it had been idle for ten seconds, then at the even rate (generic cell rate algorithm).
+    """
+
+    def __init__(self, app: ASGIApp, per_minute: int) -> None:
+        self._app = app
+        self._interval = 60 / per_minute if per_minute else 0.0
+        self._next: dict[str, float] = {}  # by client, the time when it would have asked at the even rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "http" and (refusal := self._refusal(scope)):
+            await refusal(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        if len(scope["path"]) + len(scope["query_string"]) > MAX_URL_CHARS:
+            return problem(414, f"the address has more than {MAX_URL_CHARS} characters")
+        if not self._interval or scope["path"].startswith(_UNLIMITED):
+            return None
+        client = scope["client"][0] if scope["client"] else ""
+        if wait := self._wait(client, time.monotonic()):
+            detail = f"more than {60 / self._interval:.0f} requests a minute from {client}; wait {wait} s"
+            return problem(429, detail, {"Retry-After": str(wait)})
+        return None
+
+    def _wait(self, client: str, now: float) -> int:
+        """Count a request; return 0, or the seconds to wait if it is refused."""
+        due = max(self._next.get(client, now), now)
+        if due - now > _BURST_SECONDS:
+            return int(due - now - _BURST_SECONDS) + 1
+        if len(self._next) >= _MAX_CLIENTS:
+            self._next = {one: at for one, at in self._next.items() if at > now}
+        self._next[client] = due + self._interval
+        return 0

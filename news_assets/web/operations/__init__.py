@@ -1,0 +1,9 @@
+"""What operators do and what monitors read.
+
+sessions  who may act: the token, the cookie of a log-in, and the check of a request's origin
+access    what the pages need to act: the token, Dagster's address, and a way into the index
+actions   the page of an article's failures, and the actions on it: retry, withdraw
+polls     POST /api/v1/polls
+health    /health and /metrics
+routes    the routes of all of these
+"""

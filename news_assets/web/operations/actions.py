@@ -1,0 +1,188 @@
+"""The page of what failed for an article, and the actions of operators: retry and withdraw."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from news_assets.alerts import OperatorAction
+from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.articles.withdrawal import withdraw
+from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.stages import stage_names
+from news_assets.ports import Rows
+from news_assets.records import WITHDRAWN, Failure, FeedEntry, IndexedDocument, RawArticle, StoredPage
+from news_assets.store.lake import Lake
+from news_assets.web.operations.access import Access
+from news_assets.web.operations.sessions import MAX_NAME_CHARS, Sessions
+
+MAX_REASON_CHARS: Final = 300
+_log = logging.getLogger(__name__)
+
+Render = Callable[..., Response]  # request, template, status, **values
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a retry of a failure would do: the stage it begins with, those after it, and the address it fetches."""
+
+    failure: Failure
+    fetches: str | None
+    then: Sequence[str]
+
+
+class Actions:
+    """Handlers; those of POST get the request's body, which is a form."""
+
+    def __init__(self, lake: Lake, access: Access, sessions: Sessions, render: Render) -> None:
+        self._lake, self._access, self._sessions, self._render = lake, access, sessions, render
+
+    # --- log-in ------------------------------------------------------------------------------------------------------
+
+    def login_page(self, request: Request) -> Response:
+        """Return the form, or that nobody may act."""
+        return self._login(request, "")
+
+    def _login(self, request: Request, error: str, status: int = 200) -> Response:
+        return self._render(
+            request,
+            "login.html",
+            status,
+            is_open=self._sessions.is_open,
+            operator=self._sessions.operator(request),
+            error=error,
+            goes_to=_within(request.query_params.get("to", "")),
+        )
+
+    def login(self, request: Request, body: bytes) -> Response:
+        """Begin a session with the right token."""
+        form = _form(body)
+        name = " ".join(form.get("name", "").split())[:MAX_NAME_CHARS]
+        if not self._sessions.is_token(form.get("token", "")):
+            _log.warning("a log-in as %r was refused", name)
+            return self._login(request, "This is not the token.", 403)
+        response = RedirectResponse(_within(form.get("to", "")), 303)
+        self._sessions.begin(request, response, name or "operator")
+        return response
+
+    def logout(self, request: Request, body: bytes) -> Response:
+        """End the session."""
+        response = RedirectResponse("/operations/login", 303)
+        self._sessions.end(response)
+        return response
+
+    # --- one article -------------------------------------------------------------------------------------------------
+
+    def page(self, request: Request) -> Response:
+        """Return what failed for an article, what a retry would do, and the actions."""
+        article_id = request.path_params["article_id"]
+        article = self._article(article_id)
+        failures = self._lake.read(Failure, article_id=[article_id])
+        if article is None and not failures:
+            raise HTTPException(404, f"no article {article_id}")
+        entries = self._lake.read(FeedEntry, article_id=[article_id])
+        url = article.url if article else entries[0].url if entries else None
+        return self._render(
+            request,
+            "operate.html",
+            article_id=article_id,
+            article=article,
+            previews=[_preview(failure, url) for failure in failures],
+            has_page=not self._lake.frame(StoredPage, None, ("article_id",), article_id=[article_id]).is_empty(),
+            is_open=self._sessions.is_open,
+            operator=self._sessions.operator(request),
+            actions=sorted(self._lake.read(OperatorAction, article_id=[article_id]), key=lambda one: one.acted_at),
+        )
+
+    def _article(self, article_id: str) -> RawArticle | None:
+        return next(iter(self._lake.read(RawArticle, article_id=[article_id])), None)
+
+    def retry(self, request: Request, body: bytes) -> Response:
+        """Make the failures of an article due now, with all attempts left; the daemon then runs their stages."""
+        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+
+        def work(rows: Rows) -> bool:
+            found = make_due(rows, now, article_id=[article_id])
+            if found:
+                _note(rows, who, "retry", found[0], ", ".join(sorted(one.stage for one in found)), now)
+            return bool(found)
+
+        if not self._lake.transact(work):
+            raise HTTPException(404, f"no failure of {article_id}")
+        _log.warning("%s retries %s", who, article_id)
+        return _back(article_id)
+
+    def withdraw(self, request: Request, body: bytes) -> Response:
+        """Remove the text of an article from lake and index."""
+        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+        reason = " ".join(_form(body).get("reason", "").split())[:MAX_REASON_CHARS]
+        if not reason:
+            raise HTTPException(400, "reason: say why the article is withdrawn")
+
+        def work(rows: Rows) -> bool:
+            found = [row for row in rows.read(RawArticle, article_id=[article_id]) if row.outcome != WITHDRAWN]
+            if found:
+                withdraw(rows, found, reason, now)
+                _note(rows, who, "withdraw", found[0], reason, now)
+            return bool(found)
+
+        if not self._lake.transact(work):
+            raise HTTPException(404, f"no article {article_id} that is not withdrawn")
+        _log.warning("%s withdraws %s: %s", who, article_id, reason)
+        self._delete_document(article_id)
+        return _back(article_id)
+
+    def _delete_document(self, article_id: str) -> None:
+        """Delete the document and its receipt; where the index is unavailable, the sensors do so later."""
+        try:
+            self._access.delete_documents([article_id])
+        except NewsAssetsError as error:
+            _log.warning("%s is still in the index: %s", article_id, error)
+            return
+        self._lake.transact(lambda rows: rows.delete(IndexedDocument, article_id=[article_id]))
+
+
+def _preview(failure: Failure, url: str | None) -> Preview:
+    names = stage_names()
+    stages = names[names.index(failure.stage) :] if failure.stage in names else (failure.stage,)
+    return Preview(failure, url if failure.stage == names[0] else None, stages)
+
+
+def _note(rows: Rows, who: str, action: str, row: Any, detail: str, now: datetime) -> None:
+    rows.append(
+        [
+            OperatorAction(
+                acted_at=now,
+                operator=who,
+                action=action,
+                article_id=row.article_id,
+                desk=row.desk,
+                agency=row.agency,
+                detail=detail,
+            )
+        ]
+    )
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """Return the fields of a form, the last of several with one name."""
+    try:
+        return {name: values[-1] for name, values in parse_qs(body.decode(), max_num_fields=20).items()}
+    except ValueError as error:
+        raise HTTPException(400, "the form cannot be read") from error
+
+
+def _within(path: str) -> str:
+    """Return a path of this server's pages; that of the failures for any other address."""
+    is_own = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
+    return path if is_own else "/operations/failures"
+
+
+def _back(article_id: str) -> Response:
+    return RedirectResponse(f"/operations/articles/{article_id}", 303)

@@ -1,0 +1,96 @@
+"""Who may act: holders of NEWS_OPERATOR_TOKEN, who send it as a bearer token or log in with it on a page."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import time
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+COOKIE: Final = "news_operator"
+SESSION_S: Final = 12 * 3600
+MAX_NAME_CHARS: Final = 60
+_BY_TOKEN: Final = "API"  # who acts where no name was given
+
+
+class Sessions:
+    """Log-ins kept in signed cookies: nothing is stored, and another token ends them all."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._key = hashlib.sha256(b"news_operator " + token.encode()).digest()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anybody may act."""
+        return bool(self._token)
+
+    def is_token(self, given: str) -> bool:
+        """Return whether this is the token; the time it takes says nothing about it."""
+        return self.is_open and hmac.compare_digest(given.encode(), self._token.encode())
+
+    def begin(self, request: Request, response: Response, name: str) -> None:
+        """Add the cookie of a log-in under this name."""
+        signed = f"{int(time.time()) + SESSION_S}.{base64.urlsafe_b64encode(name.encode()).decode()}"
+        value = f"{signed}.{self._signature(signed)}"
+        is_https = request.url.scheme == "https"
+        response.set_cookie(COOKIE, value, max_age=SESSION_S, httponly=True, samesite="strict", secure=is_https)
+
+    def end(self, response: Response) -> None:
+        """Add the deletion of the cookie."""
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+    def operator(self, request: Request) -> str | None:
+        """Return who sends a request; None for a reader."""
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return _BY_TOKEN if self.is_token(given.strip()) else None
+        return self._name_in(request.cookies.get(COOKIE, ""))
+
+    def _name_in(self, cookie: str) -> str | None:
+        signed, _, signature = cookie.rpartition(".")
+        if not self.is_open or not hmac.compare_digest(signature.encode(), self._signature(signed).encode()):
+            return None
+        expires, _, name = signed.partition(".")
+        try:
+            return base64.urlsafe_b64decode(name).decode() if int(expires) > time.time() else None
+        except (ValueError, binascii.Error):
+            return None
+
+    def _signature(self, signed: str) -> str:
+        return hmac.digest(self._key, signed.encode(), hashlib.sha256).hex()
+
+    def check(self, request: Request) -> str:
+        """Return who sends a request that acts.
+
+        Raises:
+            HTTPException: It does not come from a page of this server (403) or from an operator (401), or nobody may
+                act (403).
+        """
+        if not self.is_open:
+            raise HTTPException(403, "these pages are read-only: NEWS_OPERATOR_TOKEN is not set")
+        check_origin(request)
+        name = self.operator(request)
+        if name is None:
+            raise HTTPException(401, "log in, or send the operators' token as a bearer token", _CHALLENGE)
+        return name
+
+
+_CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="news_assets"'}
+
+
+def check_origin(request: Request) -> None:
+    """Check that a browser sends this request from a page of this server, or that no browser sends it.
+
+    Raises:
+        HTTPException: It comes from a page of another site.
+    """
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    is_other = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    if is_other or site not in (None, "same-origin", "none"):
+        raise HTTPException(403, "this request comes from a page of another site")

@@ -1,0 +1,74 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from news_assets.pipeline.alerts.matching import Matchable, Matcher
+from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.records import EnrichedArticle, RawArticle
+from news_assets_tests.store.examples import full
+
+NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
+ARTICLE: RawArticle = full(
+    RawArticle,
+    article_id="a-1",
+    desk="govbr",
+    agency="saude",
+    day=date(2026, 11, 20),
+    title="Vila Serena leva vacinação às escolas",
+    subtitle=None,
+    text="As vacinas contra a gripe chegam na **segunda-feira** a todas as crianças.",
+    language="pt-BR",
+    published_at=NOW - timedelta(hours=1),
+    outcome="ok",
+)
+ENRICHED: EnrichedArticle = full(EnrichedArticle, theme_path=("03", "03.01"), summary=None, language="pt")
+
+
+def is_match(query: str = "", article: RawArticle = ARTICLE, **given: Any) -> bool:
+    saved = SavedQuery(name="q", query=query, to=("c",), **given)
+    return list(Matcher([saved]).matches(Matchable(article, ENRICHED), NOW)) == [saved]
+
+
+@pytest.mark.parametrize(
+    ("query", "matches"),
+    [
+        ("", True),
+        ("vacinação", True),
+        ("VACINACOES escola", True),
+        ("a vacina", True),
+        ("vacina dengue", False),
+        ('"vila serena"', True),
+        ('"serena vila"', False),
+        ("vacina -gripe", False),
+        ("vacina -dengue", True),
+    ],
+)
+def test_all_words_in_any_inflection_phrases_and_exclusions(query: str, matches: bool) -> None:
+    assert is_match(query) == matches
+
+
+@pytest.mark.parametrize(
+    ("filters", "matches"),
+    [
+        ({"desk": "govbr", "agency": "saude", "theme": "03", "language": "pt"}, True),
+        ({"theme": "03.01"}, True),
+        ({"theme": "04"}, False),
+        ({"desk": "g1"}, False),
+        ({"agency": "mec"}, False),
+        ({"language": "en"}, False),
+    ],
+)
+def test_filters(filters: dict[str, str], matches: bool) -> None:
+    assert is_match(**filters) == matches
+
+
+def test_what_was_published_long_ago_is_told_only_where_that_is_asked_for() -> None:
+    old = replace(ARTICLE, published_at=NOW - timedelta(hours=49))
+    assert not is_match(article=old)
+    assert is_match(article=old, max_age_hours=50)
+    assert is_match(article=old, backfill=True)
+    undated = replace(ARTICLE, published_at=None)
+    assert is_match(article=undated)
+    assert not is_match(article=replace(undated, day=date(2026, 11, 17)))

@@ -1,0 +1,57 @@
+"""A server whose pages an operator may act on, over a lake that tests may change."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.search import Index
+from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.web.archive import Archive
+from news_assets.web.operations.access import Access
+from news_assets_tests.support.small_desk import DESK, Newsroom, entry
+from news_assets_tests.web.conftest import served
+
+TOKEN = "a token of enough characters"
+
+
+@dataclass
+class Site:
+    address: str
+    lake: Lake
+    deleted: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def operated(tmp_path: Path) -> Iterator[Site]:
+    """A site with `a-1`, `a-2` that cannot be enriched and `a-3` without a page."""
+    with opened(tmp_path) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The same, for tests that change nothing."""
+    with opened(tmp_path_factory.mktemp("guarded")) as site:
+        yield site
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Site]:
+    deleted: list[str] = []
+    with (
+        Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
+        SqliteSearchIndex.open(folder / "search.sqlite") as index,
+    ):
+        room = Newsroom(lake, index)
+        room.enricher.refused.add("line2")
+        room.pages.missing.add("https://example.org/3")
+        room.list(entry(1), entry(2), entry(3))
+        room.run()
+        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy())
+        with served(archive, access=Access(token=TOKEN, delete_documents=deleted.extend)) as address:
+            yield Site(address, lake, deleted)

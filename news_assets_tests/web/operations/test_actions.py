@@ -1,0 +1,130 @@
+"""Actions on the pages: only operators act, only from the pages of this server, and it is on record."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from news_assets.alerts import OperatorAction
+from news_assets.records import Failure, IndexedDocument, RawArticle
+from news_assets_tests.web.operations.conftest import TOKEN, Site
+
+RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"
+
+
+@pytest.fixture
+def reader(guarded: Site) -> Iterator[httpx.Client]:
+    """A browser whose requests change nothing."""
+    headers = {"Accept": "text/html", "Origin": guarded.address, "Sec-Fetch-Site": "same-origin"}
+    with httpx.Client(base_url=guarded.address, headers=headers) as browser:
+        yield browser
+
+
+@pytest.fixture
+def client(operated: Site) -> Iterator[httpx.Client]:
+    """A browser that nobody has logged in with."""
+    headers = {"Accept": "text/html", "Origin": operated.address, "Sec-Fetch-Site": "same-origin"}
+    with httpx.Client(base_url=operated.address, headers=headers) as browser:
+        yield browser
+
+
+def log_in(client: httpx.Client, name: str = "Ana") -> httpx.Response:
+    return client.post("/operations/login", data={"name": name, "token": TOKEN, "to": "/operations/articles/a-2"})
+
+
+def attempts(site: Site) -> dict[str, int]:
+    return {one.article_id: one.attempts for one in site.lake.read(Failure)}
+
+
+def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(operated: Site, client: httpx.Client) -> None:
+    page = client.get("/operations/articles/a-2").text
+    assert "A retry runs enriched_articles, article_embeddings, search_index on the stored text" in page
+    assert "/operations/login?to=%2Foperations%2Farticles%2Fa-2" in page
+    assert "A retry fetches https://example.org/3 once more" in client.get("/operations/articles/a-3").text
+    assert "Retry now" not in page
+
+    answer = log_in(client)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/operations/articles/a-2")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Retry now" in client.get("/operations/articles/a-2").text
+
+    assert client.post(RETRY).status_code == 303
+    assert attempts(operated) == {"a-2": 0, "a-3": 1}
+    (action,) = operated.lake.read(OperatorAction)
+    assert (action.operator, action.action, action.article_id, action.detail) == (
+        "Ana",
+        "retry",
+        "a-2",
+        "enriched_articles",
+    )
+    assert "Ana, retry: enriched_articles" in client.get("/operations/articles/a-2").text
+
+    client.post("/operations/logout")
+    assert client.post(RETRY).status_code == 401
+
+
+def test_an_operator_withdraws_with_a_reason(operated: Site, client: httpx.Client) -> None:
+    log_in(client)
+    assert client.post(WITHDRAW, data={"reason": "  "}).status_code == 400
+
+    assert client.post(WITHDRAW, data={"reason": "ordered by\na court"}).status_code == 303
+
+    article = operated.lake.read(RawArticle, article_id=["a-1"])[0]
+    assert (article.outcome, article.reason, article.text) == ("withdrawn", "ordered by a court", None)
+    assert operated.deleted == ["a-1"]
+    assert operated.lake.read(IndexedDocument, article_id=["a-1"]) == []
+    assert client.post(WITHDRAW, data={"reason": "again"}).status_code == 404
+
+
+def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert httpx.post(operated.address + RETRY, headers=headers).status_code == 303
+    assert operated.lake.read(OperatorAction)[0].operator == "API"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer something else"}, 401),
+        ({"Cookie": "news_operator=9999999999.QW5h." + "0" * 64}, 401),
+        ({"Cookie": "news_operator=x"}, 401),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "same-site"}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", [RETRY, WITHDRAW, "/api/v1/polls"])
+def test_who_is_no_operator_or_comes_from_elsewhere_changes_nothing(
+    guarded: Site, headers: dict[str, str], status: int, path: str
+) -> None:
+    before = attempts(guarded)
+    answer = httpx.post(guarded.address + path, headers=headers, data={"reason": "x"})
+    assert answer.status_code == status
+    assert attempts(guarded) == before
+    assert guarded.lake.read(OperatorAction) == []
+
+
+def test_a_wrong_token_begins_no_session(reader: httpx.Client) -> None:
+    answer = reader.post("/operations/login", data={"name": "Ana", "token": "wrong"})
+    assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
+    assert "This is not the token." in answer.text
+
+
+@pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x"])
+def test_a_log_in_leads_to_a_page_of_this_server(reader: httpx.Client, to: str) -> None:
+    answer = reader.post("/operations/login", data={"name": "Ana", "token": TOKEN, "to": to})
+    assert answer.headers["location"] == "/operations/failures"
+
+
+def test_without_a_token_the_pages_are_read_only(site: str) -> None:
+    assert "NEWS_OPERATOR_TOKEN is not set" in httpx.get(f"{site}/operations/login").text
+    answer = httpx.post(f"{site}{RETRY}", headers={"Authorization": "Bearer x"})
+    assert (answer.status_code, "read-only" in answer.text) == (403, True)
+
+
+def test_a_body_that_is_too_long_is_refused(guarded: Site) -> None:
+    answer = httpx.post(guarded.address + RETRY, content=b"x" * 200_000)
+    assert answer.status_code == 413
