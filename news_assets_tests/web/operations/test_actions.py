@@ -125,6 +125,11 @@ def test_without_a_token_the_pages_are_read_only(site: str) -> None:
     assert (answer.status_code, "read-only" in answer.text) == (403, True)
 
 
+def test_a_form_of_a_page_that_sends_no_referrer_is_accepted(guarded: Site) -> None:
+    headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
+    assert httpx.post(f"{guarded.address}/operations/logout", headers=headers).status_code == 303
+
+
 def test_a_body_that_is_too_long_is_refused(guarded: Site) -> None:
     answer = httpx.post(guarded.address + RETRY, content=b"x" * 200_000)
     assert answer.status_code == 413
