@@ -144,6 +144,10 @@ class SpendingError(EnrichError):
     """A call of a language model that was not sent: a ceiling is reached, or cannot be kept without a known price."""
 
 
+class InOpenBatchError(EnrichError):
+    """Requests of which a batch is open: their answers come with it."""
+
+
 class EmbedError(NewsAssetsError):
     """A text that could not be embedded, or a model that cannot be used."""
 

@@ -118,7 +118,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request that continues or completes an answer; data only, whoever fetches sends it."""
+    """A request that continues or completes an answer; data only, sent by the caller."""
 
     url: str
     method: Literal["GET", "POST"] = "GET"

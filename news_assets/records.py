@@ -132,14 +132,15 @@ class EnrichRules:
 
     Texts of fewer than `min_chars` characters, and articles whose title contains one of `skip_titles` as whole words,
     are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
-    with `none` such an article fails. `via` is `direct` or `batch`. `entities` is PROVIDER:MODEL of a second call that
-    finds entities, `none` for no such call, and None for what NEWS_ENTITIES says.
+    with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
+    `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
+    NEWS_ENTITIES says.
     """
 
     min_chars: int = 400
     skip_titles: tuple[str, ...] = ()
     fallback: Literal["local", "none"] = "local"
-    via: Literal["direct", "batch"] = "direct"
+    via: Literal["direct", "batch"] | None = None
     entities: str | None = None
 
 

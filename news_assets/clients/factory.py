@@ -39,7 +39,7 @@ def build_enricher(
     Raises:
         SettingsError: A provider's library is not installed, its key is not set, or a prompt is wrong.
     """
-    from news_assets.clients.llm.batches.open import open_batches
+    from news_assets.clients.llm.batches.open import has_batches, open_batches
     from news_assets.clients.llm.models import check_model
     from news_assets.pipeline.enrich.model.budget import Budget
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
@@ -51,6 +51,7 @@ def build_enricher(
     for name in (*names, *([settings.entities] if settings.entities else [])):
         check_model(name)
     open_model = lru_cache(maxsize=None)(partial(concurrent_model, settings))
+    of_bedrock = (settings.bedrock_batch_folder, settings.bedrock_batch_role)
     return ModelEnricher(
         local=local,
         models=tuple(map(open_model, names)),
@@ -61,7 +62,8 @@ def build_enricher(
         taxonomy=load_taxonomy(settings.taxonomy),
         accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
         sandbox=sandbox,
-        open_batches=lambda name: open_batches(name, settings.bedrock_batch_folder, settings.bedrock_batch_role),
+        open_batches=lambda name: open_batches(name, *of_bedrock),
+        has_batches=lambda name: has_batches(name, *of_bedrock),
         budget=Budget(settings.ceilings, read_spent),
     )
 

@@ -195,7 +195,7 @@ class EnrichSpec(_Spec):
     min_chars: int = Field(400, ge=0, le=10_000)
     skip_titles: tuple[Annotated[str, Field(min_length=2, max_length=100)], ...] = Field((), max_length=100)
     fallback: Literal["local", "none"] = "local"
-    via: Literal["direct", "batch"] = "direct"
+    via: Literal["direct", "batch"] | None = None
     entities: Annotated[str, AfterValidator(_entities)] | None = None
 
     def rules(self) -> EnrichRules:

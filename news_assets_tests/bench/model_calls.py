@@ -1,7 +1,7 @@
 """Enriches 1,000 made articles by a simulated model in another process: calls, CPU per call, and a second run.
 
-The CPU is that of this process, held to one core. Of it, that of the local enricher, which reads every text whoever
-answers, and that of the libraries of pydantic-ai and the provider, which send requests and read responses, are measured
+The CPU is that of this process, held to one core. Of it, that of the local enricher, which reads every text, and that
+of the libraries of pydantic-ai and the provider, which send requests and read responses, are measured
 apart; the rest is our own. Run: python -m news_assets_tests.bench.model_calls
 """
 

@@ -4,10 +4,10 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from news_assets.clients.documents.reader import DocumentReader
 from news_assets.clients.sandbox.child import answer_of
 from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.documents.read import read_document
 
 R = TypeVar("R")
 
@@ -21,4 +21,6 @@ class InlineSandbox:
     def read_document(
         self, body: bytes, content_type: str = "", name: str = "", language: str | None = None
     ) -> ReadDocument:
-        return read_document(body, content_type)
+        return DocumentReader(self).read(body, content_type, name, language)
+
+    def close(self) -> None: ...

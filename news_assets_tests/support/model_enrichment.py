@@ -127,6 +127,7 @@ def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
         "accepted_error": None,
         "sandbox": InlineSandbox(),
         "open_batches": open_batches,
+        "has_batches": lambda _name: False,
     }
     return ModelEnricher(**values | given)
 

@@ -29,6 +29,9 @@ from news_assets.terminal import Terminal, progress
 
 Days = tuple[date | None, date | None]
 
+_BY_RUN = "direct, backfills in batches"
+_WAYS = {"direct": "directly", "batch": "in batches", None: "directly, and backfills in batches where there are any"}
+
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
@@ -66,8 +69,8 @@ def _estimate(lake: Lake, desk: Desk, days: Days, enricher: ModelEnricher, now: 
         preview.add(group.keys)
     means = mean_tokens(lake, [enricher.prompt.version, enricher.entities_prompt.version])
     new, again = (
-        estimated(calls, means, now, is_batch=desk.enrich.via == "batch")
-        for calls in (preview.found.new, preview.found.again)
+        estimated(calls, means, now, is_batch=partial(enricher.sends_batches, desk.enrich, is_backfill=is_backfill))
+        for calls, is_backfill in ((preview.found.new, False), (preview.found.again, True))
     )
     return _Estimate(desk, preview.found, new, again, means)
 
@@ -84,7 +87,7 @@ def _facts(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending],
     return {
         "desk": desk.key,
         "models": _models(found) if found else [],
-        "way": desk.enrich.via,
+        "way": desk.enrich.via or _BY_RUN,
         "articles": found.articles if found else None,
         "copies": found.copies if found else None,
         "cached": found.cached if found else None,
@@ -133,8 +136,7 @@ def _lines(estimate: _Estimate) -> Iterator[str]:
     yield f"{estimate.again.calls:9,}  more calls with `re_enrich: true`: {_price(estimate.again)}"
     models = ", ".join(_models(found))
     if models:
-        way = "in batches" if estimate.desk.enrich.via == "batch" else "directly"
-        yield f"by {models}, {way}; tokens are estimated {_basis(estimate)}"
+        yield f"by {models}, {_WAYS[estimate.desk.enrich.via]}; tokens are estimated {_basis(estimate)}"
 
 
 def _price(sent: Sent) -> str:

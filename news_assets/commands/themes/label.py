@@ -48,7 +48,7 @@ def _user() -> str:
 
 
 def _queue(lake: Lake, desk: str, limit: int) -> Iterator[Item]:
-    """Yield the articles with the lowest scores that nobody labelled; copies are left out."""
+    """Yield the articles without a label, those with the lowest scores first; copies are left out."""
     columns = ("article_id", "theme_code", "theme_labels", "theme_score", "day", "reused_from", "enricher")
     known = set(lake.frame(ThemeLabel, None, ("article_id",), desk=[desk])["article_id"])
     rows = [

@@ -10,16 +10,25 @@ MAX_UNPACKED_BYTES = 150 << 20  # with pictures, which are read too
 MAX_XML_BYTES = 24 << 20  # of one part; its tree takes some ten times as much memory
 
 
+def open_zip(body: bytes) -> ZipFile:
+    """Return the archive, whatever it holds.
+
+    Raises:
+        ReadingError: It is not a zip archive.
+    """
+    try:
+        return ZipFile(BytesIO(body))
+    except (BadZipFile, NotImplementedError, ValueError) as error:  # the others: a version to come, wrong offsets
+        raise ReadingError(f"not a zip archive that can be read: {error}") from error
+
+
 def open_archive(body: bytes) -> ZipFile:
     """Return the archive if what it says to hold is within the limits, which `zipfile` does not exceed in reading.
 
     Raises:
         ReadingError: It is not a zip archive, or holds too much.
     """
-    try:
-        archive = ZipFile(BytesIO(body))
-    except (BadZipFile, NotImplementedError, ValueError, OSError) as error:
-        raise ReadingError(f"not a zip archive that can be read: {error}") from error
+    archive = open_zip(body)
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
         raise ReadingError(f"holds {len(members):,} files; more than {MAX_MEMBERS:,} are not unpacked")

@@ -1,11 +1,11 @@
 """Determines what a document is by its bytes; what a server or a name states decides only between texts."""
 
 import re
-from io import BytesIO
 from typing import Final
-from zipfile import BadZipFile, ZipFile
 
 from news_assets.documents import DocumentKind
+from news_assets.errors import ReadingError
+from news_assets.pipeline.documents.archive import open_zip
 
 _PDF_WITHIN_BYTES = 1024  # of the start: what readers of PDF accept before the header
 _MEMBERS: Final[tuple[tuple[str, DocumentKind], ...]] = (
@@ -56,11 +56,11 @@ def name_of(body: bytes) -> str:
 def _kind_of_archive(body: bytes) -> DocumentKind:
     """Return the kind of a zip archive by the names in it; its reader holds it to the limits."""
     try:
-        with ZipFile(BytesIO(body)) as archive:
-            names = set(archive.namelist())
-            if kind := next((kind for name, kind in _MEMBERS if name in names), None):
-                return kind
-            is_stated = "mimetype" in names and archive.getinfo("mimetype").file_size < _MIMETYPE_BYTES
-            return "odt" if is_stated and archive.read("mimetype").startswith(_ODT) else "unknown"
-    except (BadZipFile, NotImplementedError, ValueError, OSError):
+        archive = open_zip(body)
+    except ReadingError:
         return "unknown"
+    names = set(archive.namelist())
+    if kind := next((kind for name, kind in _MEMBERS if name in names), None):
+        return kind
+    is_stated = "mimetype" in names and archive.getinfo("mimetype").file_size < _MIMETYPE_BYTES
+    return "odt" if is_stated and archive.read("mimetype").startswith(_ODT) else "unknown"

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
-from zipfile import BadZipFile
 
 from news_assets.documents import DocumentKind, ReadDocument
 from news_assets.errors import ReadingError
@@ -31,7 +30,7 @@ _MAX_REASON_CHARS = 300
 def read_document(body: bytes, content_type: str = "") -> ReadDocument:
     """Return a document's text, or why there is none. `content_type` decides only between HTML and other texts.
 
-    MemoryError is the caller's: the sandbox ends its process then.
+    What a library raises on unforeseen content is the caller's: in the sandbox it is the call's error.
     """
     kind = kind_of(body, content_type)
     if kind == "unknown":
@@ -40,20 +39,7 @@ def read_document(body: bytes, content_type: str = "") -> ReadDocument:
         found = READERS[kind](body)
     except ReadingError as error:
         return ReadDocument(kind=kind, outcome="failed", reason=str(error)[:_MAX_REASON_CHARS])
-    except _errors() as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_CHARS]
-        return ReadDocument(kind=kind, outcome="failed", reason=f"could not be read: {said}")
     return _judged(_bounded(replace(found, title=line(found.title, "title"))))
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    """Return what the libraries raise on unforeseen content."""
-    from docx.opc.exceptions import OpcError
-    from lxml.etree import LxmlError
-    from pptx.exc import PythonPptxError
-
-    named = (BadZipFile, LxmlError, OpcError, PythonPptxError)
-    return (*named, AttributeError, LookupError, NotImplementedError, OSError, RecursionError, TypeError, ValueError)
 
 
 def _bounded(found: ReadDocument) -> ReadDocument:

@@ -44,9 +44,9 @@ def enrich_batch(
 ) -> int:
     """Enrich the stale articles of these agency-days; return how many rows were written.
 
-    A language model is not asked again for an article that has a row of its present state, whoever made it, unless
-    `re_enrich` is set: that costs money. Nor does the local enricher replace what a model made. Its own rows are made
-    again wherever it would make others.
+    A language model is not asked again for an article that has a row of its present state, also one of the local
+    enricher, unless `re_enrich` is set: that costs money. Nor does the local enricher replace what a model made. Its
+    own rows are made again wherever it would make others.
 
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local enricher instead.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from news_assets.errors import EnrichError
-from news_assets.model_calls import BATCH
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
 from news_assets.pipeline.enrich.duplicates import leads_to, moved, originals_first
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
@@ -62,7 +61,7 @@ def enrich_with_models(
     ended_at = clock()  # from which failed attempts count
     versions = versions_of(articles)
     kept = lake.transact(lambda rows: store_derived(rows, stage, keys, changed, versions, ended_at, made.provisional))
-    if made.unavailable and desk.enrich.fallback == "none" and desk.enrich.via != BATCH:
+    if made.unavailable and desk.enrich.fallback == "none":
         raise EnrichError(made.unavailable)
     return len(kept)
 
@@ -264,8 +263,7 @@ class _Run:
                 if key in asked.results:
                     self._results[article.article_id] = _Result(key, asked.results[key], made_by)
                 else:
-                    reason = asked.reasons.get(key) or asked.unavailable or f"{model.name} did not answer"
-                    self._without_answer(article, reason, is_closed=key in asked.closed)
+                    self._without_answer(article, asked.reason(key, model.name), is_closed=key in asked.closed)
                     still.append(article)
             left = still
             down += [asked.unavailable] if asked.unavailable else []
@@ -273,9 +271,11 @@ class _Run:
 
     def _ask(self, model: LanguageModel, prompt_version: str, questions: Mapping[str, Question]) -> Asked:
         lake, taxonomy, sandbox = self._lake, self._enricher.taxonomy, self._enricher.sandbox
-        if self._desk.enrich.via == BATCH:
+        rules, budget = self._desk.enrich, self._enricher.budget
+        if self._enricher.sends_batches(rules, model.name, is_backfill=True):  # one may be open, also in other runs
             batches = self._enricher.open_batches(model.name)
-            model = BatchSubmitter(lake, batches, model, prompt_version, self._enricher.budget, self._clock)
+            only_again = not self._enricher.sends_batches(rules, model.name, is_backfill=budget.is_backfill)
+            model = BatchSubmitter(lake, batches, model, prompt_version, budget, self._clock, only_again=only_again)
         return recall_or_ask(lake, model, prompt_version, questions, taxonomy, sandbox, self._clock)
 
     def _add_entities(self, articles: Sequence[RawArticle], locals_: Mapping[str, Enrichment | EnrichError]) -> None:
@@ -297,8 +297,8 @@ class _Run:
                 both = sha256(f"{result.key}\n{key}")
                 self._results[article.article_id] = replace(result, key=both, enrichment=with_entities)
             elif key not in asked.closed:
-                reason = asked.reasons.get(key) or asked.unavailable or f"{model.name} did not answer"
-                self._results[article.article_id] = replace(result, again=result.again or f"no entities: {reason}")
+                again = result.again or f"no entities: {asked.reason(key, model.name)}"
+                self._results[article.article_id] = replace(result, again=again)
 
 
 def _found(results: Mapping[str, Enrichment | EnrichError], article: RawArticle) -> Enrichment:

@@ -42,7 +42,7 @@ def test_the_price_of_a_backfill_is_said_with_its_reasons(
     assert lines[2].startswith("1  calls of the next run: ")
     assert lines[3].startswith("1  more calls with `re_enrich: true`: ")
     assert "tokens in, 450 out, about 0.00" in lines[2]
-    assert lines[4].startswith("by openai:gpt-5-mini, directly; tokens are estimated from 3.5 characters a token")
+    assert lines[4].startswith("by openai:gpt-5-mini, directly, and backfills in batches")
     assert "NEWS_MAX_USD_PER_DAY: 0 of 5.0000 USD spent" in lines
     assert lines[-1] == "no calls of language models so far for these articles"
 

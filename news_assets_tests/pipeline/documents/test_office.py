@@ -1,6 +1,7 @@
 from news_assets.documents import ReadDocument
 from news_assets.pipeline.documents.archive import MAX_XML_BYTES
 from news_assets.pipeline.documents.read import read_document
+from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.office import archive_of, docx_of, odt_of, saved
 
 CHANGED = (
@@ -87,11 +88,11 @@ def test_entities_that_multiply_are_not_expanded() -> None:
     declared = "".join(f'<!ENTITY {name} "{f"&{other};" * 10}">' for name, other in zip(names[1:], names, strict=False))
     content = f'<!DOCTYPE x [<!ENTITY a "ha">{declared}]><x>&j;</x>'
     kind = "application/vnd.oasis.opendocument.text"
-    found = read_document(archive_of({"mimetype": kind, "content.xml": content}))
+    found = InlineSandbox().read_document(archive_of({"mimetype": kind, "content.xml": content}))
     assert (found.kind, found.outcome, found.text) == ("odt", "failed", "")
 
 
 def test_a_broken_word_document_fails_with_its_reason() -> None:
-    found = read_document(archive_of({"word/document.xml": "<w:document>"}))
+    found = InlineSandbox().read_document(archive_of({"word/document.xml": "<w:document>"}))
     assert (found.kind, found.outcome) == ("docx", "failed")
     assert str(found.reason).startswith("could not be read: ")

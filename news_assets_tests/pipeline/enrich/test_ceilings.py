@@ -51,6 +51,7 @@ def enricher(model: Answering, budget: Budget) -> ModelEnricher:
         accepted_error=None,
         sandbox=InlineSandbox(),
         open_batches=open_batches,
+        has_batches=lambda _name: False,
         budget=budget,
     )
 

@@ -11,6 +11,7 @@ from news_assets.clients.llm.batches.openai import OpenAIBatches
 from news_assets.clients.llm.batches.provider_batches import ProviderBatches
 from news_assets.clients.llm.models import check_model, open_model
 from news_assets.errors import SettingsError
+from news_assets.settings import variable_of
 
 TIMEOUT_S = 300.0  # an upload of 50 MB over a line of 2 Mbit/s
 
@@ -19,6 +20,17 @@ _APIS: Mapping[str, Callable[[], BatchApi]] = {
     "google-gla": GeminiBatches,
     "openai": OpenAIBatches,
 }
+
+
+def has_batches(name: str, bedrock_folder: str | None = None, bedrock_role: str | None = None) -> bool:
+    """Whether the provider of PROVIDER:MODEL has batches, and what they need is set.
+
+    A server of OPENAI_BASE_URL is taken to have none: most that speak OpenAI's completions do not.
+    """
+    provider = name.partition(":")[0]
+    if provider == "bedrock":
+        return bool(bedrock_folder and bedrock_role)
+    return provider in _APIS and not (provider == "openai" and variable_of("OPENAI_BASE_URL"))
 
 
 def open_batches(name: str, bedrock_folder: str | None = None, bedrock_role: str | None = None) -> ProviderBatches:

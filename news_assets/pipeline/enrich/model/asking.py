@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
-from news_assets.errors import EnrichError
+from news_assets.errors import EnrichError, InOpenBatchError
 from news_assets.model_calls import DIRECT, Kind, ModelCall
 from news_assets.pipeline.enrich.model.prices import answer_usd
 from news_assets.pipeline.enrich.model.reading.answer import Answer, read_answers
@@ -29,16 +29,20 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Results by input hash, the reasons why the others have none, and why the model is unavailable, if it is.
+    """Results by input hash, the reasons why others have none, and the inputs that are not sent again (`closed`).
 
-    `refused` are the inputs whose answer failed a check, `closed` those that are not sent again.
+    `waiting` says that answers come with a batch that is open, `unavailable` why the model gives none.
     """
 
     results: dict[str, Enrichment] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    refused: set[str] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)
+    waiting: str = ""
     unavailable: str = ""
+
+    def reason(self, key: str, model: str) -> str:
+        """Return why an input has no result."""
+        return self.reasons.get(key) or self.waiting or self.unavailable or f"{model} did not answer"
 
 
 def refused_before(lake: Lake, hashes: Sequence[str], kind: Kind) -> dict[str, tuple[int, str]]:
@@ -67,108 +71,52 @@ def recall_or_ask(
     sandbox: Sandbox,
     clock: Callable[[], datetime],
 ) -> Asked:
-    """Return what a model said before about these inputs, and ask it for the others; see `ask`.
+    """Return what a model said before about these inputs, by input hash, and ask it for the others.
 
     An input is not sent again if MAX_REFUSED answers to it were refused: its reason is the last one, and it is
-    in `closed`.
+    in `closed`. All of what is returned is stored.
     """
     known = cached_results(lake, questions.keys())
     before = refused_before(lake, list(questions.keys() - known.keys()), next(iter(questions.values())).request.kind)
     final = {key: reason for key, (count, reason) in before.items() if count >= MAX_REFUSED}
-    new = {key: question for key, question in questions.items() if key not in known and key not in final}
-    asked = ask(lake, model, prompt_version, new, taxonomy, sandbox, clock) if new else Asked()
-    closed = {key for key in asked.refused if before.get(key, (0, ""))[0] + 1 >= MAX_REFUSED}
-    return Asked(asked.results | known, asked.reasons | final, asked.refused, closed | final.keys(), asked.unavailable)
-
-
-def ask(
-    lake: Lake,
-    model: LanguageModel,
-    prompt_version: str,
-    questions: Mapping[str, Question],
-    taxonomy: Taxonomy,
-    sandbox: Sandbox,
-    clock: Callable[[], datetime],
-) -> Asked:
-    """Send these requests, by input hash, and return what came of them; all of it is stored when this returns.
-
-    A result and the row of its call are stored in one transaction. An answer that fails a check, and a call without an
-    answer, have a row of their call only.
-    """
-    asked = Asked()
+    new = [question.request for key, question in questions.items() if key not in known and key not in final]
+    asked = Asked(known, final, closed=set(final))
+    if not new:
+        return asked
+    way = Way(model.name, prompt_version)
     try:
-        for group in model.answer_all(question.request for question in questions.values()):
-            read = read_group(group, questions, taxonomy, sandbox)
-            at = clock()
-            calls = [read_call_row(request, answer, read, model.name, prompt_version, at) for request, answer in group]
-            results = {key: found for key, found in read.items() if isinstance(found, Enrichment)}
-            store_answers(lake, calls, results, model.name, at)
-            asked.results.update(results)
-            asked.reasons.update({key: str(found) for key, found in read.items() if isinstance(found, EnrichError)})
-            asked.refused.update(call.input_hash for call in calls if call.outcome == "refused")
+        for group in model.answer_all(new):
+            read = read_answers_of(group, questions, taxonomy, sandbox)
+            store_answers(lake, group, read, way, clock())
+            for request, answer in group:
+                key, found = request.input_hash, read[request.input_hash]
+                if isinstance(found, Enrichment):
+                    asked.results[key] = found
+                    continue
+                asked.reasons[key] = str(found)
+                is_refused = isinstance(answer, ModelAnswer)
+                if is_refused and before.get(key, (0, ""))[0] + 1 >= MAX_REFUSED:
+                    asked.closed.add(key)
+    except InOpenBatchError as error:
+        return replace(asked, waiting=str(error))
     except EnrichError as error:  # of the model, not of an article: what it has answered is stored
         return replace(asked, unavailable=str(error))
     return asked
 
 
-def store_answers(
-    lake: Lake, calls: Sequence[ModelCall], results: Mapping[str, Enrichment], model: str, now: datetime
-) -> None:
-    """Store the rows of calls, and the results by input hash that came of them, in one transaction."""
-    caches = [cache_of(key, result, ENRICHER, model, now) for key, result in results.items()]
+class Way(NamedTuple):
+    """How requests were sent: the model, the version of the prompt, `direct` or `batch`, and the batch's id."""
 
-    def store(rows: Rows) -> None:
-        rows.append(calls)  # each has an id of its own
-        if caches:
-            rows.upsert(caches)
-
-    lake.transact(store)
+    model: str
+    prompt_version: str
+    via: str = DIRECT
+    batch_id: str | None = None
 
 
-def call_row(
-    request: ModelRequest,
-    answer: ModelAnswer | EnrichError,
-    refused: EnrichError | None,
-    *,
-    model: str,
-    prompt_version: str,
-    now: datetime,
-    via: str = DIRECT,
-    batch_id: str | None = None,
-) -> ModelCall:
-    """Return the row of a call that was answered, or not, just before `now`; `refused` is the check that failed."""
-    given = answer if isinstance(answer, ModelAnswer) else None
-    called_at = now - timedelta(milliseconds=given.elapsed_ms) if given else now
-    error = answer if isinstance(answer, EnrichError) else refused
-    return ModelCall(
-        call_id=uuid4().hex,
-        input_hash=request.input_hash,
-        kind=request.kind,
-        desk=request.desk,
-        agency=request.agency,
-        day=request.day,
-        article_id=request.article_id,
-        model=model,
-        prompt_version=prompt_version,
-        called_at=called_at,
-        via=via,
-        batch_id=batch_id,
-        input_tokens=given.input_tokens if given else None,
-        output_tokens=given.output_tokens if given else None,
-        cached_tokens=given.cached_tokens if given else None,
-        cache_write_tokens=given.cache_write_tokens if given else None,
-        usd=answer_usd(model, given, called_at, is_batch=via != DIRECT) if given else None,
-        elapsed_ms=given.elapsed_ms if given else 0,
-        outcome="failed" if given is None else "refused" if refused else "ok",
-        reason=str(error) if error else None,
-        answer_json=given.raw if given else None,
-    )
-
-
-def read_group(
+def read_answers_of(
     group: Sequence[Answered], questions: Mapping[str, Question], taxonomy: Taxonomy, sandbox: Sandbox
 ) -> dict[str, Enrichment | EnrichError]:
-    """Return what the answers of a group say, by input hash."""
+    """Return what the answers of a group say, or why they have no result, by input hash."""
     found: dict[str, Enrichment | EnrichError] = {}
     answers = []
     for request, answer in group:
@@ -181,26 +129,51 @@ def read_group(
     return found | {answer.request.input_hash: one for answer, one in zip(answers, read, strict=True)}
 
 
-def read_call_row(
-    request: ModelRequest,
-    answer: ModelAnswer | EnrichError,
-    read: Mapping[str, Enrichment | EnrichError],
-    model: str,
-    prompt_version: str,
-    now: datetime,
-    via: str = DIRECT,
-    batch_id: str | None = None,
+def store_answers(
+    lake: Lake, group: Sequence[Answered], read: Mapping[str, Enrichment | EnrichError], way: Way, now: datetime
+) -> None:
+    """Store the calls of a group, which were answered just before `now`, and their results, in one transaction.
+
+    An answer that fails a check, and a call without an answer, have a row of their call only.
+    """
+    calls = [_call_row(request, answer, read[request.input_hash], way, now) for request, answer in group]
+    results = {key: found for key, found in read.items() if isinstance(found, Enrichment)}
+    caches = [cache_of(key, result, ENRICHER, way.model, now) for key, result in results.items()]
+
+    def store(rows: Rows) -> None:
+        rows.append(calls)  # each has an id of its own
+        if caches:
+            rows.upsert(caches)
+
+    lake.transact(store)
+
+
+def _call_row(
+    request: ModelRequest, answer: ModelAnswer | EnrichError, read: Enrichment | EnrichError, way: Way, now: datetime
 ) -> ModelCall:
-    """Return the row of a call whose answer was read."""
-    result = read[request.input_hash]
-    refused = result if isinstance(result, EnrichError) and isinstance(answer, ModelAnswer) else None
-    return call_row(
-        request,
-        answer,
-        refused,
-        model=model,
-        prompt_version=prompt_version,
-        now=now,
-        via=via,
-        batch_id=batch_id,
+    given = answer if isinstance(answer, ModelAnswer) else None
+    called_at = now - timedelta(milliseconds=given.elapsed_ms) if given else now
+    error = read if isinstance(read, EnrichError) else None
+    return ModelCall(
+        call_id=uuid4().hex,
+        input_hash=request.input_hash,
+        kind=request.kind,
+        desk=request.desk,
+        agency=request.agency,
+        day=request.day,
+        article_id=request.article_id,
+        model=way.model,
+        prompt_version=way.prompt_version,
+        called_at=called_at,
+        via=way.via,
+        batch_id=way.batch_id,
+        input_tokens=given.input_tokens if given else None,
+        output_tokens=given.output_tokens if given else None,
+        cached_tokens=given.cached_tokens if given else None,
+        cache_write_tokens=given.cache_write_tokens if given else None,
+        usd=answer_usd(way.model, given, called_at, is_batch=way.via != DIRECT) if given else None,
+        elapsed_ms=given.elapsed_ms if given else 0,
+        outcome="failed" if given is None else "refused" if error else "ok",
+        reason=str(error) if error else None,
+        answer_json=given.raw if given else None,
     )

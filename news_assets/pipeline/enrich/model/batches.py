@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from itertools import islice
 from uuid import uuid4
 
-from news_assets.errors import BatchError, EnrichError, SpendingError
-from news_assets.model_calls import BATCH, OPEN, EnrichmentBatch, ModelCall, total_usd
+from news_assets.errors import BatchError, EnrichError, InOpenBatchError, SpendingError
+from news_assets.model_calls import BATCH, CLOSED, OPEN, EnrichmentBatch, ModelCall, total_usd
 from news_assets.pipeline.enrich.model.asking import (
     Question,
+    Way,
     cached_results,
-    read_call_row,
-    read_group,
+    read_answers_of,
     store_answers,
 )
 from news_assets.pipeline.enrich.model.budget import Budget, reserved_usd
@@ -30,6 +30,7 @@ from news_assets.records import Enrichment, RawArticle
 
 SENT_WITHIN = timedelta(minutes=15)  # a batch that is being sent for longer was cut off, or its reply was lost
 EARLIER = timedelta(minutes=5)  # by which the provider's clock may differ
+SENT_AGAIN_WITHIN = timedelta(days=3)  # in a batch too, what a batch left unanswered
 STORED_TOGETHER = 100  # answers, so that a killed process loses few that it has read
 STAGE = "enriched_articles"
 
@@ -37,7 +38,8 @@ STAGE = "enriched_articles"
 class BatchSubmitter:
     """Implements `ports.LanguageModel` by sending batches, whose answers come later.
 
-    Requests that are fewer than a batch takes are left to the model that answers at once.
+    Requests that are fewer than a batch takes are left to the model that answers at once. So are all others if
+    `only_again` is set, but for those that were in a batch before and have no answer of it.
     """
 
     def __init__(
@@ -48,32 +50,51 @@ class BatchSubmitter:
         prompt_version: str,
         budget: Budget,
         clock: Callable[[], datetime],
+        *,
+        only_again: bool,
     ) -> None:
         self.name = direct.name
         self._lake, self._batches, self._direct = lake, batches, direct
         self._prompt_version, self._budget, self._clock = prompt_version, budget, clock
+        self._only_again = only_again
 
     def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
-        """Send what no open batch has, and yield the answers of what is too little for a batch.
+        """Send what no open batch has, and yield the answers of what is asked directly.
 
         Raises:
-            EnrichError: Always, once a request is in a batch: its answer comes later.
+            InOpenBatchError: Always, once one of the requests is in a batch.
             SpendingError: A ceiling is reached; what it allowed was sent.
         """
         asked = list(requests)
         waiting = open_inputs(self._lake, self.name)
         new = [request for request in asked if request.input_hash not in waiting]
-        if len(new) < self._batches.min_requests:
-            yield from self._direct.answer_all(new)
-            new = []
-        affordable = self._budget.affordable(self.name, new, self._clock, is_batch=True)
+        unanswered = self._unanswered() if self._only_again else set[str]()
+        batched = [request for request in new if not self._only_again or request.input_hash in unanswered]
+        if len(batched) < self._batches.min_requests:
+            batched = []
+        in_batch = {request.input_hash for request in batched}
+        if direct := [request for request in new if request.input_hash not in in_batch]:
+            yield from self._direct.answer_all(direct)
+        affordable = self._budget.affordable(self.name, batched, self._clock, is_batch=True)
         sent = list(affordable)
         for start in range(0, len(sent), self._batches.max_requests):
             self._send(sent[start : start + self._batches.max_requests])
         if affordable.refusal:
             raise SpendingError(affordable.refusal)
-        if waiting or new:
-            raise EnrichError(f"the batch that was sent to {self.name} is not over yet")
+        if batched or len(new) < len(asked):
+            raise InOpenBatchError(f"the batch that was sent to {self.name} is not over yet")
+
+    def _unanswered(self) -> set[str]:
+        """Return the input hashes of the batches that ended lately without an answer to each."""
+        columns = ("batch_key", "submitted_at", "request_count", "answer_count")
+        batches = self._lake.frame(EnrichmentBatch, None, columns, model=[self.name], progress=CLOSED)
+        since = self._clock() - SENT_AGAIN_WITHIN
+        keys = [
+            key
+            for key, submitted_at, requests, answers in batches.iter_rows()
+            if submitted_at >= since and answers < requests
+        ]
+        return _inputs(self._lake.read(EnrichmentBatch, batch_key=keys)) if keys else set()
 
     def _send(self, requests: Sequence[ModelRequest]) -> None:
         now = self._clock()
@@ -119,8 +140,11 @@ def _store_new(rows: Rows, row: EnrichmentBatch) -> bool:
 
 def open_inputs(lake: Lake, model: str) -> set[str]:
     """Return the input hashes that are in open batches of a model."""
-    rows = lake.read(EnrichmentBatch, progress=OPEN, model=[model])
-    return {key for row in rows for key in json.loads(row.inputs_json)}
+    return _inputs(lake.read(EnrichmentBatch, progress=OPEN, model=[model]))
+
+
+def _inputs(batches: Iterable[EnrichmentBatch]) -> set[str]:
+    return {key for row in batches for key in json.loads(row.inputs_json)}
 
 
 def settle_batches(lake: Lake, enricher: ModelEnricher, clock: Callable[[], datetime]) -> dict[str, str]:
@@ -172,16 +196,11 @@ def _collect(
     questions = _questions(lake, enricher, row)
     new = {key: question.request for key, question in questions.items() if key not in stored}
     count = len(stored)
+    way = Way(row.model, row.prompt_version, BATCH, row.batch_id)
     answers = batches.collect(row.batch_id, row.batch_key, new)
     while group := list(islice(answers, STORED_TOGETHER)):
-        read = read_group(group, questions, enricher.taxonomy, enricher.sandbox)
-        now = clock()
-        calls = [
-            read_call_row(request, answer, read, row.model, row.prompt_version, now, BATCH, row.batch_id)
-            for request, answer in group
-        ]
-        results = {key: one for key, one in read.items() if isinstance(one, Enrichment)}
-        store_answers(lake, calls, results, row.model, now)
+        read = read_answers_of(group, questions, enricher.taxonomy, enricher.sandbox)
+        store_answers(lake, group, read, way, clock())
         count += len(group)
     return count
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 
+from news_assets.model_calls import BATCH
 from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel
 from news_assets.pipeline.enrich.model.candidates import candidates
 from news_assets.pipeline.enrich.model.prompt import Prompt
@@ -30,6 +31,7 @@ class ModelEnricher:
             of it. None where it is not: then it only fills in.
         sandbox: Where texts and answers are read.
         open_batches: Opens the batches of a model by its name.
+        has_batches: Whether backfills are sent to the model of this name in batches, where the desk file does not say.
         budget: What the models may still cost in this run.
     """
 
@@ -43,6 +45,7 @@ class ModelEnricher:
     accepted_error: float | None
     sandbox: Sandbox
     open_batches: Callable[[str], BatchedModel]
+    has_batches: Callable[[str], bool]
     budget: Budget = field(default_factory=Budget)
 
     def within_budget(self, clock: Callable[[], datetime], *, is_backfill: bool) -> Self:
@@ -62,6 +65,10 @@ class ModelEnricher:
     def asks_models(self, rules: EnrichRules) -> bool:
         """Whether a model is asked for anything about a desk's articles."""
         return bool(self.models) or self.entity_model(rules) is not None
+
+    def sends_batches(self, rules: EnrichRules, model: str, *, is_backfill: bool) -> bool:
+        """Whether requests to a model are sent in batches."""
+        return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
 
     def request(self, article: RawArticle, local: Enrichment, model: str) -> ModelRequest:
         """Return the request for an article's enrichment by a model."""

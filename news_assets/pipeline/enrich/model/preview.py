@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from news_assets.model_calls import Kind, Tokens, total_usd
+from news_assets.model_calls import DIRECT, Kind, Tokens, total_usd
 from news_assets.pipeline.enrich.model.budget import Budget, sent_chars
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prices import price_usd
@@ -121,7 +121,8 @@ class Preview:
         self, stage: Stage, lake: Lake, desk: Desk, enricher: ModelEnricher, clock: Callable[[], datetime]
     ) -> None:
         self.found = Found()
-        self._stage, self._lake, self._desk, self._clock = stage, lake, desk, clock
+        self._stage, self._lake, self._clock = stage, lake, clock
+        self._desk = replace(desk, enrich=replace(desk.enrich, via=DIRECT))  # so that no batch is opened
         self._unwritten = _Unwritten(lake)
         self._taken: dict[str, tuple[str, ModelRequest]] = {}  # by input hash
         self._enricher = replace(
@@ -187,9 +188,9 @@ def estimated(
     known: Mapping[tuple[str, Kind], Tokens],
     at: datetime,
     *,
-    is_batch: bool,
+    is_batch: Callable[[str], bool],
 ) -> Sent:
-    """Return what these calls are estimated to take, and to cost.
+    """Return what these calls are estimated to take, and to cost; `is_batch` of a model's calls.
 
     `known` has the mean tokens of earlier calls of the same model, kind and prompt; without any, characters are
     counted.
@@ -199,7 +200,7 @@ def estimated(
         mean = known.get((model, request.kind))
         tokens_in = mean.input if mean else round(sent_chars(request) / CHARS_PER_TOKEN)
         tokens_out = mean.output if mean else OUTPUT_TOKENS
-        prices.append(price_usd(model, tokens_in, tokens_out, mean.cached if mean else 0, at, is_batch=is_batch))
+        prices.append(price_usd(model, tokens_in, tokens_out, mean.cached if mean else 0, at, is_batch=is_batch(model)))
         inputs, outputs = inputs + tokens_in, outputs + tokens_out
     usd = None if None in prices else total_usd(prices) or 0.0
     return Sent(len(calls), inputs, outputs, usd)

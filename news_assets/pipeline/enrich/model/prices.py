@@ -13,7 +13,7 @@ from news_assets.ports import ModelAnswer
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
-_LOCAL = frozenset({"ollama"})  # runs on the user's own machine, which nobody bills by the call
+_LOCAL = frozenset({"ollama"})  # runs on the user's own machine: its calls have no price
 _HOSTED_SUFFIXES = ("-cloud", ":cloud")  # models that Ollama passes on to its own servers; they are not free
 
 # Names of providers as pydantic-ai writes them, with the ids of genai-prices where these differ.

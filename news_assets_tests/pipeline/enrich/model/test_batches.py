@@ -16,11 +16,14 @@ from news_assets.errors import BatchError
 from news_assets.model_calls import Ceilings, EnrichmentBatch, ModelCall
 from news_assets.pipeline.enrich.model.batches import SENT_WITHIN, settle_batches
 from news_assets.pipeline.enrich.model.budget import Budget
+from news_assets.pipeline.enrich.model.preview import Preview
+from news_assets.pipeline.stages import stage_named
 from news_assets.records import CachedEnrichment, EnrichedArticle, Failure
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
 from news_assets_tests.support.model_enrichment import (
     DAY,
+    KEYS,
     NOW,
     ScriptedModel,
     desk,
@@ -212,6 +215,49 @@ def test_too_few_requests_for_a_batch_are_asked_directly(server: ModelServer, la
 
 class Large(NeverMade):
     min_requests = 100
+
+
+def backfill(lake: Lake, now: object = NOW) -> None:
+    enrich(lake, enricher(served(NAME), has_batches=lambda _name: True), now=now, re_enrich=True)
+
+
+def live(lake: Lake, now: object = LATER) -> None:
+    enrich(lake, enricher(served(NAME), has_batches=lambda _name: True), now=now)
+
+
+@SLOW
+def test_backfills_are_sent_in_batches_and_live_news_directly(server: ModelServer, lake: Lake) -> None:
+    fill(lake)
+    backfill(lake)
+    assert [len(job.lines) for job in server.jobs] == [COUNT]
+    lake.transact(lambda rows: rows.upsert([made(COUNT)]))
+    live(lake)
+    assert [row.article_id for row in rows(lake).values() if row.enricher == "model"] == [made(COUNT).article_id]
+    settle(lake)
+    live(lake)
+    assert {row.enricher for row in rows(lake).values()} == {"model"}
+    assert (set(server.paid.values()), len(server.jobs)) == ({1}, 1)
+
+
+@SLOW
+def test_what_a_backfills_batch_left_unanswered_is_sent_in_a_batch_again(server: ModelServer, lake: Lake) -> None:
+    server.batch_faults = [BatchFault.HALF_EXPIRED]
+    fill(lake)
+    backfill(lake)
+    settle(lake)
+    live(lake)
+    settle(lake, LATER + SENT_WITHIN)
+    live(lake, LATER + SENT_WITHIN)
+    assert [len(job.lines) for job in server.jobs] == [COUNT, COUNT // 2]
+    assert {call.via for call in lake.read(ModelCall)} == {"batch"}
+    assert {row.enricher for row in rows(lake).values()} == {"model"}
+
+
+def test_a_preview_opens_no_batch(server: ModelServer, lake: Lake) -> None:
+    fill(lake)
+    preview = Preview(stage_named("enriched_articles"), lake, BATCHED, enricher(served(NAME)), lambda: NOW)
+    preview.add(KEYS)
+    assert (len(preview.found.new), server.jobs, lake.read(EnrichmentBatch)) == (COUNT, [], [])
 
 
 @SLOW

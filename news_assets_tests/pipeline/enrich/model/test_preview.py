@@ -48,6 +48,7 @@ def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
         accepted_error=None,
         sandbox=InlineSandbox(),
         open_batches=open_batches,
+        has_batches=lambda _name: False,
     )
 
 
@@ -130,9 +131,12 @@ def test_the_price_is_that_of_the_mean_tokens_of_earlier_calls(room: Newsroom) -
     known = {("openai:gpt-5-mini", "enrich"): Tokens(input=1_000, output=100, cached=400)}
     usd = (600 * 0.25 + 400 * 0.025 + 100 * 2) / 1e6
 
-    direct, batch = (estimated(calls, known, NOW, is_batch=is_batch) for is_batch in (False, True))
+    direct, batch = (estimated(calls, known, NOW, is_batch=lambda _model, on=on: on) for on in (False, True))
 
     assert direct == Sent(4, 4_000, 400, pytest.approx(4 * usd))
     assert batch == Sent(4, 4_000, 400, pytest.approx(2 * usd))
-    assert estimated([("openai:mine", request) for _, request in calls], {}, NOW, is_batch=False).usd is None
-    assert estimated(calls, {}, NOW, is_batch=False).input_tokens > 4_000
+    assert (
+        estimated([("openai:mine", request) for _, request in calls], {}, NOW, is_batch=lambda _model: False).usd
+        is None
+    )
+    assert estimated(calls, {}, NOW, is_batch=lambda _model: False).input_tokens > 4_000

@@ -24,7 +24,7 @@ class BatchFault(Enum):
     FAILED = auto()  # refused after it was made, nothing is run
     DUPLICATE_IDS = auto()  # each result stands there twice, the second time with another answer
     MISSING_IDS = auto()  # every third result is left out
-    UNKNOWN_IDS = auto()  # results of ids that nobody sent
+    UNKNOWN_IDS = auto()  # results of ids that were not sent
 
 
 @dataclass(frozen=True)
