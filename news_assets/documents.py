@@ -1,7 +1,7 @@
 """What reading a document gives: an agenda, a packet, an attachment, or an article that was published as a PDF."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Final, Literal
 
 DocumentKind = Literal["pdf", "docx", "pptx", "odt", "rtf", "html", "text", "unknown"]
@@ -59,6 +59,10 @@ class StoredDocument:
     """One attachment, read or with the reason why not. The same content under other addresses is read once."""
 
     document_id: Annotated[str, "SHA-256 of address and name"]
+    article_id: Annotated[str, "article_id of the agenda item that it was read for first"]
+    desk: Annotated[str, "key of that item's desk"]
+    agency: Annotated[str, "key of its agency"]
+    day: Annotated[date, "its partition day"]
     url: Annotated[str, "address"]
     name: Annotated[str, "name in the listing"]
     kind: Annotated[str, "pdf, docx, pptx, odt, rtf, html, text or unknown, by its bytes"]
@@ -74,3 +78,4 @@ class StoredDocument:
     etag: Annotated[str | None, "ETag of the response, sent with the next request"]
     last_modified: Annotated[str | None, "Last-Modified of the response, sent with the next request"]
     fetched_at: Annotated[datetime, "time of the last request, or of the decision not to send one"]
+    trace_id: Annotated[str, "id of the poll that found that item"]

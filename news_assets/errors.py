@@ -70,6 +70,9 @@ class ListingChangedError(SourceError):
     """A 200 that is no longer a listing: a new template, a login page, HTML in place of a feed."""
 
 
+TRANSIENT_STATUSES: Final = (408, 425, 429)  # of those below 500
+
+
 class FetchError(NewsAssetsError):
     """One URL could not be fetched.
 
@@ -109,7 +112,7 @@ def _one_line(text: str) -> str:
 
 
 def _is_transient(status: int | None) -> bool:
-    return status is None or status in (408, 425, 429) or status >= 500
+    return status is None or status in TRANSIENT_STATUSES or status >= 500
 
 
 class ForbiddenAddressError(FetchError):

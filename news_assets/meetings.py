@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from news_assets.records import Agency_, Desk_, SourceId
+from news_assets.records import Agency_, Desk_, ItemFilters, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[
@@ -137,6 +137,28 @@ class MeetingListing:
     state: AnswerState = "ok"
     problems: tuple[str, ...] = ()
     next_requests: tuple[Request, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingAnswer:
+    """What the answers of one poll say together.
+
+    Attributes:
+        meetings: The meetings listed, with the items that were asked for.
+        whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
+            ones.
+        asked: Vendor's ids of the meetings whose items the answers hold, or say that there are none.
+        signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
+        is_pass: Whether all days were asked for, not only those that the signal shows as changed.
+        filters: The phrases that decide which items become articles.
+    """
+
+    meetings: tuple[Meeting, ...] = ()
+    whole_days: tuple[date, date] | None = None
+    asked: frozenset[str] = frozenset()
+    signals: tuple[str, ...] | None = None
+    is_pass: bool = False
+    filters: ItemFilters
 
 
 # --- rows of the lake ------------------------------------------------------------------------------------------------

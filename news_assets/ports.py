@@ -80,6 +80,8 @@ class PageRequest:
     `obeys_robots`: False for an address that the operator configured, of which only the Crawl-delay is obeyed.
     `max_s` limits its time with redirects, without waits for host slots, below the fetcher's own limit.
     `retries_connection`: whether `fetch_all` tries again, some seconds later, if the connection fails.
+    A `body` is sent by POST, with redirects followed by GET. `keeps_refusals`: an answer with a status of 400 to 499
+    other than 408, 425 and 429 is a page, because its text says why.
     """
 
     url: str
@@ -89,6 +91,9 @@ class PageRequest:
     max_s: float | None = None
     retries_connection: bool = False
     access: Access = Access()
+    body: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    keeps_refusals: bool = False
 
 
 class Fetcher(Protocol):

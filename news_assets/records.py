@@ -377,6 +377,12 @@ class SourceState:
     ttl_s: Annotated[float | None, "minimum interval stated by the last document, in seconds"] = None
     elapsed_ms: Annotated[int | None, "duration of the last poll's requests, in milliseconds"] = None
     left_urls: Annotated[tuple[str, ...], "pages of the listing that the last poll left for the next one"] = ()
+    signals: Annotated[
+        tuple[str, ...], "of a civic source: `day=hash` of the meetings that its change signal listed last"
+    ] = ()
+    passed_at: Annotated[
+        datetime | None, "of a civic source: time of the last poll that asked for all days, not only changed ones"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,7 +396,7 @@ class Poll:
     outcome: RowOutcome
     reason: Reason
     status: Annotated[int | None, "HTTP status; none without a response"]
-    entry_count: Annotated[int, "entries listed"]
+    entry_count: Annotated[int, "entries listed; of a civic source, meetings"]
     new_count: Annotated[int, "entries seen for the first time"]
     updated_count: Annotated[int, "known entries that changed"]
     body_bytes: Annotated[int, "size of the document, decompressed, in bytes"]
@@ -494,7 +500,7 @@ class RawArticle:
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
     text: Annotated[str | None, "clean text, Markdown where the page has structure"]
-    text_origin: Annotated[str | None, "origin of the text: page or feed"]
+    text_origin: Annotated[str | None, "origin of the text: page, feed, or composed (an agenda item's)"]
     text_chars: Annotated[int, "length of the text in characters"]
     word_count: Annotated[int, "length of the text in words"]
     out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]

@@ -49,7 +49,7 @@ def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
     for name, findings in found.items():
         symbol = ("?   ", "yellow") if findings.unknown else _SYMBOLS[bool(findings.rows)]
         checked = (f"{findings.checked} checked", "dim")
-        terminal.print_line(Text.assemble(symbol, f"{desk.key}: {freshness_checks()[name][1]} ", checked))
+        terminal.print_line(Text.assemble(symbol, f"{desk.key}: {freshness_checks(desk)[name][1]} ", checked))
         if findings.unknown:
             terminal.print_line(f"    {findings.unknown}")
         if findings.rows:

@@ -68,7 +68,7 @@ def _polled_by(desk: Desk, run: dg.DagsterRun) -> Iterator[str]:
 
 
 def _active_run(desk: Desk, run: dg.DagsterRun) -> Iterator[ActiveRun]:
-    names = frozenset(key.path[1] for key in _selected(desk, run)) & frozenset(stages.stage_names())
+    names = frozenset(key.path[1] for key in _selected(desk, run)) & frozenset(stages.stage_names(desk))
     first = run.tags.get(RANGE_START) or run.tags.get(_PARTITION)
     last = run.tags.get(RANGE_END) or first
     if not names or not first or not last or "|" not in first:
@@ -84,5 +84,5 @@ def _selected(desk: Desk, run: dg.DagsterRun) -> set[dg.AssetKey]:
     """Return the desk's assets that a run materialises; without a selection these are all assets of its job."""
     if run.asset_selection is not None:
         return {key for key in run.asset_selection if key.path[0] == desk.key}
-    of_job = {f"{desk.key}_poll": ("feed_entries",), f"{desk.key}_articles": stages.stage_names()}
+    of_job = {f"{desk.key}_poll": ("feed_entries",), f"{desk.key}_articles": stages.stage_names(desk)}
     return {dg.AssetKey([desk.key, name]) for name in of_job.get(run.job_name, ())}

@@ -25,14 +25,14 @@ _SHOWN_ROWS = 20
 
 def build_desk_checks(desk: Desk, assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetChecksDefinition]:
     """Return the checks of the rows of a desk's assets, in the order of the assets."""
-    records: list[type[Any]] = [FeedEntry, *(stage.record for stage in stages.STAGES)]
+    records: list[type[Any]] = [FeedEntry, *(stage.record for stage in stages.stages_of(desk))]
     unique = [_keys_are_unique(desk, asset, record) for asset, record in zip(assets, records, strict=True)]
     of_rows = [
         _row_check(desk, asset, check.name, check.sentence, check.find)
-        for asset, stage in zip(assets[1:], stages.STAGES, strict=True)
+        for asset, stage in zip(assets[1:], stages.stages_of(desk), strict=True)
         for check in stage.row_checks
     ]
-    return [*unique, *of_rows, _extraction_is_stable(desk, assets[1])]
+    return [*unique, *of_rows, _extraction_is_stable(desk, assets[1 + stages.stage_names(desk).index("raw_articles")])]
 
 
 def _keys_are_unique(desk: Desk, asset: dg.AssetsDefinition, record: type[Any]) -> dg.AssetChecksDefinition:
@@ -68,14 +68,14 @@ def _extraction_is_stable(desk: Desk, articles: dg.AssetsDefinition) -> dg.Asset
 
 def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
     """Return the desk's freshness checks, which share one pass over the rows."""
-    keys = {name: dg.AssetKey([desk.key, asset]) for name, (asset, _) in freshness_checks().items()}
+    keys = {name: dg.AssetKey([desk.key, asset]) for name, (asset, _) in freshness_checks(desk).items()}
 
     @dg.multi_asset_check(
         name=f"{desk.key}_freshness",
         can_subset=True,
         specs=[
             dg.AssetCheckSpec(name, asset=keys[name], description=text)
-            for name, (_, text) in freshness_checks().items()
+            for name, (_, text) in freshness_checks(desk).items()
         ],
     )
     def checks(

@@ -30,14 +30,14 @@ def build_desk_jobs(desk: Desk) -> "list[UnresolvedAssetJobDefinition]":
         ),
         dg.define_asset_job(
             f"{desk.key}_articles",
-            dg.AssetSelection.assets(*([desk.key, name] for name in stages.stage_names())).without_checks(),
+            dg.AssetSelection.assets(*([desk.key, name] for name in stages.stage_names(desk))).without_checks(),
             description=f"Fetch, extract, enrich, embed and index the articles of desk {desk.key}.",
             tags={"news/desk": desk.key},
         ),
         dg.define_asset_job(
             f"{desk.key}_checks",
             dg.AssetSelection.checks_for_assets(
-                *([desk.key, name] for name in ("feed_entries", *stages.stage_names()))
+                *([desk.key, name] for name in ("feed_entries", *stages.stage_names(desk)))
             ),
             description=f"Check all rows of desk {desk.key}: unique ids, texts, vectors, index against lake.",
             tags={"news/desk": desk.key},
@@ -50,7 +50,7 @@ def build_shared_jobs(desks: Sequence[Desk]) -> "list[UnresolvedAssetJobDefiniti
     freshness = [
         dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name)
         for desk in desks
-        for name, (asset, _) in freshness_checks().items()
+        for name, (asset, _) in freshness_checks(desk).items()
     ]
     return [
         dg.define_asset_job(

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from news_assets.pipeline.civic.asking import FUTURE_DAYS
 from news_assets.records import AgencyDays, Desk
 
 BATCH_PARTITIONS = 200  # agency-days stored together: bounds memory, and the work that a killed run repeats
@@ -17,7 +18,7 @@ def agency_partitions(desk: Desk) -> dg.StaticPartitionsDefinition:
 
 
 def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
-    """Return the grid of agencies by days, from the desk's first day to today.
+    """Return the grid of agencies by days, from the desk's first day to today, or to the last day of listed meetings.
 
     Today's partition exists from midnight on. A desk with agencies in other time zones than its own has tomorrow's
     too, which begins earlier for agencies east of the desk.
@@ -30,10 +31,23 @@ def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
 
 def last_day(desk: Desk, now: datetime) -> date:
     """Return the newest day of the grid."""
-    return now.astimezone(ZoneInfo(desk.timezone)).date() + timedelta(days=_days_ahead(desk))
+    return _today(desk, now) + timedelta(days=_days_ahead(desk))
+
+
+def newest_begun_day(desk: Desk, now: datetime) -> date:
+    """Return the newest day that has begun for some agency; a grid with meetings goes on after it."""
+    return _today(desk, now) + timedelta(days=_days_of_zones(desk))
+
+
+def _today(desk: Desk, now: datetime) -> date:
+    return now.astimezone(ZoneInfo(desk.timezone)).date()
 
 
 def _days_ahead(desk: Desk) -> int:
+    return _days_of_zones(desk) + (FUTURE_DAYS if desk.is_civic else 0)
+
+
+def _days_of_zones(desk: Desk) -> int:
     return 0 if {agency.timezone for agency in desk.agencies} == {desk.timezone} else 1
 
 

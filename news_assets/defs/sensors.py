@@ -29,7 +29,7 @@ from news_assets.defs.active_runs import (
     unfinished_runs,
 )
 from news_assets.defs.clock import utc_now
-from news_assets.defs.partitions import last_day
+from news_assets.defs.partitions import last_day, newest_begun_day
 from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
@@ -201,9 +201,8 @@ def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
     polled = {(state.source_id, state.url) for state in lake.read(SourceState, desk=[desk.key])}
     if any((source.source_id, source.url) not in polled for source in desk.sources):
         return False
-    today = last_day(desk, now)
-    window = desk, now, max(desk.first_day, today - WINDOW)
-    return all(_until(find(lake, *window), today).is_empty() for find in (pending_entries, stale_rows))
+    window = desk, now, max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
+    return all(_until(find(lake, *window), last_day(desk, now)).is_empty() for find in (pending_entries, stale_rows))
 
 
 def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
@@ -243,16 +242,16 @@ def _evaluate(
     attempts, waiting = {}, 0
     started, is_sweep = time.perf_counter(), cursor.is_sweep_due(now.timestamp())
     for desk in desks:
-        today = last_day(desk, now)
+        today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
-        backlog = _until(query(desk, now, first_day), today)
-        days = backlog_days(backlog, stages.stage_names())
+        backlog = _until(query(desk, now, first_day), last_day(desk, now))
+        days = backlog_days(backlog, stages.stage_names(desk))
         plan = plan_runs(
             days,
             active_runs(desk, runs),
             cursor.attempts.get(desk.key, {}),
             [agency.key for agency in desk.agencies],
-            stages.stage_names(),
+            stages.stage_names(desk),
             today,
             now.timestamp(),
             first_day,

@@ -1,11 +1,16 @@
-"""The stages: one asset by agency and day each, in the order in which they run.
+"""The stages: one asset by agency and day each, in the order in which they run. DOCUMENTS is of civic desks only.
 
 Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report are derived from this list. To
 add a stage, write its row type (`records.py`), its table (`store/tables.py`) and its `run` function, and declare it
 here.
 """
 
+from typing import Final
+
+from news_assets.documents import StoredDocument
 from news_assets.pipeline.articles.fetch import fetch_batch
+from news_assets.pipeline.civic.attachments import read_attachments
+from news_assets.pipeline.civic.matters import refresh_matters_of
 from news_assets.pipeline.embed import embed_batch
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.freshness.row_checks import (
@@ -19,13 +24,35 @@ from news_assets.pipeline.index import index_batch
 from news_assets.pipeline.stage_state.declaration import Option, Stage
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
-from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.records import ArticleEmbedding, Desk, EnrichedArticle, IndexedDocument, RawArticle
+
+DOCUMENTS: Final = Stage(
+    name="documents",
+    record=StoredDocument,
+    upstream=("feed_entries",),
+    run=read_attachments,
+    ports=("fetcher", "sandbox"),
+    options=(Option("refetch", "request every attachment again, not only those that are not read yet"),),
+    state=None,
+    retry_at=stage_retry_at,
+    made_at="fetched_at",
+    done="documents",
+    check=("every_attachment_is_read", "Every attachment of the last days is read, or the reason why not is known."),
+    describe=lambda row: f"{row.characters} characters of {row.name}",
+    description="""Attachments of the agenda items of these agencies and days: their text in Markdown, or the reason.
+
+    Each content is read once, under whatever addresses it is listed. An item whose attachments could not be read is
+    composed with the reason, and again when they come.
+    """,
+    kind="pdf",
+    preview=("name", "kind", "pages", "characters", "outcome", "reason"),
+)
 
 STAGES: tuple[Stage, ...] = (
     Stage(
         name="raw_articles",
         record=RawArticle,
-        upstream=("feed_entries",),
+        upstream=("feed_entries", "documents"),
         run=fetch_batch,
         ports=("fetcher", "sandbox"),
         options=(Option("refetch", "fetch every entry again, not only those that are missing, changed or due"),),
@@ -66,6 +93,7 @@ STAGES: tuple[Stage, ...] = (
         state=ARTICLE_STATE,
         retry_at=stage_retry_at,
         made_at="enriched_at",
+        then=refresh_matters_of,
         done="enriched",
         check=("every_article_is_enriched", "Every article is enriched in its present state."),
         row_checks=(
@@ -142,11 +170,17 @@ STAGES: tuple[Stage, ...] = (
         preview=("article_id", "has_vector", "indexed_at", "outcome", "reason"),
     ),
 )
+ALL_STAGES: Final = (DOCUMENTS, *STAGES)
 
 
-def stage_names() -> tuple[str, ...]:
-    """Return the names of the stages, upstream first."""
-    return tuple(stage.name for stage in STAGES)
+def stages_of(desk: Desk) -> tuple[Stage, ...]:
+    """Return the stages of a desk, upstream first: one with meetings also reads their documents."""
+    return ALL_STAGES if desk.is_civic else STAGES
+
+
+def stage_names(desk: Desk | None = None) -> tuple[str, ...]:
+    """Return the names of the stages of a desk, upstream first; without a desk of those that all desks have."""
+    return tuple(stage.name for stage in (stages_of(desk) if desk else STAGES))
 
 
 def derived_stages() -> tuple[Stage, ...]:
@@ -156,4 +190,4 @@ def derived_stages() -> tuple[Stage, ...]:
 
 def stage_named(name: str) -> Stage:
     """Return a stage by its name."""
-    return next(stage for stage in STAGES if stage.name == name)
+    return next(stage for stage in ALL_STAGES if stage.name == name)

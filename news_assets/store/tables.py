@@ -84,7 +84,7 @@ TABLES: tuple[Table, ...] = (
     Table("meetings", StoredMeeting, ("meeting_id",), sort=("agency", "day")),
     Table("agenda_items", StoredItem, ("item_id",), sort=("agency", "day")),
     Table("matters", Matter, ("desk", "agency", "matter")),
-    Table("documents", StoredDocument, ("document_id",), sort=("document_id",)),
+    Table("documents", StoredDocument, ("document_id",), "day", sort=("document_id",)),
     Table("pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)),
     Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),
     Table("copy_keys", CopyKey, ("day", "article_id"), "day", sort=("day",)),

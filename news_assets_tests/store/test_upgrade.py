@@ -34,7 +34,12 @@ RENAME = Migration("call an outcome a result", ('ALTER TABLE "polls" RENAME COLU
 
 # What that lake lacks: columns that were declared later, with their types and their values in its rows.
 ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
-    SourceState: {"elapsed_ms": ("BIGINT", None), "left_urls": ("VARCHAR[]", ())},
+    SourceState: {
+        "elapsed_ms": ("BIGINT", None),
+        "left_urls": ("VARCHAR[]", ()),
+        "signals": ("VARCHAR[]", ()),
+        "passed_at": ("TIMESTAMPTZ", None),
+    },
     FeedEntry: {"news_hash": ("VARCHAR", "")},
     StoredPage: {"etag": ("VARCHAR", None), "last_modified": ("VARCHAR", None)},
     RawArticle: {

@@ -26,7 +26,7 @@ from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport, Proxy
-from news_assets.errors import FetchError, SettingsError, TooLargeError
+from news_assets.errors import TRANSIENT_STATUSES, FetchError, SettingsError, TooLargeError
 from news_assets.ports import PageRequest
 from news_assets.records import Access, Page
 
@@ -220,7 +220,11 @@ class HttpFetcher:
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
         access = chain.request.access
         extensions = {"proxy": self._proxy_of(access.proxy)} if access.proxy else None
-        request = self._client.build_request("GET", url, headers=access.headers, extensions=extensions)
+        body = None if chain.visited or chain.is_robots else chain.request.body
+        headers = (*access.headers, *(() if chain.is_robots else chain.request.headers))
+        request = self._client.build_request(
+            "GET" if body is None else "POST", url, content=body, headers=headers, extensions=extensions
+        )
         validators = chain.request.validators
         if validators.etag:
             request.headers["If-None-Match"] = validators.etag
@@ -260,7 +264,8 @@ class HttpFetcher:
     def _page_of(self, hop: Hop, chain: RedirectChain) -> Page:
         request, headers = chain.request, hop.response.headers
         is_unchanged = hop.status == 304 and (request.validators.etag or request.validators.last_modified)
-        if not hop.response.is_success and not is_unchanged:
+        is_kept = request.keeps_refusals and 400 <= hop.status < 500 and hop.status not in TRANSIENT_STATUSES
+        if not hop.response.is_success and not is_unchanged and not is_kept:
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
         now, content_type = self._clock(), content_type_of(headers)

@@ -11,6 +11,6 @@ from news_assets.records import Desk
 def build_desk_assets(desk: Desk) -> list[dg.AssetsDefinition]:
     """Return the desk's assets, upstream first."""
     assets = {"feed_entries": build_feed_entries(desk)}
-    for stage in stages.STAGES:
+    for stage in stages.stages_of(desk):
         assets[stage.name] = build_stage_asset(desk, stage, assets)
     return list(assets.values())

@@ -24,7 +24,7 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
     @dg.asset(
         **asset_attributes(desk, stage.name, stage.record, stage.kind),
         description=stage.description,
-        deps=[_dependency(name, upstream[name]) for name in stage.upstream],
+        deps=[_dependency(name, upstream[name]) for name in stage.upstream if name in upstream],
         partitions_def=agency_day_partitions(desk),
         backfill_policy=dg.BackfillPolicy.single_run(),
         required_resource_keys={"lake", *stage.ports},

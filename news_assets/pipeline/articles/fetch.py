@@ -15,6 +15,7 @@ from news_assets.pipeline.articles.refetches import first_entries, has_news, is_
 from news_assets.pipeline.articles.rows import article_row, revision_of
 from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
+from news_assets.pipeline.civic.composing import compose_articles
 from news_assets.pipeline.page.readers import READERS, unread, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -63,14 +64,16 @@ def fetch_batch(
 ) -> int:
     """Fetch and extract the due entries of these agency-days; return how many articles were written.
 
-    Articles are stored every few pages, so that a killed run repeats little.
+    Articles are stored every few pages, so that a killed run repeats little. Those of agenda items are composed.
     """
     entries = lake.read(FeedEntry, keys, **of_articles(only))
     rows = lake.read(RawArticle, article_id={entry.article_id for entry in entries})
     stored = {article.article_id: article for article in rows}
     due = due_entries(entries, stored, clock(), refetch=refetch)
+    civic = {source.source_id for agency in desk.agencies for source in agency.sources if source.is_civic}
+    written = compose_articles(stage, lake, [one for one in due if one.source_id in civic], clock, sandbox)
+    due = [one for one in due if one.source_id not in civic]
     validators = {} if refetch else stored_validators(lake, due, stored)
-    written = 0
 
     def store(batch: Sequence[FetchedEntry]) -> list[RawArticle]:
         now = clock()

@@ -80,6 +80,15 @@ def _answered_row(
     return _failed_row(entry, result, outcome, reason, tries, now)
 
 
+def composed_row(entry: FeedEntry, text: ArticleText | None, previous: RawArticle | None, now: datetime) -> RawArticle:
+    """Return the row of an article whose text was composed from other rows; `previous` is the stored row, if any."""
+    base = replace(_base_row(entry, None, None, now), news_hash=entry.news_hash, url_hash=entry.url_hash)
+    if text is None:
+        return replace(base, outcome="failed", reason="the text could not be read")
+    kept = previous if previous is not None and previous.text else None
+    return _with_text(base, _Text(text, "composed"), kept)
+
+
 def revision_of(previous: RawArticle, new: RawArticle, now: datetime, cause: Cause = "edit") -> ArticleRevision | None:
     """Return the text that `new` replaces; None where the text is unchanged, or there was none."""
     if not previous.text or previous.text_hash == new.text_hash:
@@ -139,8 +148,12 @@ def _ok_row(
     chosen: _Text,
     now: datetime,
 ) -> RawArticle:
+    return _with_text(_base_row(entry, result, extracted, now), chosen, kept)
+
+
+def _with_text(base: RawArticle, chosen: _Text, kept: RawArticle | None) -> RawArticle:
+    """Return a row of outcome ok; `kept` is the stored row if it has a text."""
     read = chosen.read
-    base = _base_row(entry, result, extracted, now)
     return replace(
         base,
         text=read.text,
@@ -204,7 +217,7 @@ def _failed_row(
 
 
 def _base_row(
-    entry: FeedEntry, result: Page | FetchError, extracted: ExtractedArticle | None, now: datetime
+    entry: FeedEntry, result: Page | FetchError | None, extracted: ExtractedArticle | None, now: datetime
 ) -> RawArticle:
     """Return a row without text; metadata are the page's, else the listing's.
 
@@ -262,7 +275,7 @@ def _published(entry: FeedEntry, page: ExtractedArticle) -> tuple[datetime | Non
     return page.published_at, page.published_origin
 
 
-def _fetched_at(result: Page | FetchError, now: datetime) -> datetime:
+def _fetched_at(result: Page | FetchError | None, now: datetime) -> datetime:
     return result.fetched_at if isinstance(result, Page) else now
 
 

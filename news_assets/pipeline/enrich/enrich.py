@@ -23,6 +23,7 @@ from news_assets.pipeline.enrich.rows import (
     identity_of,
     input_hash,
     result_of,
+    unenriched_row,
 )
 from news_assets.pipeline.enrich.with_models import enrich_with_models
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -122,7 +123,7 @@ def enrich_articles(
     usable = [article for article in articles if article.outcome == "ok" and (article.text or "").strip()]
     rows: dict[str, EnrichedArticle] = {}
     for article in originals_first(usable):
-        rows[article.article_id] = batch.row(article, rows)
+        rows[article.article_id] = unenriched_row(article, now) if article.filter_reason else batch.row(article, rows)
     return Enriched([rows[article.article_id] for article in usable], batch.new_cache)
 
 

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from news_assets.errors import EnrichError
 from news_assets.ports import Enricher
 from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
 
+NOT_ENRICHED: Final = "none"  # in place of an enricher's name
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))
 _TUPLES = tuple(field.name for field in fields(Enrichment) if field.type == tuple[str, ...])
 
@@ -73,6 +74,13 @@ def enriched_row(
         reason=str(result) if is_failed else None,
         trace_id=article.trace_id,
     )
+
+
+def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
+    """Return the row of an article that the filters of its desk leave out: it says why, and nothing else."""
+    key = hashlib.sha256(f"not enriched: {article.filter_reason}".encode()).hexdigest()
+    row = enriched_row(article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now)
+    return replace(row, reason=article.filter_reason)
 
 
 def result_of(row: EnrichedArticle) -> Enrichment:

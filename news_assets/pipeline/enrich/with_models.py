@@ -27,6 +27,7 @@ from news_assets.pipeline.enrich.rows import (
     identity_of,
     input_hash,
     result_of,
+    unenriched_row,
 )
 from news_assets.pipeline.enrich.sure import is_sure
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
@@ -113,7 +114,8 @@ class _Run:
 
     def rows(self, pending: Sequence[RawArticle]) -> _Made:
         """Return the rows of these articles."""
-        made = _Made()
+        made = _Made([unenriched_row(article, self._clock()) for article in pending if article.filter_reason])
+        pending = [article for article in pending if not article.filter_reason]
         originals = self._originals(pending)
         own = [article for article in pending if article.article_id not in originals]
         locals_ = self._local_results(own)

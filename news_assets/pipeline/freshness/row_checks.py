@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from news_assets.model_calls import ModelCall
 from news_assets.pipeline.enrich.model.requests import ENRICHER
+from news_assets.pipeline.enrich.rows import NOT_ENRICHED
 from news_assets.ports import Reader
 from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
 
@@ -58,12 +59,13 @@ def articles_without_text(lake: Reader, desk: str) -> Findings:
 
 
 def articles_without_summary(lake: Reader, desk: str) -> Findings:
-    """Return the enriched articles that have no summary."""
+    """Return the enriched articles that have no summary, but for those that the filters of their desk leave out."""
     import polars as pl
 
     columns = ("article_id", "summary", "word_count", "enricher")
     frame = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
-    return _findings(frame, frame.filter(pl.col("summary").fill_null("") == ""))
+    enriched = frame.filter(pl.col("enricher") != NOT_ENRICHED)
+    return _findings(enriched, enriched.filter(pl.col("summary").fill_null("") == ""))
 
 
 def unsupported_answers(lake: Reader, desk: str) -> Findings:

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
+from news_assets.meetings import MeetingAnswer
 from news_assets.pipeline.poll.paging import (
     MAX_FIRST_PAGES,
     MAX_PAGES,
@@ -44,12 +45,14 @@ class Polled:
     page: Page | None = None
     listing: Listing | None = None
     error: FetchError | SourceError | None = None
+    answer: MeetingAnswer | None = None  # of a civic source
+    note: str | None = None  # what is odd about an answer that could be read
     is_of_past: bool = False  # of past days: does not change when the source is due
 
     @property
     def reason(self) -> str | None:
-        """Return the error's message, if there is an error."""
-        return self.error.reason if isinstance(self.error, FetchError) else str(self.error) if self.error else None
+        """Return the error's message if there is an error, else the note."""
+        return self.error.reason if isinstance(self.error, FetchError) else str(self.error) if self.error else self.note
 
 
 def poll_sources(

@@ -1,12 +1,14 @@
 """Poll the sources of some agencies and store what they list."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import SourceError
+from news_assets.meetings import StoredMeeting
 from news_assets.pipeline.batches import store_apart
+from news_assets.pipeline.civic.asking import FUTURE_DAYS, PAST_DAYS, ask_sources
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
@@ -54,8 +56,12 @@ def poll_agencies(
     yield from (skipped_poll(one, _BUSY, now) for one in sources if one.source_id in busy)
     sources = [one for one in sources if one.source_id not in busy]
     due: Sequence[Source] = ()
+    civic = [one for one in sources if one.is_civic]
+    states: dict[str, SourceState] = {}
+    begin_within_s = inf
     if past is not None:
-        polls = poll_past_days(sources, *past, adapter_of, fetcher, sandbox, clock)
+        listed = [one for one in sources if not one.is_civic]
+        polls = poll_past_days(listed, *past, adapter_of, fetcher, sandbox, clock)
     else:
         states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
         recent = {} if only_due else recently_polled(sources, states.values(), now, cooldown)
@@ -63,12 +69,39 @@ def poll_agencies(
         due = _due(sources, states, now) if only_due else [one for one in sources if one not in recent]
         begin_within_s = run_s if only_due else inf
         known = _known_hashes(lake)
-        polls = poll_sources(due, states, adapter_of, fetcher, sandbox, clock, known, desk.first_day, begin_within_s)
+        civic, listed = [one for one in due if one.is_civic], [one for one in due if not one.is_civic]
+        polls = poll_sources(listed, states, adapter_of, fetcher, sandbox, clock, known, desk.first_day, begin_within_s)
+    asked = ask_sources(
+        civic,
+        states,
+        _stored_meetings(lake, civic, past or (now.date(), now.date())),
+        desk.filters,
+        fetcher,
+        sandbox,
+        clock,
+        begin_within_s,
+        past,
+    )
     polled = set()
-    for batch in micro_batches(polls):
+    for batch in micro_batches(_one_after_the_other(polls, asked)):
         polled |= {one.source.source_id for one in batch}
         yield from store_apart(batch, lambda polls: _store(lake, polls, trace_id), _unstored)
     yield from (skipped_poll(one, _NOT_BEGUN, now) for one in due if one.source_id not in polled)
+
+
+def _one_after_the_other(*polls: Generator[Polled, None, None]) -> Generator[Polled, None, None]:
+    for of_kind in polls:
+        yield from of_kind
+
+
+def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, date]) -> dict[str, StoredMeeting]:
+    """Return the meetings of these sources by id, from some days before these days to some days after."""
+    if not sources:
+        return {}
+    first, last = days[0] - timedelta(days=PAST_DAYS + 1), days[1] + timedelta(days=FUTURE_DAYS + 1)
+    around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
+    found = lake.read(StoredMeeting, source_id=[source.source_id for source in sources], day=around)
+    return {row.meeting_id: row for row in found}
 
 
 def _due(sources: Sequence[Source], states: Mapping[str, SourceState], now: datetime) -> list[Source]:
@@ -87,7 +120,7 @@ def _store(lake: Lake, polls: Sequence[Polled], trace_id: str) -> list[Poll]:
 
 
 def _unstored(polled: Polled, reason: str) -> Polled:
-    return replace(polled, listing=None, error=SourceError(reason), outcome="failed")
+    return replace(polled, listing=None, answer=None, error=SourceError(reason), outcome="failed")
 
 
 def _known_hashes(lake: Lake) -> KnownHashes:

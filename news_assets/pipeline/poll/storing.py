@@ -6,7 +6,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError
+from news_assets.meetings import MeetingAnswer
 from news_assets.pipeline.articles.withdrawal import withdrawn_among, without_text
+from news_assets.pipeline.civic.storing import store_answer
 from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, keyed_entries
 from news_assets.pipeline.poll.listings import Polled, document_hash
 from news_assets.pipeline.poll.rates import PublishingRates, rates_of
@@ -44,11 +46,21 @@ def store_polls(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[Poll
         if not polled.is_of_past:
             state = states.get(source_id)
             habit = recent[source_id], rates.get(source_id)
-            next_states.append(next_state(polled.source, state, polled, changes, now, *habit))
+            following = next_state(polled.source, state, polled, changes, now, *habit)
+            next_states.append(_after_answer(following, polled.answer, now) if polled.answer else following)
         polls.append(poll_row(polled, changes, now))
     rows.upsert(next_states)
     rows.append(polls)
     return polls
+
+
+def _after_answer(state: SourceState, answer: MeetingAnswer, now: datetime) -> SourceState:
+    """Return the state of a civic source with what its change signal listed and the time of the last pass."""
+    return replace(
+        state,
+        signals=state.signals if answer.signals is None else answer.signals,
+        passed_at=now if answer.is_pass else state.passed_at,
+    )
 
 
 # --- states ----------------------------------------------------------------------------------------------------------
@@ -122,7 +134,7 @@ def _answered_state(
         interval_s=interval_s,
         failure_points=0.0,
         last_outcome=polled.outcome,
-        last_reason=None,
+        last_reason=polled.reason,
         ttl_s=ttl_s,
         elapsed_ms=polled.elapsed_ms,
         left_urls=left_urls,
@@ -173,7 +185,7 @@ def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
         outcome=polled.outcome,
         reason=polled.reason,
         status=page.status if page else polled.error.status if isinstance(polled.error, FetchError) else None,
-        entry_count=len(polled.listing.entries) if polled.listing else 0,
+        entry_count=len(polled.answer.meetings if polled.answer else polled.listing.entries) if polled.listing else 0,
         new_count=changes.new_count,
         updated_count=changes.updated_count,
         body_bytes=len(page.body) if page else 0,
@@ -200,6 +212,9 @@ def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[E
     written: dict[tuple[str, str], FeedEntry] = {}
     for polled in batch:
         of_agency = known[polled.source.agency]
+        if polled.answer is not None:
+            changed.append(store_answer(rows, polled.source, polled.answer, polled.polled_at, trace_id))
+            continue
         changes = entry_changes(polled.source, polled.listing, of_agency.values(), polled.polled_at, trace_id)
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key

@@ -1,14 +1,14 @@
 """What a stage declares; `pipeline/stages.py` lists the stages."""
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from news_assets.lazy import Lazy
 from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports import Lake
+from news_assets.ports import Lake, Rows
 from news_assets.records import AgencyDays, Desk
 
 RetryAt = Callable[[int, datetime], datetime | None]
@@ -51,7 +51,7 @@ class Stage:
     Attributes:
         name: Name of the asset, and of the stage in `failures`.
         record: Type of its rows.
-        upstream: Assets it is made from.
+        upstream: Assets it is made from, where the desk has them.
         run: `run(stage, lake, desk, keys, clock, **ports, only=None, **options)`, which brings the rows of a batch of
             agency-days up to date, or of the articles `only`, and returns how many rows it wrote. It can be repeated at
             any time.
@@ -61,6 +61,7 @@ class Stage:
         retry_at: When a failure is retried after so many attempts, None for never; without it the row has its own
             `attempts` and `next_try_at`.
         made_at: Column with the time a row was made.
+        then: What else is stored in the transaction that stores rows made from articles, given these rows.
         done: What has been done to an article with a row: its column in `status` and in the report.
         check: Name of the check that every row is there and current, and the sentence that it holds.
         row_checks: Checks of the rows' contents.
@@ -79,6 +80,7 @@ class Stage:
     state: State | None
     retry_at: RetryAt | None
     made_at: str
+    then: Callable[[Rows, Sequence[Any]], object] | None = None
     done: str
     check: tuple[str, str]
     row_checks: tuple[RowCheck, ...] = ()

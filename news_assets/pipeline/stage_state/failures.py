@@ -30,7 +30,7 @@ def record_article_outcomes(rows: Rows, stage: Stage, articles: Sequence[RawArti
         for article in articles
         if article.outcome in _RECORDED
     ]
-    _store(rows, stage, failed, {article.article_id for article in articles})
+    record_failures(rows, stage, failed, {article.article_id for article in articles})
 
 
 def record_outcomes(rows: Rows, stage: Stage, tried: Sequence[Any], now: datetime) -> None:
@@ -39,7 +39,7 @@ def record_outcomes(rows: Rows, stage: Stage, tried: Sequence[Any], now: datetim
         assert stage.state is not None
         column = stage.state.column
         failed = [failure_of(row, stage.name, getattr(row, column), now) for row in tried if row.outcome != "ok"]
-        _store(rows, stage, failed, {row.article_id for row in tried if row.outcome == "ok"})
+        record_failures(rows, stage, failed, {row.article_id for row in tried if row.outcome == "ok"})
 
 
 def record_attempt(rows: Rows, stage: Stage, work: Mapping[str, Any], desk: str, now: datetime) -> None:
@@ -150,7 +150,8 @@ def drop_failures(rows: Rows, stage: Stage, article_ids: Collection[str]) -> Non
     rows.delete(Failure, stage=[stage.name], article_id=article_ids)
 
 
-def _store(rows: Rows, stage: Stage, failed: Sequence[Failure], done: Collection[str]) -> None:
+def record_failures(rows: Rows, stage: Stage, failed: Sequence[Failure], done: Collection[str]) -> None:
+    """Store these failures with their next attempts, and delete those of the other articles among `done`."""
     ids = {failure.article_id for failure in failed}
     if succeeded := set(done) - ids:
         drop_failures(rows, stage, succeeded)

@@ -63,6 +63,8 @@ def store_derived(
         drop_failures(rows, stage, gone)
     if kept:
         rows.upsert(kept)
+        if stage.then is not None:
+            stage.then(rows, kept)
     record_outcomes(rows, stage, [row for row in kept if row.article_id not in provisional], now)
     made_again = [row for row in kept if row.article_id in provisional]
     record_provisional(rows, stage, made_again, read, provisional, now)

@@ -37,15 +37,13 @@ _READ_BY_LATER_STAGES = (
     "image_url",
     "duplicate_of",
 )
-_OF_MEETINGS = ("body", "matter", "meeting_id", "meeting_status", "filter_reason")
+_OF_AGENDA_ITEMS = ("body", "matter", "meeting_id", "meeting_status", "filter_reason")  # empty for news
 
 
 def content_hash(article: RawArticle) -> str:
     """Return the SHA-256 of everything that later stages read of an article."""
-    content = [getattr(article, name) for name in _READ_BY_LATER_STAGES]
-    of_meeting = {name: value for name in _OF_MEETINGS if (value := getattr(article, name))}
-    if of_meeting:  # nothing is added for news, whose stored rows would be made again
-        content.append(of_meeting)
+    read = (*_READ_BY_LATER_STAGES, *_OF_AGENDA_ITEMS) if article.meeting_id else _READ_BY_LATER_STAGES
+    content = [getattr(article, name) for name in read]
     return sha256(json.dumps(content, ensure_ascii=True, default=str))
 
 

@@ -66,6 +66,25 @@ FROM pending ANTI JOIN ({HELD_BACK}) held
 WHERE is_changed OR next_try_at <= $now
 """
 
+# One row for each article with an attachment that is not read, or whose reading failed and is due again.
+_UNREAD = f"""
+WITH wanted AS (
+    SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
+    WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
+), unread AS (
+    SELECT wanted.article_id, bool_or(documents.document_id IS NULL) AS is_missing,
+        min(documents.fetched_at) AS tried_at
+    FROM wanted LEFT JOIN documents USING (document_id)
+    WHERE documents.document_id IS NULL OR documents.outcome = 'failed' GROUP BY wanted.article_id
+)
+SELECT entries.agency, entries.day, article_id, 'documents' AS stage,
+    CASE WHEN is_missing THEN 'missing' ELSE 'failed' END AS why,
+    CASE WHEN is_missing THEN first_seen_at ELSE tried_at END AS since, entry_hash AS version, trace_id
+FROM entries JOIN unread USING (article_id) ANTI JOIN ({HELD_BACK}) held
+    ON entries.article_id = held.article_id AND held.stage = 'documents' AND held.version = entries.entry_hash
+WHERE desk = $desk AND day >= $first_day
+"""
+
 
 def _differing(picked: str, key: str) -> str:
     """Return the query for the articles of which some stage's row is missing, failed or outdated.
@@ -128,9 +147,15 @@ def stale_sql(keys: str) -> str:
 
 
 def pending_entries(lake: Lake, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
-    """Return the entries to fetch now: those without an article, changed since, or due for another attempt."""
+    """Return the entries to fetch now: those without an article, changed since, or due for another attempt.
+
+    Of a civic desk also those with an attachment to read.
+    """
     params = {"desk": desk.key, "now": now, "first_day": first_day or desk.first_day}
-    return newest_first(lake.query(_PENDING, params), desk)
+    queries = (_UNREAD, _PENDING) if desk.is_civic else (_PENDING,)
+    import polars as pl
+
+    return newest_first(pl.concat([lake.query(query, params).select(COLUMNS) for query in queries]), desk)
 
 
 def stale_rows(lake: Lake, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":

@@ -30,10 +30,14 @@ _CHECKED = """
 """
 
 
-def freshness_checks() -> dict[str, tuple[str, str]]:
-    """Return the asset and the sentence of each freshness check by its name."""
+def freshness_checks(desk: Desk | None = None) -> dict[str, tuple[str, str]]:
+    """Return asset and sentence of each freshness check by its name: of a desk, or those that all desks have."""
     return {
-        **{name: (stage.name, sentence) for stage in stages.STAGES for name, sentence in (stage.check,)},
+        **{
+            name: (stage.name, sentence)
+            for stage in (stages.stages_of(desk) if desk else stages.STAGES)
+            for name, sentence in (stage.check,)
+        },
         "index_equals_lake": (
             "search_index",
             "Index and lake hold the same documents: the same ids with the same hashes.",
@@ -58,7 +62,7 @@ def desk_gaps(
             stage.check[0]: _findings(
                 overdue.filter(pl.col("stage") == stage.name), articles if stage.state else entries
             )
-            for stage in stages.STAGES
+            for stage in stages.stages_of(desk)
         },
         "index_equals_lake": _lost(lake, index, desk, now, first_day, articles),
         "agencies_are_heard": silent_agencies(lake, desk, now),

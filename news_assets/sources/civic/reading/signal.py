@@ -19,14 +19,15 @@ def fingerprints(listing: MeetingListing) -> dict[str, str]:
     by_day: dict[str, list[str]] = defaultdict(list)
     for meeting in listing.meetings:
         day = meeting.starts_at.date().isoformat() if meeting.starts_at else UNDATED
-        by_day[day].append(repr(_lasting(meeting)))
+        by_day[day].append(repr(lasting(meeting)))
     return {
         day: hashlib.sha256("\n".join(sorted(rows)).encode("utf-8", "replace")).hexdigest()
         for day, rows in by_day.items()
     }
 
 
-def _lasting(meeting: Meeting) -> Meeting:
+def lasting(meeting: Meeting) -> Meeting:
+    """Return a meeting without what changes by itself."""
     return replace(
         meeting,
         status="tentative" if meeting.status in _BY_ITSELF else meeting.status,
@@ -37,6 +38,11 @@ def _lasting(meeting: Meeting) -> Meeting:
 
 def _is_recording(link: Link) -> bool:
     return any(word in link.title.lower() for word in _RECORDING)
+
+
+def fingerprint(meeting: Meeting) -> str:
+    """Return the SHA-256 of one meeting as it is listed, without its items."""
+    return hashlib.sha256(repr(replace(lasting(meeting), items=())).encode("utf-8", "replace")).hexdigest()
 
 
 def changed_days(known: Mapping[str, str], found: Mapping[str, str], *, lists_changes_only: bool) -> frozenset[str]:

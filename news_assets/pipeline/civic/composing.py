@@ -1,0 +1,158 @@
+"""Composes the article of an agenda item from what is listed and from the text of its documents; nothing is fetched.
+
+The text has only what the matter has in each of its meetings, so that a matter is enriched once: number, section, day
+and votes are columns, and stay out of it. A document that several items of a meeting have is context of the meeting:
+the first of them has its text.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from news_assets.documents import StoredDocument
+from news_assets.errors import NewsAssetsError
+from news_assets.meetings import StoredItem, StoredMeeting
+from news_assets.pipeline.articles.reading import ArticleText
+from news_assets.pipeline.articles.rows import composed_row, revision_of
+from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.failures import record_article_outcomes
+from news_assets.pipeline.stage_state.versions import content_hash
+from news_assets.ports import Lake, Rows, Sandbox
+from news_assets.records import Failure, FeedEntry, RawArticle
+from news_assets.text.limits import clean_text, most
+
+BATCH_ARTICLES: Final = 50  # stored in one transaction
+DOCUMENTS_STAGE: Final = "documents"
+_MAX_REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Composed:
+    """One entry with its item, its meeting, its text, and which of its documents could not be read."""
+
+    entry: FeedEntry
+    item: StoredItem
+    meeting: StoredMeeting
+    text: ArticleText | None
+    unread: str | None
+
+
+def compose_articles(
+    stage: Stage,
+    lake: Lake,
+    entries: Sequence[FeedEntry],
+    clock: Callable[[], datetime],
+    sandbox: Sandbox,
+) -> int:
+    """Compose the articles of these entries of agenda items; return how many were written.
+
+    An item waits until each of its documents is read, or reading them has failed.
+    """
+    written = 0
+    for start in range(0, len(entries), BATCH_ARTICLES):
+        composed = _composed(lake, entries[start : start + BATCH_ARTICLES], sandbox)
+        if composed:
+            now = clock()
+            lake.transact(lambda rows: _store(rows, stage, composed, now))  # noqa: B023 - runs at once
+            written += len(composed)
+    return written
+
+
+def _composed(lake: Lake, entries: Sequence[FeedEntry], sandbox: Sandbox) -> list[_Composed]:
+    own = {item.item_id: item for item in lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])}
+    meeting_ids = {item.meeting_id for item in own.values()}
+    meetings = {row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)}
+    wanted = _documents_by_item(lake.read(StoredItem, meeting_id=meeting_ids))
+    ids = {one for item in own for one in wanted.get(item, ())}
+    documents = {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)} if ids else {}
+    articles = [entry.article_id for entry in entries]
+    given_up = {row.article_id for row in lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)}
+    ready = [
+        (entry, own[entry.entry_id], found)
+        for entry in entries
+        if entry.entry_id in own
+        for found in (wanted[entry.entry_id],)
+        if entry.article_id in given_up or all(one in documents for one in found)
+    ]
+    texts = sandbox.run(
+        ArticleText.of,
+        [(item_text(item, [documents[one] for one in found if one in documents]),) for _, item, found in ready],
+    )
+    return [
+        _Composed(entry, item, meetings[item.meeting_id], _sound(text), _unread(item, found, documents))
+        for (entry, item, found), text in zip(ready, texts, strict=True)
+    ]
+
+
+def _sound(text: ArticleText | NewsAssetsError | None) -> ArticleText | None:
+    return None if isinstance(text, NewsAssetsError) else text
+
+
+def _documents_by_item(items: Iterable[StoredItem]) -> dict[str, tuple[str, ...]]:
+    """Return the documents whose text each item has, by item id: one of several items belongs to the first."""
+    by_meeting: dict[str, list[StoredItem]] = defaultdict(list)
+    for item in items:
+        by_meeting[item.meeting_id].append(item)
+    found: dict[str, tuple[str, ...]] = {}
+    for of_meeting in by_meeting.values():
+        taken: set[str] = set()
+        for item in sorted(of_meeting, key=lambda item: (item.sequence, item.item_id)):
+            own = item.document_ids if item.filter_tier is None else ()
+            found[item.item_id] = tuple(one for one in dict.fromkeys(own) if one not in taken)
+            taken.update(own)
+    return found
+
+
+def item_text(item: StoredItem, documents: Iterable[StoredDocument]) -> str:
+    """Return the text of an item: its title, what is stated of its matter, and its documents in their order."""
+    kind = f" ({item.matter_type})" if item.matter_type else ""
+    facts = [
+        f"File {item.matter_file}{kind}." if item.matter_file else "",
+        f"Sponsors: {', '.join(item.sponsors)}." if item.sponsors else "",
+    ]
+    parts = [item.title, " ".join(filter(None, facts))]
+    parts += [f"## {one.name}\n\n{one.text}" for one in documents if one.text]
+    return clean_text("\n\n".join(filter(None, parts))[: most("text")])
+
+
+def _unread(item: StoredItem, wanted: Collection[str], documents: Mapping[str, StoredDocument]) -> str | None:
+    """Return which of an item's documents have no text, and why."""
+    names = dict(zip(item.document_ids, item.attachment_names, strict=True))
+    without = [
+        f"{names[one]}: {documents[one].reason or documents[one].outcome}" if one in documents else names[one]
+        for one in wanted
+        if one not in documents or not documents[one].text
+    ]
+    return f"without {'; '.join(without)}"[:_MAX_REASON_CHARS] if without else None
+
+
+def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetime) -> None:
+    """Store the articles and the texts that they replace."""
+    stored = {
+        row.article_id: row for row in rows.read(RawArticle, article_id=[one.entry.article_id for one in composed])
+    }
+    made = [_row(one, stored.get(one.entry.article_id), now) for one in composed]
+    rows.upsert(made)
+    replaced = [revision_of(stored[row.article_id], row, now) for row in made if row.article_id in stored]
+    if revisions := [revision for revision in replaced if revision]:
+        rows.upsert(revisions)
+    record_article_outcomes(rows, stage, made)
+
+
+def _row(one: _Composed, previous: RawArticle | None, now: datetime) -> RawArticle:
+    row = composed_row(one.entry, one.text, previous, now)
+    row = replace(
+        row,
+        title=one.item.title,
+        section=one.item.section or None,
+        body=one.meeting.body,
+        matter=one.item.matter,
+        meeting_id=one.item.meeting_id,
+        meeting_status=one.meeting.status,
+        filter_reason=one.item.filter_reason or "",
+        video_url=one.meeting.video_url,
+        reason=one.unread or row.reason,
+    )
+    return replace(row, content_hash=content_hash(row))

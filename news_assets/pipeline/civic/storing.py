@@ -1,0 +1,295 @@
+"""Store what a poll of a civic source says: its meetings, their agenda items, and an entry for each item.
+
+Ids never change with a title or a time. A row is written only if it says something new, or was last seen a day ago.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, TypeVar
+
+from news_assets.meetings import AgendaItem, Attachment, Meeting, MeetingAnswer, StoredItem, StoredMeeting
+from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.matters import matter_key, refresh_matters
+from news_assets.pipeline.poll.entries import EntryChanges
+from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.ports import Rows
+from news_assets.records import FeedEntry, ItemFilters, Source
+from news_assets.sources.civic.reading.ids import item_id, meeting_id
+from news_assets.sources.civic.reading.signal import fingerprint
+from news_assets.text.fingerprint import article_id
+from news_assets.text.limits import line
+
+MISSING_POLLS: Final = 2  # so many successive good answers without a future meeting mean that it is cancelled
+VANISHED: Final = "missing from two successive answers"
+REMOVED: Final = "no longer on the agenda"
+PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
+_WHOLE = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
+_SEEN_EVERY = timedelta(hours=20)
+
+Row = TypeVar("Row", StoredMeeting, StoredItem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """What a poll found, for the functions that make rows."""
+
+    source: Source
+    answer: MeetingAnswer
+    now: datetime
+    trace_id: str
+
+
+def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetime, trace_id: str) -> EntryChanges:
+    """Store the meetings, items, entries and matters of a poll in the transaction of `rows`; return what changed."""
+    poll = _Poll(source, answer, now, trace_id)
+    listed = {meeting_id(source.agency, source.kind, meeting): meeting for meeting in answer.meetings}
+    stored = {row.meeting_id: row for row in rows.read(StoredMeeting, meeting_id=listed)}
+    vanished = [] if answer.whole_days is None else _vanished(rows, poll, answer.whole_days, listed)
+    meetings = [_meeting_row(poll, key, meeting, stored.get(key)) for key, meeting in listed.items()]
+    meetings += vanished
+    stored |= {row.meeting_id: row for row in vanished}
+    items_before: dict[str, list[StoredItem]] = defaultdict(list)
+    for item in rows.read(StoredItem, meeting_id={row.meeting_id for row in meetings}):
+        items_before[item.meeting_id].append(item)
+    items: list[StoredItem] = []
+    for meeting in meetings:
+        items += _item_rows(poll, meeting, listed.get(meeting.meeting_id), items_before[meeting.meeting_id])
+    before = {item.item_id: item for of_meeting in items_before.values() for item in of_meeting}
+    changes = _entry_changes(rows, poll, items, {meeting.meeting_id: meeting for meeting in meetings})
+    by_id = {entry.entry_id: entry.article_id for entry in changes.rows}
+    items = [replace(item, article_id=item.article_id or by_id.get(item.item_id)) for item in items]
+    new_meetings = [row for row in meetings if _is_news(row, None if row in vanished else stored.get(row.meeting_id))]
+    new_items = [row for row in items if _is_news(row, before.get(row.item_id))]
+    for written in (new_meetings, new_items):
+        if written:
+            rows.upsert(written)
+    changed = {item.matter for item in new_items if item.matter and not _is_only_seen(item, before.get(item.item_id))}
+    refresh_matters(rows, source.desk, source.agency, changed)
+    return changes
+
+
+def _is_only_seen(row: Row, before: Row | None) -> bool:
+    return before is not None and replace(row, last_seen_at=before.last_seen_at) == before
+
+
+def _is_news(row: Row, before: Row | None) -> bool:
+    """Whether a row is to be written."""
+    return not _is_only_seen(row, before) or (
+        before is not None and row.last_seen_at - before.last_seen_at > _SEEN_EVERY
+    )
+
+
+# --- meetings --------------------------------------------------------------------------------------------------------
+
+
+def _meeting_row(poll: _Poll, key: str, meeting: Meeting, before: StoredMeeting | None) -> StoredMeeting:
+    found = fingerprint(meeting)
+    has_items = bool(meeting.items) or meeting.vendor_id in poll.answer.asked
+    known_at = before.items_asked_at if before is not None and before.listed_hash == found else None
+    return StoredMeeting(
+        meeting_id=key,
+        desk=poll.source.desk,
+        agency=poll.source.agency,
+        source_id=poll.source.source_id,
+        day=meeting.starts_at.date() if meeting.starts_at else None,
+        vendor_id=meeting.vendor_id,
+        agenda_id=meeting.agenda_id,
+        body=line(meeting.body, "name") or "",
+        title=line(meeting.title, "title") or "",
+        starts_at=meeting.starts_at.astimezone(UTC) if meeting.starts_at else None,
+        ends_at=meeting.ends_at.astimezone(UTC) if meeting.ends_at else None,
+        is_all_day=meeting.all_day,
+        status=meeting.status,
+        location_name=meeting.location.name,
+        location_address=meeting.location.address,
+        url=meeting.url,
+        agenda_url=meeting.agenda_url,
+        packet_url=meeting.packet_url,
+        minutes_url=meeting.minutes_url,
+        video_url=meeting.video_url,
+        links_json=json.dumps([{"title": link.title, "href": link.href} for link in meeting.links]),
+        comment=meeting.comment,
+        participation_json=json.dumps(
+            [
+                {"kind": fact.kind, "value": fact.value, "purpose": fact.purpose, "span": f"{fact.start}-{fact.end}"}
+                for fact in meeting.participation
+            ]
+        ),
+        listed_hash=found,
+        items_asked_at=poll.now if has_items else known_at,
+        first_seen_at=before.first_seen_at if before else poll.now,
+        last_seen_at=poll.now,
+    )
+
+
+def _vanished(
+    rows: Rows, poll: _Poll, whole_days: tuple[date, date], listed: Mapping[str, Meeting]
+) -> list[StoredMeeting]:
+    """Return the future meetings of these days that the answer lacks, with one more missing poll, or cancelled."""
+    first, last = whole_days
+    days = [first + timedelta(days=ago) for ago in range((last - first).days + 1)]
+    known = rows.read(StoredMeeting, source_id=[poll.source.source_id], day=days)
+    return [
+        _missing(row)
+        for row in known
+        if row.meeting_id not in listed and row.status != "cancelled" and row.starts_at and row.starts_at > poll.now
+    ]
+
+
+def _missing(row: StoredMeeting) -> StoredMeeting:
+    missing_polls = row.missing_polls + 1
+    if missing_polls < MISSING_POLLS:
+        return replace(row, missing_polls=missing_polls)
+    return replace(row, missing_polls=missing_polls, status="cancelled", status_reason=VANISHED)
+
+
+# --- items -----------------------------------------------------------------------------------------------------------
+
+
+def _item_rows(
+    poll: _Poll, meeting: StoredMeeting, listed: Meeting | None, before: Sequence[StoredItem]
+) -> list[StoredItem]:
+    """Return the rows of a meeting's items; those of one whose items were not had this time stay, on its day."""
+    found = listed.items if listed is not None else ()
+    was_asked = listed is not None and (bool(found) or listed.vendor_id in poll.answer.asked)
+    if not was_asked:
+        return [replace(item, day=meeting.day) for item in before]
+    known = {item.item_id: item for item in before}
+    items = found or _whole_agenda(meeting)
+    in_packet = meeting.packet_url if found and not any(item.attachments for item in found) else None
+    rows = [_item_row(poll, meeting, item, in_packet, known) for item in items]
+    listed_ids = {row.item_id for row in rows}
+    return [*rows, *(_removed(item, meeting.day) for item in before if item.item_id not in listed_ids)]
+
+
+def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
+    """Return one item that stands for the agenda of a meeting without items."""
+    url = meeting.packet_url or meeting.agenda_url
+    if url is None or meeting.status == "cancelled":
+        return ()
+    attachment = Attachment(name="Agenda packet" if meeting.packet_url else "Agenda", url=url)
+    title = meeting.title or meeting.body
+    return (AgendaItem(sequence=0, title=title, vendor_id=_WHOLE, attachments=(attachment,)),)
+
+
+def _removed(item: StoredItem, day: date | None) -> StoredItem:
+    tier, reason = (
+        (item.filter_tier, item.filter_reason) if item.filter_tier == "dropped" else ("not_enriched", REMOVED)
+    )
+    return replace(item, day=day, filter_tier=tier, filter_reason=reason)
+
+
+def _item_row(
+    poll: _Poll, meeting: StoredMeeting, item: AgendaItem, packet_url: str | None, known: Mapping[str, StoredItem]
+) -> StoredItem:
+    key = item_id(meeting.meeting_id, item)
+    before = known.get(key)
+    why = _filtered(item, poll.answer.filters)
+    attachments = item.attachments
+    if packet_url is not None and why is None:
+        attachments = (Attachment(name="Agenda packet", url=f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"),)
+    names = tuple(line(one.name, "name") or "" for one in attachments)
+    urls = tuple(one.url for one in attachments)
+    return StoredItem(
+        item_id=key,
+        meeting_id=meeting.meeting_id,
+        desk=poll.source.desk,
+        agency=poll.source.agency,
+        day=meeting.day,
+        sequence=item.sequence,
+        number=item.number,
+        title=line(item.title, "title") or "",
+        section=line(item.section, "name") or "",
+        matter=matter_key(item),
+        matter_file=item.matter_file,
+        matter_id=item.matter_id,
+        matter_type=item.matter_type,
+        sponsors=item.sponsors,
+        votes_json=json.dumps([{"person": vote.person, "value": vote.value} for vote in item.votes]),
+        attachment_names=names,
+        attachment_urls=urls,
+        document_ids=tuple(map(document_id, urls, names)),
+        filter_tier=why[0] if why else None,
+        filter_reason=why[1] if why else None,
+        article_id=before.article_id if before else None,
+        first_seen_at=before.first_seen_at if before else poll.now,
+        last_seen_at=poll.now,
+    )
+
+
+def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
+    if item.vendor_id == _WHOLE:
+        return None
+    if not item.title.strip():
+        return "dropped", "without a title"
+    why = filtered(item.title, filters)
+    return (why.tier, why.reason) if why else None
+
+
+def document_id(url: str, name: str) -> str:
+    """Return the id of an attachment."""
+    return sha256(f"{url}\n{name}")
+
+
+# --- entries ---------------------------------------------------------------------------------------------------------
+
+
+def _entry_changes(
+    rows: Rows, poll: _Poll, items: Iterable[StoredItem], meetings: Mapping[str, StoredMeeting]
+) -> EntryChanges:
+    """Store and return the entries of the items that are articles; those without a day follow once it is known."""
+    kept = {item.item_id: item for item in items if item.day and (item.filter_tier != "dropped" or item.article_id)}
+    source = poll.source.source_id
+    known = {row.entry_id: row for row in rows.read(FeedEntry, source_id=[source], entry_id=kept)} if kept else {}
+    made = [_entry(poll, item, meetings[item.meeting_id], known.get(item.item_id)) for item in kept.values()]
+    new = [row for row in made if row.entry_id not in known]
+    updated = [
+        row
+        for row in made
+        if (before := known.get(row.entry_id)) and (before.entry_hash, before.day) != (row.entry_hash, row.day)
+    ]
+    if new or updated:
+        rows.upsert([*new, *updated])
+    return EntryChanges((*new, *updated), len(new), len(updated))
+
+
+def _entry(poll: _Poll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None) -> FeedEntry:
+    assert item.day is not None
+    url = f"{meeting.url or meeting.agenda_url or poll.source.url}#{item.item_id.rpartition('/')[2]}"
+    url_hash = known.url_hash if known else sha256(item.item_id)
+    state = item_hash(item, meeting)
+    return FeedEntry(
+        entry_id=item.item_id,
+        source_id=poll.source.source_id,
+        desk=item.desk,
+        agency=item.agency,
+        day=item.day,
+        article_id=known.article_id if known else article_id(item.agency, item.day, item.title, url_hash),
+        url=url,
+        url_hash=url_hash,
+        title=item.title,
+        summary=None,
+        content_html=None,
+        authors=item.sponsors,
+        categories=(item.matter_type,) if item.matter_type else (),
+        image_url=None,
+        published_at=meeting.starts_at,
+        updated_at=None,
+        is_future_dated=False,
+        is_moved=False,
+        entry_hash=state,
+        news_hash=state,
+        first_seen_at=known.first_seen_at if known else poll.now,
+        last_seen_at=poll.now,
+        trace_id=poll.trace_id,
+    )
+
+
+def item_hash(item: StoredItem, meeting: StoredMeeting) -> str:
+    """Return the SHA-256 of what an item's article is composed from, but for the text of its documents."""
+    of_item = (item.title, item.section, item.matter, item.matter_file, item.matter_type, item.sponsors)
+    of_meeting = (meeting.meeting_id, meeting.body, meeting.status, meeting.starts_at, meeting.url, meeting.video_url)
+    return sha256(json.dumps((of_item, item.document_ids, item.filter_reason, of_meeting), default=str))

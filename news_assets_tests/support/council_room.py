@@ -1,0 +1,115 @@
+"""The civic desk of one council: its polls and stages over a lake, with the real HTTP client."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.stages import stage_named, stage_names
+from news_assets.ports import SearchIndex
+from news_assets.records import Agency, AgencyDays, Desk, Embedded, Enrichment, FeedEntry, Poll, Source
+from news_assets.sources.kinds import adapter_of
+from news_assets.store.lake import Lake
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+
+NOW = datetime(2026, 3, 2, 15, tzinfo=UTC)  # a Monday morning in Springfield
+ZONE = "America/Chicago"
+
+
+def desk_of(url: str, kind: str = "legistar") -> Desk:
+    source = Source(
+        source_id=f"civic/springfieldIL/{kind}",
+        desk="civic",
+        agency="springfieldIL",
+        kind=kind,
+        url=url,
+        timezone=ZONE,
+        language="en",
+        is_civic=True,
+    )
+    agency = Agency(key="springfieldIL", name="Springfield", timezone=ZONE, language="en", sources=(source,))
+    return Desk(key="civic", timezone=ZONE, language="en", first_day=date(2026, 1, 1), agencies=(agency,))
+
+
+@dataclass
+class CountingEnricher:
+    """An enricher and embedder that keeps the titles it was asked for."""
+
+    asked: list[str] = field(default_factory=list)
+    name: str = "counting"
+    model: str = "1"
+    prompt_version: str = "1"
+    taxonomy_version: str = "1"
+    dim: int = 2
+
+    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
+        self.asked.append(title)
+        return Enrichment(summary=f"About: {title}", word_count=len(text.split()))
+
+    def embed(self, texts: Any) -> list[Embedded]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, query: str) -> Embedded:
+        return Embedded((1.0, 0.0), len(query.split()), is_cut=False)
+
+
+@dataclass
+class CouncilRoom:
+    """The desk's polls and stages at the time `now`."""
+
+    lake: Lake
+    index: SearchIndex
+    url: str
+    folder: Path
+    kind: str = "legistar"
+    now: datetime = NOW
+    enricher: CountingEnricher = field(default_factory=CountingEnricher)
+    documents_read: int = 0
+
+    def __post_init__(self) -> None:
+        self.desk = desk_of(self.url, self.kind)
+        self.fetcher = HttpFetcher(
+            user_agent="test", delay_s=0, state_dir=self.folder, allow_private_hosts=("127.0.0.1",), retry_pauses_s=()
+        )
+        self.sandbox = _CountingSandbox(self)
+
+    def poll(self, after: timedelta = timedelta(0), **options: Any) -> list[Poll]:
+        """Poll the council's source so much later."""
+        self.now += after
+        return list(
+            poll_agencies(
+                self.lake,
+                self.desk,
+                ["springfieldIL"],
+                self.fetcher,
+                self.sandbox,
+                adapter_of,
+                lambda: self.now,
+                "trace",
+                **options,
+            )
+        )
+
+    def run(self, *names: str) -> None:
+        """Run these stages, or all, over every agency-day with an entry."""
+        keys = AgencyDays("civic", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry)))
+        ports = {
+            "fetcher": self.fetcher,
+            "sandbox": self.sandbox,
+            "enricher": self.enricher,
+            "embedder": self.enricher,
+            "search": self.index,
+        }
+        for name in names or stage_names(self.desk):
+            stage_named(name).run_batch(self.lake, self.desk, keys, lambda: self.now, ports)
+
+
+class _CountingSandbox(InlineSandbox):
+    def __init__(self, room: CouncilRoom) -> None:
+        self._room = room
+
+    def read_document(self, *args: Any, **options: Any) -> Any:
+        self._room.documents_read += 1
+        return super().read_document(*args, **options)
