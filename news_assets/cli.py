@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -34,8 +34,9 @@ from news_assets.commands.themes import train_themes as train_themes_command
 from news_assets.commands.upkeep import backups
 from news_assets.commands.upkeep import retention as retention_command
 from news_assets.errors import NewsAssetsError
+from news_assets.meetings import MeetingStatus
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
-from news_assets.search import Filters
+from news_assets.search import Filters, SearchMode, SearchSort
 from news_assets.settings import outdated_settings
 from news_assets.store.queries.freshness import GAP_DAYS
 from news_assets.terminal import accept_any_text, report
@@ -55,6 +56,7 @@ app.add_typer(failures, name="failures")
 app.add_typer(civic.app)
 app.add_typer(alerts_command.app, name="alerts")
 
+Sentiment = Literal["positive", "neutral", "negative"]
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
 From = Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")]
@@ -84,14 +86,14 @@ def search_articles(
     theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
     language: Annotated[str | None, typer.Option(help="language code")] = None,
     entity: Annotated[str | None, typer.Option(help="name of a person, body or place")] = None,
-    sentiment: Annotated[str | None, typer.Option(help="positive, neutral or negative")] = None,
+    sentiment: Annotated[Sentiment | None, typer.Option(help="tone of the text")] = None,
     body: Annotated[str | None, typer.Option(help="council, board or committee")] = None,
     matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
-    meeting_status: Annotated[str | None, typer.Option(help="confirmed, tentative, cancelled or passed")] = None,
+    meeting_status: Annotated[MeetingStatus | None, typer.Option(help="status of the meeting")] = None,
     from_day: From = None,
     to_day: To = None,
-    mode: Annotated[search.Mode, typer.Option(help="keyword, vector or hybrid")] = search.Mode.HYBRID,
-    sort: Annotated[search.Sort, typer.Option(help="relevance, or date: the newest first")] = search.Sort.RELEVANCE,
+    mode: Annotated[SearchMode, typer.Option(help="by words, by meaning, or by both")] = "hybrid",
+    sort: Annotated[SearchSort, typer.Option(help="the best first, or the newest")] = "relevance",
     limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
     explain: Annotated[bool, typer.Option("--explain", help="show ranks, and where each word was found")] = False,
     as_json: Json = False,

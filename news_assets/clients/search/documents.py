@@ -1,6 +1,8 @@
 """What both backends store of a document, and how they compare it with what the lake has."""
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from news_assets.ports import SearchDocument
@@ -45,8 +47,5 @@ def most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def month_counts(days: Mapping[str, int]) -> dict[str, int]:
-    """Return counts by month from those by day (ISO), in their order."""
-    months: dict[str, int] = {}
-    for day, count in days.items():
-        months[day[:7]] = months.get(day[:7], 0) + count
-    return months
+    """Return counts by month from those by day (ISO, in order), in their order."""
+    return {month: sum(days[day] for day in group) for month, group in groupby(days, itemgetter(slice(7)))}

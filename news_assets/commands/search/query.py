@@ -4,7 +4,6 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 
 from rich import box
 from rich.console import Group
@@ -14,7 +13,7 @@ from rich.text import Text
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
 from news_assets.errors import LakeError
-from news_assets.search import Filters, SearchAnswer, SearchHit, copies, open_index
+from news_assets.search import Filters, SearchAnswer, SearchHit, SearchMode, SearchSort, copies, open_index
 from news_assets.store.queries.copies import Copy
 from news_assets.terminal import Terminal
 
@@ -25,27 +24,12 @@ _SHOWN_COPIES = 5  # of a hit
 _MARKED = re.compile(r"<mark>([^<]*)</mark>")  # a snippet is escaped HTML
 
 
-class Mode(StrEnum):
-    """How a query is matched."""
-
-    KEYWORD = "keyword"
-    VECTOR = "vector"
-    HYBRID = "hybrid"
-
-
-class Sort(StrEnum):
-    """The order of hits."""
-
-    RELEVANCE = "relevance"
-    DATE = "date"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to search, and what to show."""
 
-    mode: Mode = Mode.HYBRID
-    sort: Sort = Sort.RELEVANCE
+    mode: SearchMode = "hybrid"
+    sort: SearchSort = "relevance"
     limit: int = 10
     explain: bool = False
 
@@ -74,14 +58,7 @@ def listed_copies(hits: Sequence[SearchHit]) -> Copies:
 def query_index(text: str, filters: Filters, options: Options) -> SearchAnswer:
     """Search the index that the settings name."""
     with open_index() as index:
-        return index.search(
-            text,
-            filters,
-            mode=options.mode.value,
-            sort=options.sort.value,
-            limit=options.limit,
-            explain=options.explain,
-        )
+        return index.search(text, filters, **asdict(options))
 
 
 def _summary(answer: SearchAnswer) -> dict[str, object]:

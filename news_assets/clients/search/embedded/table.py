@@ -27,6 +27,7 @@ CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
 NAMES = ("entity", "matter")  # facets whose values are in the table `names`
 _CODED = ("desk", "agency", "language", "sentiment", "body", "meeting_status")  # those whose values are in `codes`
 _COLUMNS = (*_CODED, "theme", "matter", "day", "length", "published")
+_EPOCH = date(1970, 1, 1).toordinal()  # of NumPy's days
 _BATCH_ROWS = 250_000
 _GROWTH = 1.25  # capacity of a grown column by its size
 
@@ -98,6 +99,7 @@ class DocumentTable:
     duplicates: Duplicates = field(default_factory=Duplicates)
     entities: Entities = field(default_factory=Entities)
     values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])  # by code: kind and value
+    _kinds: set[str] = field(default_factory=set)
     _codes: dict[tuple[str, str], int] = field(default_factory=dict)
     _capacity: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1024))  # `columns` are views
     _capacity_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
@@ -110,6 +112,7 @@ class DocumentTable:
             "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code", (len(self.values),)
         ):
             self.values.append((kind, value))
+            self._kinds.add(kind)
             self._codes[kind, value] = code
         deletions = self.connection.execute(
             "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion", (self._last_deletion,)
@@ -212,6 +215,8 @@ class DocumentTable:
         return {name: found[name] for name in FACETS}
 
     def _counts(self, kind: str, ns: Int64s) -> dict[str, int]:
+        if kind not in self._kinds:
+            return {}
         counts = np.bincount(self.columns[kind].take(ns))
         return most_first((self.values[code][1], int(counts[code])) for code in np.flatnonzero(counts).tolist() if code)
 
@@ -230,9 +235,9 @@ class DocumentTable:
         days = self.columns["day"].take(ns)
         first = int(days.min(initial=date.max.toordinal()))
         counts = np.bincount(days - first)
-        return {
-            date.fromordinal(first + at).isoformat(): int(counts[at]) for at in np.flatnonzero(counts)[::-1].tolist()
-        }
+        newest_first = np.flatnonzero(counts)[::-1]
+        names = np.datetime_as_string((newest_first + first - _EPOCH).astype("datetime64[D]"))
+        return dict(zip(names.tolist(), counts[newest_first].tolist(), strict=True))
 
     def group_count(self, ns: Int64s) -> int:
         """Return the number of these documents, counting duplicates once."""
