@@ -28,7 +28,7 @@ from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
-ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for the items that the one before had, or the last day
+ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for items that are older
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
