@@ -8,6 +8,7 @@ from news_assets.defs.assets import build_desk_assets
 from news_assets.defs.assets.daily_report import build_daily_report
 from news_assets.defs.assets.enrichment_batches import build_enrichment_batches
 from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
+from news_assets.defs.assets.meetings import build_meeting_specs
 from news_assets.defs.batch_sensor import build_open_batches
 from news_assets.defs.checks import build_desk_checks, build_freshness_checks
 from news_assets.defs.jobs import build_desk_jobs, build_shared_jobs
@@ -29,12 +30,17 @@ def build_definitions(
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
         report = build_daily_report(desks)
+    meetings = [spec for desk in desks for spec in build_meeting_specs(desk)]
     newsroom = [report, build_enrichment_batches()]
     all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
     shared_jobs = build_shared_jobs(desks)
     return dg.Definitions(
-        assets=[*all_assets, build_lake_maintenance(desks, all_assets, settings.backup_days, settings.keep_days)],
+        assets=[
+            *all_assets,
+            *meetings,
+            build_lake_maintenance(desks, all_assets, settings.backup_days, settings.keep_days),
+        ],
         asset_checks=[
             check
             for desk in desks

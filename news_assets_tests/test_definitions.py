@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from news_assets.definitions import build_definitions
+from news_assets.defs.partitions import last_day, newest_begun_day
 from news_assets.desks.loader import load_desks
 from news_assets.settings import Settings
-from news_assets.sources.kinds import KINDS
+from news_assets.sources.kinds import ALL_KINDS, KINDS
 
 SNAPSHOT = {
     "lake/maintenance": (set(), {"catalog_is_backed_up", "data_files_are_known"}),
@@ -54,6 +56,47 @@ def test_assets_with_their_upstreams_and_checks(definitions: dg.Definitions) -> 
         for key in graph.get_all_asset_keys()
     }
     assert found == SNAPSHOT
+
+
+COUNCIL = """
+desk: councils
+timezone: America/Chicago
+language: en
+first_day: 2026-11-01
+agencies:
+  springfieldIL:
+    name: Springfield
+    sources: [{kind: legistar, url: https://webapi.legistar.com/v1/springfield}]
+"""
+
+
+def test_a_desk_with_meetings_reads_their_documents_and_has_days_to_come(tmp_path: Path) -> None:
+    path = tmp_path / "councils.yaml"
+    path.write_text(COUNCIL)
+    desks = load_desks([str(path)], ALL_KINDS)
+
+    graph = build_definitions(Settings.model_validate({}), desks).resolve_asset_graph()
+
+    parents = {
+        key.path[1]: {parent.path[1] for parent in graph.get(key).parent_keys}
+        for key in graph.get_all_asset_keys()
+        if key.path[0] == "councils"
+    }
+    assert parents == {
+        "feed_entries": set(),
+        "meetings": {"feed_entries"},
+        "matters": {"meetings"},
+        "documents": {"feed_entries"},
+        "raw_articles": {"feed_entries", "documents"},
+        "enriched_articles": {"raw_articles"},
+        "article_embeddings": {"enriched_articles"},
+        "search_index": {"raw_articles", "enriched_articles", "article_embeddings"},
+    }
+    documents = dg.AssetKey(["councils", "documents"])
+    checks = {check.name for check in graph.asset_check_keys if check.asset_key == documents}
+    assert checks == {"ids_are_unique", "every_attachment_is_read"}
+    now = datetime(2026, 11, 20, 15, tzinfo=UTC)
+    assert last_day(desks[0], now) - newest_begun_day(desks[0], now) == timedelta(days=90)
 
 
 def test_jobs_and_sensors_and_schedules_that_are_running_by_default(definitions: dg.Definitions) -> None:

@@ -20,12 +20,13 @@ from urllib.parse import unquote, urlsplit
 
 _ITEMS = re.compile(r"/v1/springfield/events/(\d+)/eventitems")
 _AFTER = re.compile(r"datetime'([^']+)'")
+_TYPES = {b"%": "application/pdf", b"[": "application/json"}
 _CHANGED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
 class Council:
-    """What the API answers: events and items by event id, files by path, and the requests by path."""
+    """What the server answers: events and items by event id, other answers by path, and the requests by path."""
 
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     items: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class Council:
             if path.startswith(start):
                 return status, "text/plain", b"Key or Token is required." if status == 403 else b"unavailable"
         if path in self.files:
-            return 200, "application/pdf", self.files[path]
+            return 200, _TYPES.get(self.files[path][:1], "text/html"), self.files[path]
         if match := _ITEMS.fullmatch(path):
             return 200, "application/json", json.dumps(self.items.get(int(match[1]), [])).encode()
         if path == "/v1/springfield/events":

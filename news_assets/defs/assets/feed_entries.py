@@ -9,6 +9,7 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.defs.active_runs import polled_sources, runs_before
+from news_assets.defs.assets.meetings import log_meetings
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import asset_attributes, markdown_table, sources_table
 from news_assets.defs.partitions import agency_partitions
@@ -149,6 +150,8 @@ def _materialise(context: dg.AssetExecutionContext, lake: Lake, desk: Desk, poll
             "sources": sources_table([row for row in sources if row["agency"] == agency], now),
         }
         context.log_event(dg.AssetMaterialization([desk.key, "feed_entries"], partition=agency, metadata=metadata))
+    if desk.is_civic and changed:
+        log_meetings(context, lake, desk, changed)
     return changed
 
 

@@ -170,8 +170,9 @@ def _rows_of_page(
     content = hashlib.sha256(page.body).hexdigest()
     wholes = [one for one in found if not one.is_part]
     if wholes and content not in originals:
-        stored = lake.read(StoredDocument, content_hash=[content], outcome=["ok", "skipped"])
-        originals |= {content: row for row in stored if row.copy_of is None}
+        for row in lake.read(StoredDocument, content_hash=[content], outcome=["ok", "skipped"]):
+            if row.copy_of is None:
+                originals[content] = row
     for one in wholes:
         original = originals.get(content)
         if original is not None and original.document_id != one.document_id:

@@ -72,11 +72,13 @@ WITH wanted AS (
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
     WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
 ), unread AS (
-    SELECT wanted.article_id, bool_or(documents.document_id IS NULL) AS is_missing, min(documents.fetched_at) AS tried_at
+    SELECT wanted.article_id, bool_or(documents.document_id IS NULL) AS is_missing,
+        min(documents.fetched_at) AS tried_at
     FROM wanted LEFT JOIN documents USING (document_id)
     WHERE documents.document_id IS NULL OR documents.outcome = 'failed' GROUP BY wanted.article_id
 )
-SELECT entries.agency, entries.day, article_id, 'documents' AS stage, CASE WHEN is_missing THEN 'missing' ELSE 'failed' END AS why,
+SELECT entries.agency, entries.day, article_id, 'documents' AS stage,
+    CASE WHEN is_missing THEN 'missing' ELSE 'failed' END AS why,
     CASE WHEN is_missing THEN first_seen_at ELSE tried_at END AS since, entry_hash AS version, trace_id
 FROM entries JOIN unread USING (article_id) ANTI JOIN ({HELD_BACK}) held
     ON entries.article_id = held.article_id AND held.stage = 'documents' AND held.version = entries.entry_hash

@@ -1,5 +1,6 @@
 """A civic desk over a council's API: polls, documents, articles, enrichment, index and search."""
 
+import json
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support.council import Council, days_from, served
 from news_assets_tests.support.council_room import NOW, CouncilRoom
+from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.pdfs import pdf_of
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -305,3 +307,49 @@ def test_the_change_signal_takes_one_request_where_nothing_changed(room: Council
     [poll] = room.poll(HOUR)
     assert (poll.outcome, poll.new_count) == ("ok", 1)
     assert council.requests == {"/v1/springfield/events": 3, "/v1/springfield/events/2/eventitems": 1}
+
+
+def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path: Path) -> None:
+    portal = "/api/v2/PublicPortal/"
+    agenda = "Agenda\nContract for the night buses .... 2\nBudget of the public library .... 3"
+    contract = "Contract for the night buses\nFour million dollars a year until 2030."
+    budget = "Budget of the public library\nTwo million dollars for books and heating."
+    documents = [
+        {"id": 7, "templateId": 5, "templateName": "HTML Agenda", "compileOutputType": 3},
+        {"id": 8, "templateId": 6, "templateName": "Packet", "compileOutputType": 1},
+    ]
+    meeting = {"id": 44, "title": "City Council", "dateTime": f"{MEETING}T18:00:00", "documentList": documents}
+    titles = ("Contract for the night buses", "Budget of the public library")
+    items = (
+        f'<div class="meeting-item" data-itemid="{n}"><p class="item-title">{t}</p></div>' for n, t in enumerate(titles)
+    )
+    council.files = {
+        f"{portal}ListUpcomingMeetings": json.dumps([meeting]).encode(),
+        f"{portal}ListArchivedMeetings": b"[]",
+        "/Portal/Meeting": f"<html><body>{''.join(items)}</body></html>".encode(),
+        "/Public/CompiledDocument": pdf_of(agenda, contract, budget),
+    }
+    with served(council) as base:
+        room = CouncilRoom(lake, FakeSearchIndex(), f"{base}/", tmp_path, "primegov")
+        room.poll()
+        room.run()
+
+    texts = {row.title: (row.text or "").partition("## Agenda packet")[2] for row in lake.read(RawArticle)}
+    assert texts == {
+        "Contract for the night buses": "\n\nContract for the night buses\nFour million dollars a year until 2030.",
+        "Budget of the public library": "\n\nBudget of the public library\nTwo million dollars for books and heating.",
+    }
+    assert council.requests["/Public/CompiledDocument"] == 1
+    reasons = {row.reason for row in lake.read(StoredDocument)}
+    assert reasons == {"pages 2 to 2 of the packet", "pages 3 to 3 of the packet"}
+
+
+def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom, council: Council) -> None:
+    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1])
+
+    room.poll()
+    room.run()
+
+    [article] = room.lake.read(RawArticle)
+    assert (article.title, article.meeting_id) == ("City Council", "springfieldIL/legistar/1")
+    assert "four million dollars" in (article.text or "")
