@@ -66,6 +66,10 @@ class SourceError(NewsAssetsError):
     """A source that returned nothing usable."""
 
 
+class ClosedSourceError(SourceError):
+    """A vendor that has no such client, or wants a token: another poll changes nothing."""
+
+
 class ListingChangedError(SourceError):
     """A 200 that is no longer a listing: a new template, a login page, HTML in place of a feed."""
 

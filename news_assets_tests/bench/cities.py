@@ -1,6 +1,6 @@
 """Polling 500 simulated cities at the pace of their vendors, in simulated time.
 
-    python -m news_assets_tests.bench.cities [--days 7] [--seed 1]
+    python -m news_assets_tests.bench.cities [--days 3] [--seed 1]
 
 The vendors are mixed as in a system with 827 cities, without the smallest ones. Cities publish agendas about three days
 before a meeting and change them, in local working hours. Which sources are due and in what order, the intervals, the
@@ -51,7 +51,7 @@ URLS = {
     "civicplus": "https://www.{}.gov/AgendaCenter",
     "granicus": "https://{}.granicus.com/ViewPublisher.php?view_id=1",
 }
-MONDAY = datetime(2026, 11, 16, 5, tzinfo=UTC)
+START = datetime(2026, 11, 15, 5, tzinfo=UTC)  # a Sunday
 TICK_S, START_S, RESPONSE_S = 60, 5.0, 0.8  # of the sensor, of a run, of a request
 HIDDEN_RATIO = 0.03  # of the changes are not in the signal: dates of change are not always raised
 
@@ -114,8 +114,8 @@ def made_city(kind: str, number: int, chance: random.Random) -> City:
         access=Access(vendor=Vendor(kind=kind, slots=vendor.slots, delay_s=vendor.delay_s)),
     )
     city = City(source, {}, {}, [])
-    gap_days, at = 7 / min(max(chance.lognormvariate(0.2, 0.8), 0.25), 12), MONDAY - timedelta(days=10)
-    while at < MONDAY + timedelta(days=110):
+    gap_days, at = 7 / min(max(chance.lognormvariate(0.2, 0.8), 0.25), 12), START - timedelta(days=10)
+    while at < START + timedelta(days=110):
         at += timedelta(days=chance.expovariate(1 / gap_days))
         key = str(len(city.meetings))
         city.meetings[key] = Meeting(
@@ -204,7 +204,7 @@ def in_turn(queues: Iterable[list[tuple[City, Request]]]) -> Iterator[tuple[City
 def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
     """Return the seconds that one pass over all cities takes, and its requests."""
     by_source = {city.source: city for city in cities}
-    started = MONDAY.timestamp()
+    started = START.timestamp()
     vendors, ended = Vendors(folder, started), started
     active = {city.source.agency: len(city.meetings) for city in cities}
     for number, group in enumerate(vendor_groups(list(by_source), active)):
@@ -212,7 +212,7 @@ def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
         for source in group:
             slots[slot_of(source)].append(by_source[source])
         for of_slot in slots.values():
-            queues = ([(city, request) for request in pass_requests(city, MONDAY)] for city in of_slot)
+            queues = ([(city, request) for request in pass_requests(city, START)] for city in of_slot)
             for city, request in in_turn(queues):
                 ended = max(ended, vendors.send(city.source, request, started + number * GROUP_BREAK_S))
     return ended - started, vendors
@@ -236,21 +236,21 @@ def polled(city: City, at: datetime, *, is_pass: bool) -> tuple[list[float], lis
     vendor = CIVIC_KINDS[city.source.kind]
     span = (date.fromisoformat(first), date.fromisoformat(max(days))) if first else None
     again = vendor.days(city.source.url, *span) if vendor.days and span and vendor.signal else ()
-    waits = [(at - city.changes[n][0]).total_seconds() / 60 for n in shown if city.changes[n][0] > MONDAY]
+    waits = [(at - city.changes[n][0]).total_seconds() / 60 for n in shown if city.changes[n][0] > START]
     return waits, [*again, *item_requests(city, listing, days)]
 
 
 def by_signals(cities: list[City], days: int, folder: Path) -> tuple[list[float], Counter[str], Vendors]:
     """Return the minutes until each change was seen, the requests by purpose, and the vendors."""
-    chance, start = random.Random(0), MONDAY.timestamp()
+    chance, start = random.Random(0), START.timestamp()
     vendors, purposes, waits = Vendors(folder, start), Counter[str](), list[float]()
     by_id = {city.source.source_id: city for city in cities}
     states = {city.source.source_id: first_state(city, chance) for city in cities}
     for city in cities:
-        polled(city, MONDAY, is_pass=True)
-        city.last_pass_at = MONDAY
+        polled(city, START, is_pass=True)
+        city.last_pass_at = START
     for tick in range(days * 86_400 // TICK_S):
-        now = MONDAY + timedelta(seconds=tick * TICK_S)
+        now = START + timedelta(seconds=tick * TICK_S)
         due = due_sources([city.source for city in cities], states.values(), now)
         for source in most_overdue_first(due, states, now):
             city, vendor = by_id[source.source_id], CIVIC_KINDS[source.kind]
@@ -285,9 +285,9 @@ def first_state(city: City, chance: random.Random) -> SourceState:
         etag=None,
         last_modified=None,
         document_hash=None,
-        last_polled_at=MONDAY,
+        last_polled_at=START,
         last_new_at=None,
-        next_poll_at=MONDAY + timedelta(seconds=chance.uniform(0, 3600)),
+        next_poll_at=START + timedelta(seconds=chance.uniform(0, 3600)),
         interval_s=SIGNAL_FLOOR_S,
         failure_points=0.0,
         last_outcome="ok",
@@ -298,7 +298,7 @@ def first_state(city: City, chance: random.Random) -> SourceState:
 def main() -> int:
     """Print the figures; return 1 if one is above its target."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--days", type=int, default=7)
+    parser.add_argument("--days", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)

@@ -19,7 +19,7 @@ from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
 from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
-from news_assets.clients.web.host_queue import run_by_host
+from news_assets.clients.web.host_queue import in_turn, run_by_host
 from news_assets.clients.web.logins import Logins, SecretOf, Tokens
 from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, vendor_slot
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
@@ -130,11 +130,10 @@ class HttpFetcher:
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
             by_host[_host_of(request.url)].append(request)
-        queues: dict[str, list[PageRequest]] = defaultdict(list)  # of a vendor's slot, one host after the other
-        for host, of_host in by_host.items():
-            for request in of_host:
-                vendor = request.access.vendor
-                queues[vendor_slot(vendor, host) if vendor else host].append(request)
+        queues: dict[str, list[PageRequest]] = defaultdict(list)
+        for host, request in in_turn(by_host, _takes_a_break):
+            vendor = request.access.vendor
+            queues[vendor_slot(vendor, host) if vendor else host].append(request)
         if not queues:
             return
         tries = QuickTries(self._retry_pauses_s, self._total_s)
@@ -290,6 +289,11 @@ class HttpFetcher:
         if len(body) > MAX_ROBOTS_BYTES:
             body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
         return body.decode("utf-8", "replace")
+
+
+def _takes_a_break(request: PageRequest) -> bool:
+    """Return whether the vendor's slot pauses before it goes on to another host."""
+    return request.access.vendor is not None and request.access.vendor.break_s > 0
 
 
 def _without_login(url: str) -> str:

@@ -75,6 +75,20 @@ def run_by_host(
         pool.shutdown(wait=False)
 
 
+def in_turn(jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]) -> Iterator[tuple[str, Job]]:
+    """Yield the jobs with their hosts in an order for a queue of several hosts: one of each host in turn.
+
+    After a job that `stays` the next one is of the same host, as long as it has any.
+    """
+    left = deque((host, deque(of_host)) for host, of_host in jobs.items() if of_host)
+    while left:
+        host, of_host = left.popleft()
+        job = of_host.popleft()
+        yield host, job
+        if of_host:
+            (left.appendleft if stays(job) else left.append)((host, of_host))
+
+
 def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
     while not done.empty():
         done.get_nowait()

@@ -55,8 +55,7 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
     items: dict[str, list[StoredItem]] = defaultdict(list)
     for item in sorted(listed, key=lambda item: item.sequence):
         items[item.meeting_id].append(item)
-    desks = load_desks(Settings.read().desks, ALL_KINDS)
-    zones = {(desk.key, agency.key): agency.timezone for desk in desks for agency in desk.agencies}
+    zones = agency_zones()
     if form is Form.ICAL:
         data = calendar_of(meetings, items, zones)
     else:
@@ -66,6 +65,12 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
         documents.write_bytes(data)
     else:
         output.write_bytes(data)
+
+
+def agency_zones() -> dict[tuple[str, str], str]:
+    """Return the time zones of all agencies of the desk files, by desk and agency."""
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
+    return {(desk.key, agency.key): agency.timezone for desk in desks for agency in desk.agencies}
 
 
 def _articles_with(words: str, selection: Selection) -> set[str]:

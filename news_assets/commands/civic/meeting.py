@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from news_assets.commands.civic.export_meetings import agency_zones
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
 from news_assets.documents import StoredDocument
@@ -18,6 +19,7 @@ from news_assets.meetings import StoredMeeting
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting, topics_taxonomy
 from news_assets.store.queries.civic.meetings import ItemDetails, MeetingDetails, meeting_details
 from news_assets.terminal import Terminal
+from news_assets.text.zones import zone_info
 
 _FIRST_LINES, _FIRST_CHARS = 3, 300
 _LINKS = ("agenda_url", "packet_url", "minutes_url", "video_url", "url")
@@ -37,7 +39,8 @@ def meeting(meeting_id: str, *, with_text: bool, as_json: bool) -> None:
     if as_json:
         write_line(_line(details, topics, with_text=with_text))
     else:
-        _show(details, topics, with_text=with_text)
+        timezone = agency_zones().get((details.meeting.desk, details.meeting.agency), "UTC")
+        _show(details, topics, timezone, with_text=with_text)
 
 
 def _line(details: MeetingDetails, topics: list[tuple[str, ...]], *, with_text: bool) -> dict[str, Any]:
@@ -78,10 +81,10 @@ def _first_lines(text: str | None) -> str:
 # --- terminal output -------------------------------------------------------------------------------------------------
 
 
-def _show(details: MeetingDetails, topics: list[tuple[str, ...]], *, with_text: bool) -> None:
+def _show(details: MeetingDetails, topics: list[tuple[str, ...]], timezone: str, *, with_text: bool) -> None:
     terminal, row = Terminal(), details.meeting
     terminal.print_line(row.title or row.body, style="bold")
-    for line in _head(row):
+    for line in _head(row, timezone):
         terminal.print_line(line)
     for fact in json.loads(row.participation_json):
         purpose = f" ({fact['purpose']})" if fact.get("purpose") else ""
@@ -97,9 +100,12 @@ def _show(details: MeetingDetails, topics: list[tuple[str, ...]], *, with_text: 
     terminal.print(table if details.items else "no agenda items")
 
 
-def _head(row: StoredMeeting) -> Iterator[str]:
-    begin = f"{row.starts_at:%Y-%m-%d %H:%M} UTC" if row.starts_at and not row.is_all_day else str(row.day or "no day")
-    yield " · ".join(filter(None, (begin, row.status, row.status_reason, f"{row.desk}/{row.agency}", row.body)))
+def _head(row: StoredMeeting, timezone: str) -> Iterator[str]:
+    begin = str(row.day or "no day")
+    if row.starts_at is not None and not row.is_all_day:
+        begin = f"{row.starts_at.astimezone(zone_info(timezone)):%Y-%m-%d %H:%M %Z}"
+    body = row.body if row.body != row.title else ""
+    yield " · ".join(filter(None, (begin, row.status, row.status_reason, f"{row.desk}/{row.agency}", body)))
     place = ", ".join(filter(None, (row.location_name, row.location_address)))
     if place:
         yield place

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from math import inf
 from typing import Literal, NamedTuple
 
-from news_assets.errors import FetchError, NewsAssetsError, SourceError
+from news_assets.errors import ClosedSourceError, FetchError, NewsAssetsError, SourceError
 from news_assets.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
 from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
@@ -28,7 +28,7 @@ from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
-ITEMS_EVERY = timedelta(hours=20)  # a nightly pass may begin some hours earlier than the one before
+ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for items that are older
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
@@ -122,7 +122,8 @@ class _Inquiry:
         if isinstance(listing, NewsAssetsError):
             return self._fail(asked, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
-            return self._fail(asked, SourceError("; ".join(listing.problems)), _OUTCOMES[listing.state])
+            kind = SourceError if listing.state == "blocked" else ClosedSourceError
+            return self._fail(asked, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
         self.page = answer if isinstance(answer, Page) and self.page is None else self.page
         self.problems += listing.problems
         if asked.step == "signal":

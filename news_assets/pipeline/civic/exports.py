@@ -5,8 +5,8 @@ Both keep our ids, so that an import of a later export changes events and adds n
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from news_assets.meetings import StoredItem, StoredMeeting
@@ -22,17 +22,18 @@ Items = Mapping[str, Sequence[StoredItem]]  # of meetings by meeting_id, in the 
 Zones = Mapping[tuple[str, str], str]  # by desk and agency
 
 
-def calendar_of(meetings: Iterable[StoredMeeting], items: Items, zones: Zones) -> bytes:
+def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -> bytes:
     """Return an iCalendar file with an event for each meeting that has a day."""
     from icalendar import Calendar
 
-    calendar = Calendar()
+    calendar, days = Calendar(), [meeting.day for meeting in meetings if meeting.day is not None]
     calendar.add("prodid", _PRODUCT)
     calendar.add("version", "2.0")
     for meeting in meetings:
         if meeting.day is not None:
             calendar.add_component(_event(meeting, items.get(meeting.meeting_id, ()), zones))
-    calendar.add_missing_timezones()
+    if days:
+        calendar.add_missing_timezones(first_date=date(min(days).year, 1, 1), last_date=date(max(days).year + 2, 1, 1))
     return bytes(calendar.to_ical())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from news_assets.errors import FetchError
+from news_assets.errors import ClosedSourceError, FetchError
 from news_assets.meetings import MeetingAnswer
 from news_assets.pipeline.articles.withdrawal import withdrawn_among, without_text
 from news_assets.pipeline.civic.pace import signal_interval
@@ -15,6 +15,7 @@ from news_assets.pipeline.poll.listings import Polled, document_hash
 from news_assets.pipeline.poll.rates import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
     CIVIC_WEEKS,
+    MAX_PAUSE_S,
     MIN_INTERVAL_S,
     civic_interval,
     first_interval,
@@ -96,6 +97,8 @@ def _failed_state(source: Source, state: SourceState | None, polled: Polled, now
     error, before = polled.error, state or _new_state(source, now)
     points = before.failure_points + (error.weight if isinstance(error, FetchError) else _PARSE_WEIGHT)
     retry_after_s = error.retry_after_s if isinstance(error, FetchError) else None
+    if isinstance(error, ClosedSourceError):
+        retry_after_s = MAX_PAUSE_S
     return replace(
         before,
         last_polled_at=now,

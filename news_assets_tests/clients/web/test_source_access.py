@@ -228,6 +228,15 @@ def test_hosts_of_one_slot_wait_for_each_other_and_a_break_lies_between_them(
     assert min(gap for gap, _ in gaps) >= 0.04
 
 
+def test_without_a_break_the_hosts_of_a_slot_are_requested_in_turn(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
+    opened = sites(3)
+    vendor = Vendor(kind="legistar", slots=1, delay_s=0.02)
+    wanted = sorted(of_vendor(vendor, opened, 3), key=lambda one: one.url)  # a host's requests follow each other
+    list(open_fetcher().fetch_all(wanted))
+    hosts = [headers["host"] for path, _, headers in in_order(opened) if path != "/robots.txt"]
+    assert [len(set(hosts[n : n + 3])) for n in (0, 3, 6)] == [3, 3, 3]
+
+
 def test_fetchers_of_several_processes_share_the_slots(sites: OpenSites, open_fetcher: OpenFetcher) -> None:
     first, second = sites(2)
     vendor = Vendor(kind="legistar", delay_s=0.15)

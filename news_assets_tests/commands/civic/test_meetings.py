@@ -151,7 +151,7 @@ def test_a_meeting_shows_its_agenda_with_topics_documents_and_how_to_take_part(r
     assert code == 0
     lines = [line.strip() for line in out.splitlines()]
     assert lines[0] == "Regular Meeting"
-    assert lines[1] == "2026-12-02 00:30 UTC · confirmed · cities/springfieldIL · City Council"
+    assert lines[1] == "2026-12-01 18:30 CST · confirmed · cities/springfieldIL · City Council"
     assert "email: clerk@springfield.gov (comment)" in lines
     assert "topics: Housing 1, Zoning 1" in lines
     assert lines.index(next(line for line in lines if "Roll call" in line)) < lines.index(
