@@ -343,14 +343,24 @@ def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path
 
 
 def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom, council: Council) -> None:
-    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1])
+    council.files["/files/report.pdf"] = pdf_of(
+        "The contract costs four million dollars. Send public comments to clerk@springfield.gov by noon."
+    )
+    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1], EventComment="Passcode: 123456")
 
     room.poll()
     room.run()
+    room.poll(DAY)
 
     [article] = room.lake.read(RawArticle)
     assert (article.title, article.meeting_id) == ("City Council", "springfieldIL/legistar/1")
     assert "four million dollars" in (article.text or "")
+    facts = json.loads(room.lake.read(StoredMeeting)[0].participation_json)
+    said = {(fact["kind"], fact["value"], fact["text"]) for fact in facts}
+    assert {("passcode", "123456", "comment"), ("email", "clerk@springfield.gov", "agenda")} <= said
+    [span] = [fact["span"] for fact in facts if fact["kind"] == "email"]
+    start, end = map(int, span.split("-"))
+    assert (article.text or "")[start:end] == "clerk@springfield.gov"
 
 
 class Killed(BaseException):
