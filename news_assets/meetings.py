@@ -196,7 +196,9 @@ class StoredMeeting:
     links_json: Annotated[str, "all links as JSON: title and href of each"]
     comment: Annotated[str, "what the vendor says of the meeting in prose"]
     participation_json: Annotated[
-        str, "what comment and agenda say about taking part, as JSON: kind, value, purpose, text and span of each"
+        str,
+        "what comment and agenda say about taking part, as JSON: kind, value, purpose, text (comment, or agenda: "
+        "the article of a meeting without items) and span of each",
     ]
     listed_hash: Annotated[str, "SHA-256 of the meeting as listed; its items are asked for again when it changes"]
     items_asked_at: Annotated[

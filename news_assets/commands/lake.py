@@ -15,6 +15,7 @@ from rich.table import Table
 from news_assets.commands.jsonlines import write_line
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.civic.asking import FUTURE_DAYS
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.address import Address
@@ -84,11 +85,11 @@ def _are_known(known: Collection[tuple[str, str]], desk: str | None, agency: str
 
 
 def status(desk: str | None, days: int, *, as_json: bool) -> None:
-    """Print the rows of each stage, by agency, of the last days."""
+    """Print the rows of each stage, by agency, of the last days and, where meetings are listed, of those to come."""
     check_names(desk, None)
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # it has begun for agencies east of Greenwich
     with open_lake() as lake:
-        counts = stage_counts(lake, tomorrow - timedelta(days=days), tomorrow, desk)
+        counts = stage_counts(lake, tomorrow - timedelta(days=days), tomorrow + timedelta(days=FUTURE_DAYS), desk)
     if as_json:
         for row in counts.iter_rows(named=True):
             write_line(row)

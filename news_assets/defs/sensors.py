@@ -33,6 +33,7 @@ from news_assets.defs.partitions import last_day, newest_begun_day
 from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
+from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.freshness.run_planner import (
     PlannedRun,
     backlog_days,
@@ -204,8 +205,9 @@ def _first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
 
 def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
     """Return whether every source has been polled and no stage has work in the last weeks."""
-    polled = {(state.source_id, state.url) for state in lake.read(SourceState, desk=[desk.key])}
-    if any((source.source_id, source.url) not in polled for source in desk.sources):
+    states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
+    polled, waiting = {(state.source_id, state.url) for state in states.values()}, waiting_sources(desk.sources, states)
+    if any((one.source_id, one.url) not in polled for one in desk.sources if one.source_id not in waiting):
         return False
     window = desk, now, max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
     return all(_until(find(lake, *window), last_day(desk, now)).is_empty() for find in (pending_entries, stale_rows))

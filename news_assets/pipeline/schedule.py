@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 
+from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.pace import SIGNAL_CEILING_S, SIGNAL_FLOOR_S
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.records import Outcome, Source, SourceState
@@ -33,9 +34,15 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
 
 def due_sources(sources: Sequence[Source], states: Iterable[SourceState], now: datetime) -> list[Source]:
-    """Return the sources to poll now: those never polled at their URL, and those that are due."""
-    next_at = {(state.source_id, state.url): state.next_poll_at for state in states}
-    return [source for source in sources if next_at.get((source.source_id, source.url), now) <= now]
+    """Return the sources to poll now: those never polled at their URL, and those that are due.
+
+    Civic sources that stand in for others wait while these answer.
+    """
+    known = {state.source_id: state for state in states}
+    next_at = {(state.source_id, state.url): state.next_poll_at for state in known.values()}
+    due = [source for source in sources if next_at.get((source.source_id, source.url), now) <= now]
+    waiting = waiting_sources(sources, known)
+    return [source for source in due if source.source_id not in waiting]
 
 
 def recently_polled(

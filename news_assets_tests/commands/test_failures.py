@@ -101,7 +101,7 @@ def test_show_prints_failures_row_and_entries_of_an_article(home: Path, run: Cal
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("list", "--stage", "enrich"), "no stage `enrich`; there are: raw_articles, enriched_articles, article_em"),
+        (("list", "--stage", "enrich"), "no stage `enrich`; there are: documents, raw_articles, enriched"),
         (("list", "--desk", "x"), "no desk `x`; there are: d"),
         (("retry", "--agency", "x"), "no agency `x`; there are: a, b"),
         (("show", "x"), "no article `x`; there are failures of: a-2, b-3"),

@@ -71,7 +71,12 @@ class CouncilRoom:
     def __post_init__(self) -> None:
         self.desk = desk_of(self.url, self.kind)
         self.fetcher = HttpFetcher(
-            user_agent="test", delay_s=0, state_dir=self.folder, allow_private_hosts=("127.0.0.1",), retry_pauses_s=()
+            user_agent="test",
+            delay_s=0,
+            state_dir=self.folder,
+            allow_private_hosts=("127.0.0.1",),
+            retry_pauses_s=(),
+            clock=lambda: self.now,
         )
         self.sandbox = _CountingSandbox(self)
 

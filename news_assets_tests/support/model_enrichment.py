@@ -57,6 +57,7 @@ def made(number: int, text: str = TEXT, **given: Any) -> RawArticle:
     """Return an article of its own text."""
     values: dict[str, Any] = {
         "article_id": f"mec-{number:05}",
+        "filter_reason": "",
         "desk": "govbr",
         "agency": "mec",
         "day": DAY,

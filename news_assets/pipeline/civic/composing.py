@@ -13,14 +13,16 @@ from typing import Final
 
 from news_assets.documents import StoredDocument
 from news_assets.errors import NewsAssetsError
-from news_assets.meetings import StoredItem, StoredMeeting
+from news_assets.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
+from news_assets.pipeline.civic.storing import WHOLE, facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.ports import Lake, Rows, Sandbox
 from news_assets.records import Failure, FeedEntry, RawArticle
+from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.text.limits import clean_text, most
 
 BATCH_ARTICLES: Final = 50  # stored in one transaction
@@ -37,6 +39,7 @@ class _Composed:
     meeting: StoredMeeting
     text: ArticleText | None
     unread: str | None
+    facts: tuple[ParticipationFact, ...] = ()
 
 
 def compose_articles(
@@ -80,10 +83,17 @@ def _composed(lake: Lake, entries: Sequence[FeedEntry], sandbox: Sandbox) -> lis
         ArticleText.of,
         [(item_text(item, [documents[one] for one in found if one in documents]),) for _, item, found in ready],
     )
-    return [
+    composed = [
         _Composed(entry, item, meetings[item.meeting_id], _sound(text), _unread(item, found, documents))
         for (entry, item, found), text in zip(ready, texts, strict=True)
     ]
+    return [_with_facts(one, sandbox) if one.item.item_id.endswith(f"/{WHOLE}") else one for one in composed]
+
+
+def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
+    """Return the agenda of a meeting without items with what it says about taking part."""
+    [facts] = sandbox.run(participation_of, [(one.text.text if one.text else "",)])
+    return one if isinstance(facts, NewsAssetsError) else replace(one, facts=facts)
 
 
 def _sound(text: ArticleText | NewsAssetsError | None) -> ArticleText | None:
@@ -139,6 +149,15 @@ def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetim
     if revisions := [revision for revision in replaced if revision]:
         rows.upsert(revisions)
     record_article_outcomes(rows, stage, made)
+    agendas = {one.meeting.meeting_id: one.facts for one in composed if one.facts}
+    meetings = rows.read(StoredMeeting, meeting_id=agendas) if agendas else []
+    if meetings:
+        rows.upsert(
+            [
+                replace(row, participation_json=facts_json("agenda", agendas[row.meeting_id], row.participation_json))
+                for row in meetings
+            ]
+        )
 
 
 def _row(one: _Composed, previous: RawArticle | None, now: datetime) -> RawArticle:

@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeVar
 
-from news_assets.meetings import AgendaItem, Attachment, Meeting, MeetingAnswer, StoredItem, StoredMeeting
+from news_assets.meetings import (
+    AgendaItem,
+    Attachment,
+    Meeting,
+    MeetingAnswer,
+    ParticipationFact,
+    StoredItem,
+    StoredMeeting,
+)
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.matters import matter_key, refresh_matters
 from news_assets.pipeline.poll.entries import EntryChanges
@@ -26,7 +34,7 @@ MISSING_POLLS: Final = 2  # so many successive good answers without a future mee
 VANISHED: Final = "missing from two successive answers"
 REMOVED: Final = "no longer on the agenda"
 PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
-_WHOLE = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
+WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
 _SEEN_EVERY = timedelta(hours=20)
 
 Row = TypeVar("Row", StoredMeeting, StoredItem)
@@ -112,17 +120,30 @@ def _meeting_row(poll: _Poll, key: str, meeting: Meeting, before: StoredMeeting 
         video_url=meeting.video_url,
         links_json=json.dumps([{"title": link.title, "href": link.href} for link in meeting.links]),
         comment=meeting.comment,
-        participation_json=json.dumps(
-            [
-                {"kind": fact.kind, "value": fact.value, "purpose": fact.purpose, "span": f"{fact.start}-{fact.end}"}
-                for fact in meeting.participation
-            ]
-        ),
+        participation_json=facts_json("comment", meeting.participation, before.participation_json if before else "[]"),
         listed_hash=found,
         items_asked_at=poll.now if has_items else known_at,
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
     )
+
+
+def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> str:
+    """Return facts about taking part as JSON: those of this text (comment or agenda), and those of the others before.
+
+    `before` is the JSON so far.
+    """
+    found = [
+        {
+            "kind": fact.kind,
+            "value": fact.value,
+            "purpose": fact.purpose,
+            "text": text,
+            "span": f"{fact.start}-{fact.end}",
+        }
+        for fact in facts
+    ]
+    return json.dumps([*found, *(fact for fact in json.loads(before) if fact["text"] != text)])
 
 
 def _vanished(
@@ -172,7 +193,7 @@ def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
         return ()
     attachment = Attachment(name="Agenda packet" if meeting.packet_url else "Agenda", url=url)
     title = meeting.title or meeting.body
-    return (AgendaItem(sequence=0, title=title, vendor_id=_WHOLE, attachments=(attachment,)),)
+    return (AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),)
 
 
 def _removed(item: StoredItem, day: date | None) -> StoredItem:
@@ -221,7 +242,7 @@ def _item_row(
 
 
 def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
-    if item.vendor_id == _WHOLE:
+    if item.vendor_id == WHOLE:
         return None
     if not item.title.strip():
         return "dropped", "without a title"

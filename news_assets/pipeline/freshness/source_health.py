@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records import Desk, Source, SourceState
 
@@ -60,19 +61,23 @@ def find_failing_sources(
 ) -> Findings:
     """Return the findings about the sources of a desk, the worst kind first; states and polls are by source_id.
 
+    Civic sources that stand in for others are left out while these answer.
+
     - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft failure is no finding: the
       source is gone, has a whole failure point, failed twice in a row, or did not answer for an hour and two intervals.
     - `lists nothing`: the listings have been empty for EMPTY_AFTER.
     - `never polled`.
     - `overdue`: it was due two intervals ago, at least ten minutes. A failing source can also be overdue.
     """
+    waiting = waiting_sources(desk.sources, states)
+    polled = [source for source in desk.sources if source.source_id not in waiting]
     found = [
         finding
-        for source in desk.sources
+        for source in polled
         for finding in _findings(source, states.get(source.source_id), polls.get(source.source_id), now)
     ]
     found.sort(key=lambda finding: (_ORDER.index(finding.what), finding.source.source_id))
-    return Findings(len(desk.sources), _HEADER, tuple(finding.row for finding in found))
+    return Findings(len(polled), _HEADER, tuple(finding.row for finding in found))
 
 
 def _findings(

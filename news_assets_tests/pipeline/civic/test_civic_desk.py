@@ -1,17 +1,21 @@
 """A civic desk over a council's API: polls, documents, articles, enrichment, index and search."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from news_assets.clients.search.backends import open_index
 from news_assets.documents import StoredDocument
 from news_assets.meetings import Matter, StoredItem, StoredMeeting
+from news_assets.pipeline.schedule import due_sources
 from news_assets.ports import SearchQuery
-from news_assets.records import EnrichedArticle, FeedEntry, IndexedDocument, RawArticle
+from news_assets.records import EnrichedArticle, FeedEntry, IndexedDocument, RawArticle, SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support.council import Council, days_from, served
@@ -19,6 +23,10 @@ from news_assets_tests.support.council_room import NOW, CouncilRoom
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.pdfs import pdf_of
 
+CIVIC_TABLES: tuple[type[Any], ...] = (
+    *(StoredMeeting, StoredItem, StoredDocument, Matter),
+    *(FeedEntry, RawArticle, EnrichedArticle, IndexedDocument),
+)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MEETING = date(2026, 3, 10)
 REPORT = pdf_of("The contract for the night buses costs four million dollars a year and runs until 2030.")
@@ -259,24 +267,14 @@ def test_a_document_of_several_items_is_context_that_the_first_has(room: Council
 
 def test_repeating_every_step_changes_nothing(room: CouncilRoom, council: Council) -> None:
     council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
-    tables = (
-        StoredMeeting,
-        StoredItem,
-        StoredDocument,
-        Matter,
-        FeedEntry,
-        RawArticle,
-        EnrichedArticle,
-        IndexedDocument,
-    )
     room.poll()
     room.run()
-    before = [room.lake.read(table) for table in tables]
+    before = [room.lake.read(table) for table in CIVIC_TABLES]
 
     room.poll(HOUR)
     room.run()
 
-    assert [room.lake.read(table) for table in tables] == before
+    assert [room.lake.read(table) for table in CIVIC_TABLES] == before
 
 
 def test_an_item_that_left_the_agenda_stays_and_says_so(room: CouncilRoom, council: Council) -> None:
@@ -345,11 +343,81 @@ def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path
 
 
 def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom, council: Council) -> None:
-    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1])
+    council.files["/files/report.pdf"] = pdf_of(
+        "The contract costs four million dollars. Send public comments to clerk@springfield.gov by noon."
+    )
+    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1], EventComment="Passcode: 123456")
 
     room.poll()
     room.run()
+    room.poll(DAY)
 
     [article] = room.lake.read(RawArticle)
     assert (article.title, article.meeting_id) == ("City Council", "springfieldIL/legistar/1")
     assert "four million dollars" in (article.text or "")
+    facts = json.loads(room.lake.read(StoredMeeting)[0].participation_json)
+    said = {(fact["kind"], fact["value"], fact["text"]) for fact in facts}
+    assert {("passcode", "123456", "comment"), ("email", "clerk@springfield.gov", "agenda")} <= said
+    [span] = [fact["span"] for fact in facts if fact["kind"] == "email"]
+    start, end = map(int, span.split("-"))
+    assert (article.text or "")[start:end] == "clerk@springfield.gov"
+
+
+class Killed(BaseException):
+    """What ends a process, which nothing catches."""
+
+
+class DyingLake:
+    """A lake that dies before it stores its n-th transaction."""
+
+    def __init__(self, lake: Lake, lives: int) -> None:
+        self._lake, self._lives = lake, lives
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lake, name)
+
+    def transact(self, work: Callable[[Any], Any]) -> Any:
+        self._lives -= 1
+        if self._lives < 0:
+            raise Killed
+        return self._lake.transact(work)
+
+
+def test_a_desk_that_is_killed_again_and_again_ends_with_equal_rows(
+    room: CouncilRoom, council: Council, tmp_path: Path
+) -> None:
+    council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
+    council.put(1, 13, "Proclamation of Bus Day", attachment(room, "map"))
+    with Lake.open(tmp_path / "other.sqlite", tmp_path / "other") as quiet:
+        undisturbed = CouncilRoom(quiet, FakeSearchIndex(), room.url, tmp_path)
+        undisturbed.poll()
+        undisturbed.run()
+        expected = [quiet.read(table) for table in CIVIC_TABLES]
+    lake = room.lake
+    for lives in range(100):
+        room.lake = cast("Lake", DyingLake(lake, lives))
+        with suppress(Killed):
+            if not lake.read(FeedEntry):
+                room.poll()
+            room.run()
+            break
+    assert lives >= 4
+    assert [lake.read(table) for table in CIVIC_TABLES] == expected
+
+
+def test_a_source_stands_in_only_while_those_before_it_fail(room: CouncilRoom) -> None:
+    [first] = room.desk.sources
+    second = replace(first, source_id="second", url="https://springfield.legistar.com/", kind="legistar_html")
+    news = replace(first, source_id="news", url="https://springfield.gov/feed", kind="feed", is_civic=False)
+    sources = (first, second, news)
+    later = room.now + 3 * DAY
+    assert [one.source_id for one in due_sources(sources, (), later)] == [first.source_id, "news"]
+    room.poll()
+    [state] = room.lake.read(SourceState)
+
+    def due(**changes: Any) -> list[str]:
+        return [one.source_id for one in due_sources(sources, [replace(state, **changes)], later)]
+
+    assert due() == [first.source_id, "news"]
+    assert due(last_outcome="failed") == [first.source_id, "second", "news"]
+    assert due(last_reason="stale: the newest meeting is of 2025-01-01") == [first.source_id, "second", "news"]

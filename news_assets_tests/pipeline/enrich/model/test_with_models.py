@@ -10,6 +10,7 @@ from news_assets.errors import EnrichError
 from news_assets.model_calls import ModelCall
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.enrich.model.reading.evidence import parse_span
+from news_assets.pipeline.freshness.row_checks import articles_without_summary
 from news_assets.records import CachedEnrichment, Failure
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import upsert
@@ -101,6 +102,17 @@ def test_what_is_not_sent_has_the_local_result_and_the_reason(lake: Lake, given:
     row = rows(lake)["mec-00001"]
     assert (model.sent, row.enricher, row.local_reason) == ([], "local", reason)
     assert enrich(lake, enricher(model)) == 0  # for good
+
+
+def test_what_the_filters_of_a_desk_leave_out_has_a_row_without_a_result(lake: Lake) -> None:
+    upsert(lake, [made(1, filter_reason='ceremonial or routine: "proclamation"')])
+    model = ScriptedModel()
+    for asked in (enricher(model), enricher()):  # without a model, the local enricher alone
+        enrich(lake, asked)
+        row = rows(lake)["mec-00001"]
+        assert (model.sent, row.enricher, row.outcome, row.summary) == ([], "none", "ok", None)
+        assert row.reason == 'ceremonial or routine: "proclamation"'
+    assert articles_without_summary(lake, "govbr").rows == ()
 
 
 def test_the_local_enricher_answers_what_it_is_sure_of(lake: Lake) -> None:
