@@ -18,7 +18,7 @@ _IMAGE: Final = re.compile(r"<img\b[^>]*>")  # nothing is requested from the pub
 _BEGIN, _END, _SIGNED = "\ufdd0", "\ufdd1", "\ufdd2"
 _NO_SIGNS: Final = dict.fromkeys(map(ord, (_BEGIN, _END, _SIGNED)), "\ufffd")
 _PART: Final = re.compile(
-    f"(?P<tag><[^>]*>)|{_BEGIN}(?P<begin>[0-9]+){_SIGNED}|{_END}(?P<end>[0-9]+){_SIGNED}|[^<{_BEGIN}{_END}]+|."
+    f"(?P<tag><[^<>]*>)|{_BEGIN}(?P<begin>[0-9]+){_SIGNED}|{_END}(?P<end>[0-9]+){_SIGNED}|[^<{_BEGIN}{_END}]+|."
 )
 _IN_TAG: Final = re.compile(f"[{_BEGIN}{_END}][0-9]+{_SIGNED}|%EF%B7%9[01][0-9]+%EF%B7%92", re.IGNORECASE)
 _LIST_MARK: Final = re.compile(r"[ \t]{0,3}(?:[-*+>]|#{1,6}|[0-9]{1,9}[.)])[ \t]+")

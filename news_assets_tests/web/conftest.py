@@ -17,7 +17,7 @@ from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.ports import PageRequest
-from news_assets.records import Page
+from news_assets.records import EnrichedArticle, Page, RawArticle
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
@@ -56,7 +56,11 @@ class _Pages(Pages):
 
 
 def fill(room: Newsroom) -> None:
-    """Store `a-1` in two revisions, its copy `b-1c`, `a-2` that cannot be enriched, and `a-3` without a page."""
+    """Store five articles.
+
+    `a-1` has two revisions, and a copy `b-1c`; `a-2` cannot be enriched; `a-3` has no page; the summary of `a-4` has
+    evidence.
+    """
     room.enricher.refused.add("line2")
     room.pages.missing.add("https://example.org/3")
     room.list(entry(1), entry(2), entry(3), entry(4))
@@ -66,6 +70,15 @@ def fill(room: Newsroom) -> None:
     room.run()
     room.list(entry(1, "b", article_id="b-1c", url="https://example.org/copies/1"))
     room.run()
+    [article] = room.lake.read(RawArticle, article_id=["a-4"])
+    [row] = room.lake.read(EnrichedArticle, article_id=["a-4"])
+    quote = "after hours of debate"
+    begin = (article.text or "").index(quote)
+    spans = (f"{begin}-{begin + len(quote)}", "")
+    row = replace(
+        row, summary="It was close. All agreed.", summary_spans=spans, key_points=("A",), key_point_spans=("",)
+    )
+    room.lake.transact(lambda rows: rows.upsert([row]))
 
 
 @contextmanager

@@ -99,6 +99,25 @@ def test_an_article_shows_its_text_revisions_copies_and_events(browser: httpx.Cl
         assert part in text
 
 
+def test_a_text_that_was_replaced_without_a_stated_time_is_marked(browser: httpx.Client) -> None:
+    assert "silent change: the page states no time of it" in text_of(browser.get("/articles/a-1").text)
+    assert "silent change" not in browser.get("/articles/a-4").text
+
+
+def test_the_evidence_of_a_summary_is_marked_and_linked(browser: httpx.Client) -> None:
+    page = browser.get("/articles/a-4").text
+    assert '<mark>after hours of debate</mark><sup id="evidence-1">[1]</sup>' in page
+    assert page.count('href="#evidence-1"') == 1
+    assert page.count("nothing in the text supports it") == 2
+    assert "<mark>" not in browser.get("/articles/a-1").text
+
+
+def test_a_search_is_sorted_by_date_and_names_the_copies_of_a_hit(browser: httpx.Client) -> None:
+    page = browser.get("/search?q=bus&mode=keyword&sort=date").text
+    assert 'value="date" checked' in page
+    assert "Also by Câmara b" in text_of(page)
+
+
 def test_a_failed_article_says_why(browser: httpx.Client) -> None:
     assert "There is no text: not found (404)" in text_of(browser.get("/articles/a-3").text)
     assert "no answer" in text_of(browser.get("/operations/failures").text)

@@ -33,6 +33,8 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     inputs = [(one.name, mode, TypeAdapter[Any](one.answer)) for one in known]
     answers, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REF)
     schemas = definitions.get("$defs", {})
+    for schema in schemas.values():
+        schema.pop("title", None)  # the same for the parts of all lists, of which clients make the names of types
     for one in known:
         _add_meanings(schemas.get(one.item.__name__, {}), one.item)
     return {
