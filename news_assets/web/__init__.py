@@ -13,5 +13,6 @@ limits       limits of requests, time and length
 coverage     the table of articles by agency and day
 histogram    counts by day as bars
 markup       Markdown to safe HTML, and the words that differ between two texts
+operations   what operators do and monitors read: log-in, retry, withdraw, polls, health, metrics
 phrases      the page's texts in English and Portuguese
 """

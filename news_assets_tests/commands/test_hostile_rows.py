@@ -91,7 +91,7 @@ def test_hits_of_a_search_are_shown_as_text(capsys: pytest.CaptureFixture[str]) 
         snippet=f"a <mark>match</mark> {html.escape(HOSTILE)}",
         theme_code=HOSTILE,
     )
-    copy = Copy(article_id=HOSTILE, desk="d", agency=HOSTILE, day=NOW.date(), url=HOSTILE)
+    copy = Copy(article_id=HOSTILE, desk="d", agency=HOSTILE, day=NOW.date(), url=HOSTILE, published_at=NOW)
     others = {"1": (copy,)}
     search.show(SearchAnswer(hits=(hit,), found=1, facets={"agency": {HOSTILE: 1}}, took_ms=1.0), HOSTILE, others)
     out = capsys.readouterr().out

@@ -9,7 +9,7 @@ import pytest
 from news_assets.records import RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.support.small_desk import TODAY
+from news_assets_tests.support.small_desk import NOW, TODAY
 
 SEARCH = ("search", "bus", "--mode", "keyword")
 
@@ -32,8 +32,14 @@ def test_a_hit_lists_its_copies(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
     [hit] = [hit for hit in json.loads(out)["hits"] if hit["article_id"] == "a-1"]
     assert (code, err, len(hit["copies"])) == (0, "", 7)
     assert hit["copies"][0] == {
-        "article_id": "c-0", "desk": "d", "agency": "c", "day": TODAY.isoformat(), "url": "https://c.example/0"
-    }  # fmt: skip
+        "article_id": "c-0",
+        "desk": "d",
+        "agency": "c",
+        "day": TODAY.isoformat(),
+        "url": "https://c.example/0",
+        "published_at": NOW.isoformat(),
+        "reason": None,
+    }
     monkeypatch.setenv("COLUMNS", "120")
     _, shown, _ = call(*SEARCH)
     assert f"also {TODAY} · c · https://c.example/4" in shown
