@@ -15,7 +15,7 @@ from rich.table import Table
 from news_assets.commands.jsonlines import write_line
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.civic.asking import FUTURE_DAYS
+from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.address import Address
