@@ -5,9 +5,8 @@ Exit codes: 0 for success, 1 for a NewsAssetsError with its message, 2 for wrong
 
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -22,21 +21,13 @@ from news_assets.commands import withdraw as withdraw_command
 from news_assets.commands.alerts import app as alerts_command
 from news_assets.commands.civic import app as civic
 from news_assets.commands.civic import export_meetings, parse_meetings
-from news_assets.commands.enrichment import cost as cost_command
-from news_assets.commands.enrichment import explain as explain_command
-from news_assets.commands.search import query as search
-from news_assets.commands.search import rebuild, search_fields, search_key
-from news_assets.commands.sites import try_page as try_page_command
-from news_assets.commands.sites import try_selectors as try_selectors_command
-from news_assets.commands.sites import try_source as try_source_command
-from news_assets.commands.themes import label as label_command
-from news_assets.commands.themes import train_themes as train_themes_command
-from news_assets.commands.upkeep import backups
-from news_assets.commands.upkeep import retention as retention_command
+from news_assets.commands.enrichment import app as enrichment_app
+from news_assets.commands.options import Agency, Desk, From, Json, To
+from news_assets.commands.search import app as search_app
+from news_assets.commands.sites import app as sites_app
+from news_assets.commands.themes import app as themes_app
+from news_assets.commands.upkeep import app as upkeep_app
 from news_assets.errors import NewsAssetsError
-from news_assets.meetings import MeetingStatus
-from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
-from news_assets.search import Filters, SearchMode, SearchSort
 from news_assets.settings import outdated_settings
 from news_assets.store.queries.freshness import GAP_DAYS
 from news_assets.terminal import accept_any_text, report
@@ -53,15 +44,9 @@ app = typer.Typer(
 
 failures = typer.Typer(no_args_is_help=True, help="List, show and retry failures of stages.")
 app.add_typer(failures, name="failures")
-app.add_typer(civic.app)
+for group in (search_app, sites_app, enrichment_app, themes_app, civic, upkeep_app):
+    app.add_typer(group.app)
 app.add_typer(alerts_command.app, name="alerts")
-
-Sentiment = Literal["positive", "neutral", "negative"]
-Desk = Annotated[str | None, typer.Option(help="only this desk")]
-Agency = Annotated[str | None, typer.Option(help="only this agency")]
-From = Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")]
-To = Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")]
-Json = Annotated[bool, typer.Option("--json", help="JSON output")]
 
 
 def _stream_command(name: str, run: Callable[[], None]) -> None:
@@ -78,44 +63,6 @@ _stream_command("classify", texts.classify)
 _stream_command("embed", texts.embed)
 
 
-@app.command("search")
-def search_articles(
-    query: Annotated[str, typer.Argument(help="words, or a sentence; empty lists the newest")],
-    desk: Desk = None,
-    agency: Agency = None,
-    theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
-    language: Annotated[str | None, typer.Option(help="language code")] = None,
-    entity: Annotated[str | None, typer.Option(help="name of a person, body or place")] = None,
-    sentiment: Annotated[Sentiment | None, typer.Option(help="tone of the text")] = None,
-    body: Annotated[str | None, typer.Option(help="council, board or committee")] = None,
-    matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
-    meeting_status: Annotated[MeetingStatus | None, typer.Option(help="status of the meeting")] = None,
-    from_day: From = None,
-    to_day: To = None,
-    mode: Annotated[SearchMode, typer.Option(help="by words, by meaning, or by both")] = "hybrid",
-    sort: Annotated[SearchSort, typer.Option(help="the best first, or the newest")] = "relevance",
-    limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
-    explain: Annotated[bool, typer.Option("--explain", help="show ranks, and where each word was found")] = False,
-    as_json: Json = False,
-) -> None:
-    """Search the index."""
-    filters = Filters(
-        desk=desk,
-        agency=agency,
-        theme=theme,
-        language=language,
-        from_day=from_day.date() if from_day else None,
-        to_day=to_day.date() if to_day else None,
-        entity=entity,
-        sentiment=sentiment,
-        body=body,
-        matter=matter,
-        meeting_status=meeting_status,
-    )
-    options = search.Options(mode=mode, sort=sort, limit=limit, explain=explain)
-    search.run(query, filters, options, as_json=as_json)
-
-
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
@@ -130,81 +77,6 @@ def serve(
 ) -> None:
     """Serve the pages to search and read the articles, and to see the state of agencies and sources, and the API."""
     serve_command.run(host, port, name or (), origin or (), requests_per_minute)
-
-
-rebuilds = typer.Typer(no_args_is_help=True, help="Rebuild from the lake.")
-app.add_typer(rebuilds, name="rebuild")
-
-
-@rebuilds.callback()
-def _rebuilds() -> None:
-    """Keep `search` a subcommand: without a callback typer merges the only command of a group into the group."""
-
-
-@rebuilds.command("search")
-def rebuild_search(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be done, and do nothing")] = False,
-) -> None:
-    """Rebuild the search index from the lake beside the one in use; an interrupted rebuild is continued."""
-    rebuild.rebuild_search(dry_run=dry_run)
-
-
-@app.command()
-def backup(
-    to: Annotated[Path | None, typer.Option(help="folder of the backup; default: NEWS_HOME/backups")] = None,
-    with_data: Annotated[bool, typer.Option("--data", help="copy the data files too, or link them")] = False,
-) -> None:
-    """Copy the lake's catalog, and with --data its files, while writers go on."""
-    backups.backup(to, with_data=with_data)
-
-
-@app.command()
-def restore(
-    file: Annotated[Path, typer.Argument(help="the backup")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be done, and do nothing")] = False,
-    force: Annotated[bool, typer.Option("--force", help="also over a newer catalog or without some files")] = False,
-) -> None:
-    """Bring the lake back from a backup; the present catalog is kept beside it, and no data file is deleted."""
-    backups.restore(file, dry_run=dry_run, force=force)
-
-
-@app.command()
-def migrate(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and do nothing")] = False,
-) -> None:
-    """Bring the tables of an older lake up to date, as opening it does."""
-    backups.migrate(dry_run=dry_run)
-
-
-@app.command()
-def retention(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be deleted, and do nothing")] = False,
-    irreplaceable: Annotated[
-        bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
-    ] = False,
-) -> None:
-    """Delete old pages, polls, revisions, model answers and changes, as daily maintenance does, and print how many."""
-    retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)
-
-
-@app.command("search-key")
-def make_search_key(
-    desk: Annotated[str | None, typer.Option(help="the only desk that can be searched")] = None,
-    days: Annotated[int | None, typer.Option(min=1, max=search_key.MAX_DAYS, help="valid for so many days")] = None,
-    expires: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last valid day, UTC")] = None,
-    description: Annotated[str, typer.Option(help="purpose, as listed by the server")] = "news-assets search-key",
-    as_json: Json = False,
-) -> None:
-    """Create a key that can only search a Typesense server until it expires, and print it."""
-    search_key.make_key(desk, days, expires.date() if expires else None, description, as_json=as_json)
-
-
-@app.command("search-fields")
-def add_search_fields(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")] = False,
-) -> None:
-    """Add the fields missing from a search server's index that an older version created."""
-    search_fields.add_fields(dry_run=dry_run)
 
 
 @app.command()
@@ -275,44 +147,6 @@ def agencies(desk: Desk = None, as_json: Json = False) -> None:
     agencies_command.agencies(desk, as_json=as_json)
 
 
-@app.command("try-source")
-def try_source(
-    urls: Annotated[
-        list[str] | None,
-        typer.Argument(help="addresses of pages, feeds or sitemaps; default: one a line from standard input"),
-    ] = None,
-    language: Annotated[str | None, typer.Option(help="accept this language only")] = None,
-    max_age_days: Annotated[int, typer.Option(min=1, help="how old the newest entry may be")] = MAX_AGE_DAYS,
-    desk: Annotated[str | None, typer.Option(help="desk to extend; only its language is accepted")] = None,
-    tries_all: Annotated[bool, typer.Option("--all", help="try common addresses even if a source was found")] = False,
-    selectors: Annotated[
-        bool, typer.Option("--selectors", help="propose CSS selectors for this listing page, and show what they yield")
-    ] = False,
-    select: Annotated[
-        list[str] | None, typer.Option(help="with --selectors: NAME=SELECTOR in place of the proposed one; repeatable")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Find the sources of a site, and show the block for a desk file."""
-    if selectors or select:
-        try_selectors_command.try_selectors(urls or (), select or (), desk, as_json=as_json)
-        return
-    options = try_source_command.Options(language, max_age_days, desk)
-    try_source_command.try_source(urls or (), options, tries_all=tries_all, as_json=as_json)
-
-
-@app.command("try-page")
-def try_page(
-    url: Annotated[str, typer.Argument(help="address of an article")],
-    content: Annotated[str | None, typer.Option(help="CSS selector of what holds the text")] = None,
-    remove: Annotated[str | None, typer.Option(help="CSS selector of what is dropped first")] = None,
-    date: Annotated[str | None, typer.Option(help="CSS selector of the time of publication")] = None,
-    as_json: Json = False,
-) -> None:
-    """Show what is read on a page, by the rule of its agency or the given selectors, and without."""
-    try_page_command.try_page(url, {"content": content, "remove": remove, "date": date}, as_json=as_json)
-
-
 @app.command("import")
 def import_sources(
     file: Annotated[Path, typer.Argument(help="OPML, CSV with a column `url`, or an address a line")],
@@ -377,36 +211,6 @@ def replay(
     replay_command.replay(desk, agency, days, write=write, as_json=as_json)
 
 
-_A_DESK = typer.Option(help="key of the desk")
-
-
-@app.command("train-themes")
-def train_themes(
-    desk: Annotated[str, _A_DESK],
-    error_rate: Annotated[
-        float, typer.Option(min=0.001, max=0.5, help="share of themes without a second opinion that may be wrong")
-    ] = 0.05,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the scores, and store nothing")] = False,
-    as_json: Json = False,
-) -> None:
-    """Learn a desk's classifier of themes from labels of language models and persons, and put it to use."""
-    train_themes_command.train_themes(desk, error_rate, dry_run=dry_run, as_json=as_json)
-
-
-@app.command("label")
-def label_themes(
-    desk: Annotated[str, _A_DESK],
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="how many articles")] = 20,
-    by: Annotated[str | None, typer.Option(help="name of the person; default: the user of this machine")] = None,
-    as_json: Json = False,
-    reads: Annotated[
-        bool, typer.Option("--read", help="store labels from standard input instead, a line {id, code, by} each")
-    ] = False,
-) -> None:
-    """Show the articles with the least certain themes, and store a person's corrections."""
-    label_command.label(desk, limit, by, as_json=as_json, reads=reads)
-
-
 @app.command()
 def withdraw(
     articles: Annotated[list[str], typer.Argument(metavar="ARTICLE|URL...", help="ids or addresses of articles")],
@@ -415,22 +219,6 @@ def withdraw(
 ) -> None:
     """Remove the texts of articles from lake and index; they are not fetched again."""
     withdraw_command.undo(articles) if undo else withdraw_command.withdraw_articles(articles, reason)
-
-
-@app.command()
-def cost(desk: Desk = None, from_day: From = None, to_day: To = None, as_json: Json = False) -> None:
-    """Show what a language model would cost for these articles, and why, and what it has cost so far."""
-    days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
-    cost_command.cost(desk, days, as_json=as_json)
-
-
-@app.command()
-def explain(
-    article: Annotated[str, typer.Argument(metavar="ARTICLE|URL", help="id or address of an article")],
-    as_json: Json = False,
-) -> None:
-    """Show who made an article's enrichment, what it rests on and cost, and what was refused and why."""
-    explain_command.explain(article, as_json=as_json)
 
 
 @app.command()

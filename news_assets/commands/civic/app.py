@@ -8,15 +8,14 @@ import typer
 from news_assets.commands.civic import meeting as meeting_command
 from news_assets.commands.civic import queue as queue_command
 from news_assets.commands.civic import text as text_command
+from news_assets.commands.options import Desk, Json
 
 app = typer.Typer()
-
-Json = Annotated[bool, typer.Option("--json", help="JSON output")]
 
 
 @app.command()
 def queue(
-    desk: Annotated[str | None, typer.Option(help="only this desk")] = None,
+    desk: Desk = None,
     limit: Annotated[int | None, typer.Option(min=1, help="how many to show; default: 50, with --json all")] = None,
     as_json: Json = False,
 ) -> None:

@@ -1,0 +1,12 @@
+"""Options that several commands have."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+Desk = Annotated[str | None, typer.Option(help="only this desk")]
+Agency = Annotated[str | None, typer.Option(help="only this agency")]
+From = Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")]
+To = Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")]
+Json = Annotated[bool, typer.Option("--json", help="JSON output")]
