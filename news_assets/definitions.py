@@ -18,7 +18,7 @@ from news_assets.defs.resources import build_resources
 from news_assets.defs.schedules import build_schedules
 from news_assets.defs.sensors import build_sensors
 from news_assets.desks.loader import load_desks
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
 from news_assets.lazy import Lazy
-from news_assets.ports import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery, SearchSort
+from news_assets.ports.search import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery, SearchSort
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings

@@ -14,8 +14,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
-from news_assets.model_calls import Ceilings
-from news_assets.records import KeepDays
+from news_assets.records.desks import KeepDays
+from news_assets.records.model_calls import Ceilings
 
 _TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
 _OLD_EMBEDDED = "sqlite"  # earlier name of the embedded index

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
-    {"records", "alerts", "documents", "meetings", "model_calls", "errors", "ports", "lazy"},
+    {"records", "errors", "ports", "lazy"},
     {"text", "sources", "settings", "desks", "taxonomy", "folders"},
     {"pipeline"},
     {"clients", "store"},

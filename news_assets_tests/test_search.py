@@ -14,8 +14,8 @@ from news_assets import search
 from news_assets.clients.embedding.models import ENGLISH_MODEL
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchDocument
-from news_assets.records import Embedded
+from news_assets.ports.search import SearchDocument
+from news_assets.records.reading import Embedded
 from news_assets_tests.support.search_backends import BACKENDS, Backend, configured_backend
 
 PAGE = Path(__file__).parents[1] / "docs" / "search.md"

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from news_assets.errors import SettingsError
-from news_assets.model_calls import Ceilings
+from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, outdated_settings
 
 

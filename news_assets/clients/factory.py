@@ -7,15 +7,17 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from news_assets.lazy import Lazy
-from news_assets.ports import Embedder, LanguageModel, Sandbox
+from news_assets.ports.enrichment import LanguageModel
+from news_assets.ports.reading import Sandbox
+from news_assets.ports.search import Embedder
 from news_assets.settings import LOCAL_ENRICHER, Settings, variable_of
 
 if TYPE_CHECKING:
     from news_assets.clients.notify.notifier import ChannelNotifier
     from news_assets.clients.sandbox.enricher import SandboxedEnricher
-    from news_assets.model_calls import Spent
     from news_assets.pipeline.alerts.spec import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.records.model_calls import Spent
 
 
 def local_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]) -> "SandboxedEnricher":

@@ -19,7 +19,9 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
-from news_assets.records import ArticleRevision, Desk, EnrichedArticle, RawArticle
+from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Desk
 from news_assets.search import Filters
 from news_assets.settings import Settings, child_environment
 from news_assets.sources.kinds import ALL_KINDS

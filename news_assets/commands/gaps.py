@@ -12,7 +12,7 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.queries.freshness import desk_gaps, freshness_checks

@@ -18,8 +18,9 @@ from news_assets.pipeline.replay.article import Change, Replayed
 from news_assets.pipeline.replay.storing import store_replayed
 from news_assets.pipeline.replay.summary import Summary, diff_of
 from news_assets.pipeline.stages import STAGES
-from news_assets.ports import Sandbox
-from news_assets.records import Desk, RawArticle
+from news_assets.ports.reading import Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake

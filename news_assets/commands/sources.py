@@ -14,7 +14,7 @@ from news_assets.desks.site_list import parse_source_file
 from news_assets.desks.spec import DESK_KEY
 from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
 from news_assets.errors import NewsAssetsError
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report

@@ -7,8 +7,10 @@ from news_assets.clients.factory import open_ports
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
-from news_assets.ports import Reader
-from news_assets.records import WITHDRAWN, IndexedDocument, RawArticle
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import IndexedDocument
+from news_assets.records.reading import WITHDRAWN
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import KEEP_DAYS

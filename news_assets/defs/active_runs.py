@@ -9,7 +9,7 @@ import dagster as dg
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import ActiveRun
 from news_assets.pipeline.poll.runs import Speed
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 ATTEMPT_TAG = "news/attempt"  # how often the run's work was requested, this time included

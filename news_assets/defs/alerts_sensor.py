@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from news_assets.alerts import Follower, Message, QueryHit
 from news_assets.defs.active_runs import unfinished_runs
 from news_assets.defs.assets.alerts import ALERTS_KEY
 from news_assets.defs.clock import utc_now
@@ -17,6 +16,7 @@ from news_assets.errors import SettingsError
 from news_assets.pipeline.alerts.hits import FOLLOWER
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.records.alerts import Follower, Message, QueryHit
 from news_assets.settings import Settings
 from news_assets.store.changes import Cursor, has_change
 from news_assets.store.lake import Lake

@@ -7,7 +7,7 @@ import dagster as dg
 
 from news_assets.defs.active_runs import unfinished_runs
 from news_assets.defs.jobs import BATCHES
-from news_assets.model_calls import OPEN, EnrichmentBatch
+from news_assets.records.model_calls import OPEN, EnrichmentBatch
 from news_assets.store.lake import Lake
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from news_assets.pipeline import stages
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.store.queries.freshness import freshness_checks
 
 if TYPE_CHECKING:

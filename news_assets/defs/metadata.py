@@ -10,10 +10,12 @@ import dagster as dg
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.instance.partition_metadata import add_partition_metadata
-from news_assets.model_calls import total_usd
 from news_assets.pipeline.freshness.source_status import HEADER, LEGEND, source_facts
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.records import AgencyDays, Desk, EnrichedArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Desk
+from news_assets.records.model_calls import total_usd
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spending_since
 from news_assets.store.tables import columns, table_of

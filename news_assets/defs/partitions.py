@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
-from news_assets.records import AgencyDays, Desk
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
 
 BATCH_PARTITIONS = 200  # agency-days stored together: bounds memory, and the work that a killed run repeats
 

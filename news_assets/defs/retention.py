@@ -17,7 +17,7 @@ import dagster as dg
 
 from news_assets.defs.instance.run_deletion import delete_runs, runs_of_latest_materializations, sql_event_log
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 
 NOTHING_NEW = {"news/polled": "nothing new"}  # tag of a poll run that materialised nothing
 

@@ -15,7 +15,7 @@ from news_assets.desks.import_rows import ImportRow, Refusal, same_source_key
 from news_assets.desks.loader import explain
 from news_assets.desks.spec import AGENCY_KEY, SourceSpec
 from news_assets.errors import without_credentials
-from news_assets.records import Agency, Desk
+from news_assets.records.desks import Agency, Desk
 from news_assets.text.urls import host_of
 from news_assets.text.words import fold
 

@@ -14,7 +14,7 @@ from news_assets.desks.source_options import PageRuleSpec, SelectorsSpec, Vendor
 from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records import Agency, Desk, Source
+from news_assets.records.desks import Agency, Desk, Source
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError

@@ -17,7 +17,7 @@ from lxml import etree
 
 from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal, one_line, quoted, web_address
 from news_assets.errors import NewsAssetsError
-from news_assets.records import Agency, Desk, Source
+from news_assets.records.desks import Agency, Desk, Source
 from news_assets.sources.feeds.xml import MAX_ATTRIBUTES, recovering_parser
 from news_assets.text.language import language_tag
 

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from news_assets.errors import without_credentials
-from news_assets.records import Access, PageRule, Selectors, Vendor
+from news_assets.records.desks import Access, PageRule, Selectors, Vendor
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.html.document import problem_of
 

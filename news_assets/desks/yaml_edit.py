@@ -19,7 +19,7 @@ from news_assets.desks.import_plan import Additions, Plain
 from news_assets.desks.loader import parse_desk
 from news_assets.desks.yaml_nodes import child_of, compose
 from news_assets.errors import DeskFileError
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 
 _WIDTH = 1_000_000  # columns, so that long names are not wrapped
 

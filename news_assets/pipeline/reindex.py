@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from news_assets.pipeline.index import IndexChanges, Upserting, build_documents, send, store_changes
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import Lake, Reader, Sandbox, SearchDocument
-from news_assets.records import ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.ports.lake import Lake, Reader
+from news_assets.ports.reading import Sandbox
+from news_assets.ports.search import SearchDocument
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
 
 if TYPE_CHECKING:
     import polars as pl

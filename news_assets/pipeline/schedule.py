@@ -15,7 +15,9 @@ from math import sqrt
 from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.pace import SIGNAL_CEILING_S, SIGNAL_FLOOR_S
 from news_assets.pipeline.poll.rates import PublishingRates
-from news_assets.records import Outcome, Source, SourceState
+from news_assets.records.desks import Source
+from news_assets.records.polling import SourceState
+from news_assets.records.reading import Outcome
 from news_assets.text.zones import zone_info
 
 MIN_INTERVAL_S = 300.0

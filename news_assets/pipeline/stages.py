@@ -1,13 +1,12 @@
 """The stages: one asset by agency and day each, in the order in which they run. DOCUMENTS is of civic desks only.
 
 Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report are derived from this list. To
-add a stage, write its row type (`records.py`), its table (`store/tables.py`) and its `run` function, and declare it
+add a stage, write its row type (in `records/`), its table (`store/tables.py`) and its `run` function, and declare it
 here.
 """
 
 from typing import Final
 
-from news_assets.documents import StoredDocument
 from news_assets.pipeline.articles.fetch import fetch_batch
 from news_assets.pipeline.civic.attachments import read_attachments
 from news_assets.pipeline.civic.matters import refresh_matters_of
@@ -24,7 +23,10 @@ from news_assets.pipeline.index import index_batch
 from news_assets.pipeline.stage_state.declaration import Option, Stage
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
-from news_assets.records import ArticleEmbedding, Desk, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.desks import Desk
+from news_assets.records.documents import StoredDocument
 
 DOCUMENTS: Final = Stage(
     name="documents",

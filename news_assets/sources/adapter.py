@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
-from news_assets.records import Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import Listing, Page
 
 Parse = Callable[[Page, Source], Listing]
 

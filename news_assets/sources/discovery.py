@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_page
 from news_assets.sources.entries import unique
 from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of

@@ -8,7 +8,8 @@ addresses, the last one the default markup of Drupal's Views.
 from dataclasses import replace
 from typing import Final
 
-from news_assets.records import Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import Listing, Page
 from news_assets.sources.html.listing import Template, changed, linked_next, page_number, read_page, with_page_number
 from news_assets.sources.platforms import DRUPAL, EBC, platform_of
 

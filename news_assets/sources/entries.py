@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from news_assets.records import ListedEntry, Listing
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.limits import identifier, line, lines, most
 from news_assets.text.urls import canonical_url, web_url
 

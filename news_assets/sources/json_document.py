@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import Page
 from news_assets.sources.platforms import found_instead
 
 _MAX_ERROR_CHARS = 120

@@ -3,7 +3,7 @@
 from typing import Final
 
 from news_assets.errors import SourceError
-from news_assets.records import Source
+from news_assets.records.desks import Source
 from news_assets.sources import ebc, g1, wordpress
 from news_assets.sources.adapter import Adapter, newest_page
 from news_assets.sources.civic.kinds import CIVIC_KINDS

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page
 from news_assets.sources.html.document import html_tree, select, title_of, words_of
 

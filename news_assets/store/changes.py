@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from news_assets.errors import NewsAssetsError
-from news_assets.records import Change
+from news_assets.records.derived import Change
 from news_assets.store.lake import Lake
 from news_assets.store.rows import records_of
 from news_assets.store.tables import table_of

@@ -25,7 +25,7 @@ import duckdb
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from news_assets.errors import LakeError
-from news_assets.records import AgencyDays
+from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE, Address
 from news_assets.store.connection import attach, connect
 from news_assets.store.data_folder import first_damaged_file

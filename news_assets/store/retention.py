@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
-from news_assets.records import WITHDRAWN, KeepDays
+from news_assets.records.desks import KeepDays
+from news_assets.records.reading import WITHDRAWN
 from news_assets.store.address import METADATA
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot, Transaction

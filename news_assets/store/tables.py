@@ -1,4 +1,4 @@
-"""The lake's tables, one per row type of `records.py`.
+"""The lake's tables, one per row type of `records`.
 
 The fields of a row type are `Annotated[type, "meaning"]`. DDL, Polars schema, the UI's column schema and the column
 reference are derived from them.
@@ -11,26 +11,21 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from news_assets.alerts import Condition, Follower, Message, OperatorAction, QueryHit
-from news_assets.documents import StoredDocument
-from news_assets.meetings import Matter, StoredItem, StoredMeeting
-from news_assets.model_calls import EnrichmentBatch, ModelCall
-from news_assets.records import (
+from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit
+from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.derived import (
     ArticleEmbedding,
-    ArticleRevision,
     CachedEnrichment,
     Change,
-    CopyKey,
     EnrichedArticle,
     Failure,
-    FeedEntry,
     IndexedDocument,
-    Poll,
-    RawArticle,
-    SourceState,
-    StoredPage,
     ThemeLabel,
 )
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
+from news_assets.records.model_calls import EnrichmentBatch, ModelCall
+from news_assets.records.polling import FeedEntry, Poll, SourceState, StoredPage
 
 if TYPE_CHECKING:
     import polars

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from news_assets.records import AgencyDays
+from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
 from news_assets.store.rows import ArrowStream, frame_of, records_of
 from news_assets.store.tables import Table, columns, polars_schema, table_of

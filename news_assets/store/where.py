@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from news_assets.records import AgencyDays
+from news_assets.records.reading import AgencyDays
 from news_assets.store.tables import Table, columns, polars_schema
 from news_assets.text.charset import storable
 

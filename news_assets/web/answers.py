@@ -6,7 +6,8 @@ from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated
-from news_assets.records import ArticleRevision, EnrichedArticle, RawArticle
+from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit
 from news_assets.store.queries.copies import Copy
 from news_assets.store.queries.url_history import Event

@@ -16,16 +16,10 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.records import (
-    ArticleEmbedding,
-    ArticleRevision,
-    Change,
-    Desk,
-    EnrichedArticle,
-    Failure,
-    RawArticle,
-    StoredPage,
-)
+from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.derived import ArticleEmbedding, Change, EnrichedArticle, Failure
+from news_assets.records.desks import Desk
+from news_assets.records.polling import StoredPage
 from news_assets.search import Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 
 if TYPE_CHECKING:
     import polars

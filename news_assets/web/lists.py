@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.records import Failure
+from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import SourceItem

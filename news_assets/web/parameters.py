@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field, ValidationError
 
 from news_assets.errors import NewsAssetsError
-from news_assets.ports import SearchMode, SearchSort
+from news_assets.ports.search import SearchMode, SearchSort
 from news_assets.search import Filters
 
 MAX_QUERY_CHARS: Final = 500

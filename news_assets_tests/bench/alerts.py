@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from news_assets.pipeline.alerts.matching import Matchable, Matcher
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets_tests.store.examples import full
 
 GOAL_MS = 50

@@ -22,7 +22,9 @@ from pathlib import Path
 
 from news_assets.desks.loader import load_desks
 from news_assets.pipeline.stages import stage_names
-from news_assets.records import AgencyDays, Desk, FeedEntry
+from news_assets.records.desks import Desk
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake

@@ -25,7 +25,6 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from news_assets.clients.web.politeness import Politeness, vendor_slot
-from news_assets.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.pipeline.civic.pace import (
     GROUP_BREAK_S,
     SIGNAL_FLOOR_S,
@@ -36,7 +35,9 @@ from news_assets.pipeline.civic.pace import (
 )
 from news_assets.pipeline.poll.runs import most_overdue_first
 from news_assets.pipeline.schedule import due_sources, next_poll_at
-from news_assets.records import Access, Source, SourceState, Vendor
+from news_assets.records.desks import Access, Source, Vendor
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.polling import SourceState
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.reading.signal import changed_days, fingerprints
 

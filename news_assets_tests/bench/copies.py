@@ -17,7 +17,7 @@ from multiprocessing import get_context
 
 from news_assets.pipeline.articles.dedupe import marked_articles, store_marked
 from news_assets.pipeline.articles.likeness import minhash
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets.text.fingerprint import text_hash

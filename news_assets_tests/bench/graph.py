@@ -79,7 +79,7 @@ def _child(name: str, home: Path) -> dict[str, Any]:
 def _graph(home: Path) -> dict[str, Any]:
     import dagster as dg
 
-    from news_assets.records import RawArticle
+    from news_assets.records.articles import RawArticle
     from news_assets_tests.support.graph import Graph
 
     home.mkdir(parents=True)
@@ -104,7 +104,7 @@ def _bare(home: Path) -> dict[str, Any]:
     import trafilatura
 
     from news_assets.clients.embedding.embedder import OnnxEmbedder
-    from news_assets.records import StoredPage
+    from news_assets.records.polling import StoredPage
     from news_assets.settings import Settings
     from news_assets.store.lake import Lake
 

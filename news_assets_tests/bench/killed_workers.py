@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets_tests.support.profile_with_desk import ALL, exported_model, profile_with_desk
 from news_assets_tests.support.profiles import Profile
 from news_assets_tests.support.synthetic_desk import stored_entries

@@ -19,7 +19,8 @@ from functools import partial
 from operator import methodcaller
 from pathlib import Path
 
-from news_assets.records import AgencyDays, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 

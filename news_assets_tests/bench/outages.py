@@ -13,7 +13,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.support.profile_with_desk import RunningDesk, exported_model, profile_with_desk
 from news_assets_tests.support.profiles import ScaleoutProfile

@@ -11,7 +11,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets_tests.support.profile_with_desk import ALL, exported_model, profile_with_desk
 from news_assets_tests.support.synthetic_desk import stored_entries
 

@@ -29,7 +29,8 @@ import feedparser  # type: ignore[import-untyped]
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.pipeline.poll.poll import poll_agencies
-from news_assets.records import Agency, Desk, Page, Source
+from news_assets.records.desks import Agency, Desk, Source
+from news_assets.records.reading import Page
 from news_assets.sources.feeds import feed
 from news_assets.sources.kinds import adapter_of
 from news_assets.store.lake import Lake

@@ -22,7 +22,7 @@ import numpy as np
 
 from news_assets.pipeline.poll.rates import PublishingRates, learn_rates
 from news_assets.pipeline.schedule import MAX_INTERVAL_S, MIN_INTERVAL_S, REQUEST_PRICE_MINUTES, learnt_interval
-from news_assets.records import Source
+from news_assets.records.desks import Source
 from news_assets_tests.support.publication_histories import (
     DAY_S,
     KINDS,

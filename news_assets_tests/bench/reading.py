@@ -16,7 +16,7 @@ import psutil
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.pipeline.articles.reading import read_entry
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets_tests.quality import extraction
 
 MAX_MS = 2.0  # of extra time per page

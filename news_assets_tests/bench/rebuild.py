@@ -22,7 +22,8 @@ from pathlib import Path
 import yaml
 
 from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
-from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from news_assets.records import Poll
+from news_assets.records.polling import Poll
 from news_assets_tests.support.profile_with_desk import RunningDesk, exported_model, profile_with_desk
 from news_assets_tests.support.profiles import Profile
 

@@ -13,7 +13,7 @@ import numpy as np
 from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT
 from news_assets.clients.search.typesense.documents import stems_of_texts, stored_forms
 from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 
 LANGUAGES = ("pt", "en")
 WORDS, TEXT_WORDS, DIM = 30_000, 330, 384  # a text of 2 kB

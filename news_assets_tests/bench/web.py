@@ -23,8 +23,10 @@ from urllib.parse import quote_plus
 import uvicorn
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.ports import SearchDocument
-from news_assets.records import Agency, Desk, EnrichedArticle, RawArticle
+from news_assets.ports.search import SearchDocument
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Agency, Desk
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy

@@ -14,8 +14,11 @@ from news_assets.desks.loader import load_desks
 from news_assets.pipeline.articles.fetch import fetch_batch
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import Fetcher, PageRequest
-from news_assets.records import AgencyDays, Desk, FeedEntry, RawArticle
+from news_assets.ports.reading import Fetcher, PageRequest
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.store.lake import Lake

@@ -12,7 +12,7 @@ from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.trained.classifier import ThemeClassifier
 from news_assets.pipeline.enrich.trained.training import train
-from news_assets.records import Embedded
+from news_assets.records.reading import Embedded
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.theme_examples import EMBEDDING_MODEL, examples, taxonomy, taxonomy_file, text_of
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from news_assets.records import EnrichedArticle, Failure, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle, Failure
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.commands.conftest import Call

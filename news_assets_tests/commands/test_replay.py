@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records import ArticleRevision, RawArticle
+from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash
 from news_assets_tests.commands.conftest import Call

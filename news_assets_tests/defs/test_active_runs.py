@@ -8,7 +8,8 @@ import pytest
 
 from news_assets.defs.active_runs import POLL_TAG, RANGE_END, RANGE_START, awaits_start, poll_config, polled_sources
 from news_assets.pipeline.poll.runs import SLOW_MS, sources_of_runs
-from news_assets.records import Agency, Desk, Source, SourceState
+from news_assets.records.desks import Agency, Desk, Source
+from news_assets.records.polling import SourceState
 from news_assets_tests.store.examples import sparse
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)

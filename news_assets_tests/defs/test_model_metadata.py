@@ -3,9 +3,9 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from news_assets.defs.metadata import MaterializationCounts
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import AgencyDays
+from news_assets.records.model_calls import ModelCall
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse, upsert
 from news_assets_tests.support.small_desk import TODAY

@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from news_assets.defs.partitions import agency_day_partitions
 from news_assets.desks.loader import load_desks
-from news_assets.records import Agency, Desk
+from news_assets.records.desks import Agency, Desk
 from news_assets.sources.kinds import KINDS
 
 

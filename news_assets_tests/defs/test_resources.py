@@ -9,9 +9,9 @@ import pytest
 
 from news_assets.defs.resources import EnricherResource, LakeResource, build_resources
 from news_assets.errors import SpendingError
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.enrich.model.budget import Budget
-from news_assets.records import Failure
+from news_assets.records.derived import Failure
+from news_assets.records.model_calls import ModelCall
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse

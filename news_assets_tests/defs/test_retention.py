@@ -21,7 +21,7 @@ from news_assets.defs.resources import LakeResource
 from news_assets.defs.retention import NOTHING_NEW, delete_old_runs, retention_rules
 from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.loader import load_desks
-from news_assets.records import Desk, KeepDays
+from news_assets.records.desks import Desk, KeepDays
 from news_assets.sources.kinds import KINDS
 from news_assets_tests.support.graph import Graph
 

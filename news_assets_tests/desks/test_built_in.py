@@ -9,7 +9,7 @@ import yaml
 
 from news_assets.desks.import_rows import same_source_key
 from news_assets.desks.loader import built_in_desks, load_desks, path_of
-from news_assets.records import Desk, Vendor
+from news_assets.records.desks import Desk, Vendor
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.kinds import ALL_KINDS
 

@@ -3,7 +3,7 @@ from datetime import date
 
 from news_assets.desks.import_plan import Additions, plan_import
 from news_assets.desks.import_rows import ImportRow, Refusal
-from news_assets.records import Agency, Desk, Source
+from news_assets.records.desks import Agency, Desk, Source
 
 KINDS = ("feed", "sitemap")
 

@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records import Agency, Desk, EnrichRules, Source, Vendor
+from news_assets.records.desks import Agency, Desk, EnrichRules, Source, Vendor
 from news_assets.sources.kinds import KINDS as SOURCE_KINDS
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 

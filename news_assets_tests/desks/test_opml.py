@@ -10,7 +10,7 @@ from news_assets.desks.import_plan import plan_import
 from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal
 from news_assets.desks.opml import build_opml, parse_opml
 from news_assets.errors import NewsAssetsError
-from news_assets.records import Agency, Desk, Source
+from news_assets.records.desks import Agency, Desk, Source
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pytest
 
 from news_assets.desks.loader import load_desks
 from news_assets.errors import DeskFileError
-from news_assets.records import Access, PageRule, Vendor
+from news_assets.records.desks import Access, PageRule, Vendor
 from news_assets_tests.desks.test_loader import GOOD, KINDS, mistakes, written
 
 OPTIONS = """\

@@ -20,21 +20,13 @@ from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE
-from news_assets.ports import Lake as LakePort
-from news_assets.ports import Reader
-from news_assets.records import (
-    Agency_,
-    AgencyDays,
-    ArticleId,
-    Day_,
-    Desk,
-    Desk_,
-    EnrichedArticle,
-    Failure,
-    RawArticle,
-    Reason,
-    RowOutcome,
-)
+from news_assets.ports.lake import Lake as LakePort
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle, Failure
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
+from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome
 from news_assets.settings import Settings
 from news_assets.store import tables
 from news_assets.store.lake import Lake

@@ -7,14 +7,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.records import (
-    ArticleEmbedding,
-    EnrichedArticle,
-    FeedEntry,
-    IndexedDocument,
-    RawArticle,
-    StoredPage,
-)
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets_tests.support.graph import Graph
 from news_assets_tests.support.newsroom import Sites, newsroom
 

@@ -14,7 +14,7 @@ from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.demo.site import SampleSite
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import read_documents
-from news_assets.records import ArticleEmbedding, IndexedDocument
+from news_assets.records.derived import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.index_drift import lost_documents

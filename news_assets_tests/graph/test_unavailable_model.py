@@ -8,7 +8,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.records import ArticleEmbedding, Desk, EnrichedArticle, Failure, IndexedDocument, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument
+from news_assets.records.desks import Desk
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from news_assets.errors import EmbedError
 from news_assets.pipeline.embed import check_model, embed_articles, embedding_text, input_hash
-from news_assets.records import ArticleEmbedding, Embedded, EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
+from news_assets.records.reading import Embedded
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)

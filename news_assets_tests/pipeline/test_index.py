@@ -7,8 +7,10 @@ import pytest
 
 from news_assets.pipeline.index import IndexChanges, SearchDocument, build_documents, index_documents
 from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.ports import SearchIndex
-from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.ports.search import SearchIndex
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.reading import AgencyDays
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.search_backends import hashes

@@ -23,7 +23,8 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
     recently_polled,
 )
-from news_assets.records import Outcome, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import Outcome
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE
 
 CIVIC = replace(SOURCE, pace="civic")

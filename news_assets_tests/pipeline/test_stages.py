@@ -9,16 +9,11 @@ import pytest
 
 from news_assets.errors import EmbedError, IndexingError
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import SearchIndex
-from news_assets.records import (
-    Agency,
-    AgencyDays,
-    ArticleEmbedding,
-    Desk,
-    Embedded,
-    IndexedDocument,
-    RawArticle,
-)
+from news_assets.ports.search import SearchIndex
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, IndexedDocument
+from news_assets.records.desks import Agency, Desk
+from news_assets.records.reading import AgencyDays, Embedded
 from news_assets.store.lake import Lake
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import pytest
 
-from news_assets.records import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, Failure, IndexedDocument
 from news_assets.store.lake import Lake
 from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import poisoned, profiles

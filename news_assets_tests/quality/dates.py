@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from news_assets.pipeline.page.extract import extract
-from news_assets.records import ExtractedArticle
+from news_assets.records.reading import ExtractedArticle
 from news_assets.text.dates import parse_date
 from news_assets_tests.quality.extraction import CORPUS, cases, page, paired_cases
 

@@ -21,7 +21,7 @@ from typing import Any
 from news_assets.pipeline.articles.dedupe import WINDOW, store_marked
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.urls import canonical_url, url_hash

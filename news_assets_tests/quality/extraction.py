@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import trafilatura
 
 from news_assets.pipeline.page.extract import extract
-from news_assets.records import ExtractedArticle, Page
+from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
 

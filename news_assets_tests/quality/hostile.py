@@ -31,7 +31,8 @@ from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import read_page
-from news_assets.records import ExtractedArticle, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ExtractedArticle, Listing, Page
 from news_assets.sources.kinds import KINDS
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.text.html import plain_text, sanitize

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from news_assets import search
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.ports import Embedder, SearchDocument, SearchMode
+from news_assets.ports.search import Embedder, SearchDocument, SearchMode
 from news_assets.settings import Settings
 from news_assets_tests.support.search_backends import configured_backend
 

@@ -11,7 +11,8 @@ never lowered.
 import sys
 
 from news_assets.errors import SourceError
-from news_assets.records import ListedEntry, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Page
 from news_assets.sources.html.by_selectors import parse
 from news_assets.sources.html.proposal import propose
 from news_assets_tests.quality.extraction import CORPUS, cases, page

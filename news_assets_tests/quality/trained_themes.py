@@ -15,7 +15,7 @@ from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.models import BUILT_IN_MODEL
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.enrich.trained.training import Example, train
-from news_assets.ports import Embedder
+from news_assets.ports.search import Embedder
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets_tests.quality.themes import CASES, CORPUS, Case, calibration_error
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records import ArticleEmbedding, Change, EnrichedArticle, IndexedDocument, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, Change, EnrichedArticle, IndexedDocument
 from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets_tests.soak.kills import kill_writers

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.soak.kills import kill_writers, undisturbed, write_side_by_side
 from news_assets_tests.soak.promises import broken_promises

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from news_assets.records import Page, Selectors, Source
+from news_assets.records.desks import Selectors, Source
+from news_assets.records.reading import Page
 
 SELECTORS = Selectors(item="ul.news > li", title="h3 a", date=".date", summary="p", next=".pager a[href*=page]")
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import Listing
+from news_assets.records.reading import Listing
 from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.text.urls import web_url
 from news_assets_tests.sources import test_ebc, test_g1, test_wordpress

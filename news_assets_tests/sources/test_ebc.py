@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError
-from news_assets.records import ListedEntry, Listing
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.sources import ebc
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.records import ListedEntry, Listing
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.sources.entries import storable
 from news_assets.sources.kinds import KINDS
 from news_assets.text.limits import most

@@ -6,7 +6,7 @@
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES, columns, table_of
 

@@ -4,13 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from news_assets.records import (
-    Change,
-    EnrichedArticle,
-    Failure,
-    IndexedDocument,
-    KeepDays,
-)
+from news_assets.records.derived import Change, EnrichedArticle, Failure, IndexedDocument
+from news_assets.records.desks import KeepDays
 from news_assets.store.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets.store.retention import delete_old_rows

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.errors import LakeError
-from news_assets.records import Poll, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.polling import Poll
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import DAY, MANY, RECORDS, article, full, sparse, upsert

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.address import Address
 from news_assets.store.backups.backup import back_up
 from news_assets.store.lake import Lake

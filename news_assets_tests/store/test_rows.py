@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import LakeError
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.rows import frame_of, records_of
 from news_assets.store.tables import table_of
 from news_assets_tests.store.examples import full, sparse

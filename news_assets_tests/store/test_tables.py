@@ -4,7 +4,9 @@ from typing import Annotated, get_type_hints
 import polars as pl
 import pytest
 
-from news_assets.records import ArticleEmbedding, Poll, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding
+from news_assets.records.polling import Poll
 from news_assets.store.tables import TABLES, Column, Table, columns, create_statements, polars_schema, table_of
 
 

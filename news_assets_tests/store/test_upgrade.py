@@ -5,24 +5,14 @@ from typing import Any
 
 import pytest
 
-from news_assets.alerts import Condition, Follower, Message, OperatorAction, QueryHit
-from news_assets.documents import StoredDocument
 from news_assets.errors import LakeError
-from news_assets.meetings import Matter, StoredItem, StoredMeeting
-from news_assets.model_calls import EnrichmentBatch, ModelCall
-from news_assets.records import (
-    ArticleRevision,
-    Change,
-    CopyKey,
-    EnrichedArticle,
-    Failure,
-    FeedEntry,
-    Poll,
-    RawArticle,
-    SourceState,
-    StoredPage,
-    ThemeLabel,
-)
+from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit
+from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.derived import Change, EnrichedArticle, Failure, ThemeLabel
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
+from news_assets.records.model_calls import EnrichmentBatch, ModelCall
+from news_assets.records.polling import FeedEntry, Poll, SourceState, StoredPage
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.connection import pending_changes

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from news_assets.records import AgencyDays, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import DAY, MANY, article, upsert
 

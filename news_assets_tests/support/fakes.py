@@ -16,8 +16,8 @@ from unicodedata import normalize
 import polars as pl
 
 from news_assets.errors import IndexingError
-from news_assets.ports import FACETS, Explanation, SearchAnswer, SearchDocument, SearchHit, SearchQuery
-from news_assets.records import AgencyDays
+from news_assets.ports.search import FACETS, Explanation, SearchAnswer, SearchDocument, SearchHit, SearchQuery
+from news_assets.records.reading import AgencyDays
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
 
 ENOUGH = 10  # below so many documents with every word, those with some words are added

@@ -23,7 +23,9 @@ from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.clients.search.embedded.schema import FACTS
 from news_assets.pipeline.stage_state.versions import DOCUMENT_STATE
 from news_assets.pipeline.stages import stage_names
-from news_assets.records import AgencyDays, Desk, IndexedDocument
+from news_assets.records.derived import IndexedDocument
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 

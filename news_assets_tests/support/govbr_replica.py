@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import urlopen
 
 from news_assets.desks.loader import load_desks
-from news_assets.records import Desk, Source
+from news_assets.records.desks import Desk, Source
 from news_assets.sources.kinds import KINDS
 from news_assets_tests.support.servers import free_port
 

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from news_assets.clients.documents.reader import DocumentReader
 from news_assets.clients.sandbox.child import answer_of
-from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError
+from news_assets.records.documents import ReadDocument
 
 R = TypeVar("R")
 

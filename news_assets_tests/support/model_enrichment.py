@@ -17,8 +17,11 @@ from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import Answered, LanguageModel, ModelAnswer, ModelRequest
-from news_assets.records import Agency, AgencyDays, Desk, EnrichedArticle, EnrichRules, RawArticle
+from news_assets.ports.enrichment import Answered, LanguageModel, ModelAnswer, ModelRequest
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Agency, Desk, EnrichRules
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
 from news_assets_tests.store.examples import full

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from news_assets.desks.loader import load_desks
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.sources.kinds import KINDS
 
 START_S = 30.0

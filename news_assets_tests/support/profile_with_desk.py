@@ -16,7 +16,7 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.desks.loader import load_desks
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake

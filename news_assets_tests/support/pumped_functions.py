@@ -27,7 +27,8 @@ from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
-from news_assets.records import EnrichRules, Page
+from news_assets.records.desks import EnrichRules
+from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
 from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.reading.build import location_of
@@ -268,7 +269,7 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
 
 
 def bounded_entry(text: str) -> object:
-    from news_assets.records import ListedEntry
+    from news_assets.records.reading import ListedEntry
 
     return bounded(ListedEntry(entry_id=text, url=URL, title=text, summary=text, authors=(text,), categories=(text,)))
 

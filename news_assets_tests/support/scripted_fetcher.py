@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 from news_assets.errors import FetchError
-from news_assets.ports import PageRequest
-from news_assets.records import Page
+from news_assets.ports.reading import PageRequest
+from news_assets.records.reading import Page
 
 
 class ScriptedFetcher(ABC):

@@ -32,7 +32,9 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 from news_assets.pipeline.poll.entries import entry_changes
-from news_assets.records import Desk, FeedEntry, ListedEntry, Listing
+from news_assets.records.desks import Desk
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets_tests.support.servers import free_port
 
 DESK = "synthetic"

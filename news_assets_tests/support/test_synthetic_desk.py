@@ -13,8 +13,9 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.desks.loader import load_desks
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.poll.entries import entry_changes
-from news_assets.ports import PageRequest
-from news_assets.records import Desk, Page
+from news_assets.ports.reading import PageRequest
+from news_assets.records.desks import Desk
+from news_assets.records.reading import Page
 from news_assets.sources.kinds import KINDS, adapter_of
 from news_assets.text.fingerprint import normal_words, shingles
 from news_assets_tests.support.synthetic_desk import Article, SyntheticSite, desk_file, stored_entries

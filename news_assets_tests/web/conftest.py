@@ -16,8 +16,10 @@ import uvicorn
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.ports import PageRequest
-from news_assets.records import EnrichedArticle, Page, RawArticle
+from news_assets.ports.reading import PageRequest
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.reading import Page
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets.ports import SearchAnswer, SearchQuery
+from news_assets.ports.search import SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy

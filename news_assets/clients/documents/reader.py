@@ -10,7 +10,6 @@ from typing import Final, Protocol, Self
 
 from news_assets.clients.documents.tesseract import Tesseract
 from news_assets.clients.sandbox.child import ENDED
-from news_assets.documents import DocumentKind, ReadDocument
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.documents.images import page_image
 from news_assets.pipeline.documents.kinds import kind_of
@@ -18,7 +17,8 @@ from news_assets.pipeline.documents.markdown import lines_of
 from news_assets.pipeline.documents.pdf import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.documents.skipping import skip_by_name
-from news_assets.ports import Sandbox
+from news_assets.ports.reading import Sandbox
+from news_assets.records.documents import DocumentKind, ReadDocument
 from news_assets.text.limits import clean_text
 
 LIMIT_S: Final = 60.0  # of reading one document; a thousand pages take 10

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.embedding.models import GRAPH_FILE, TOKENIZER_FILE, about_model, exported_model
 from news_assets.errors import EmbedError
-from news_assets.records import Embedded
+from news_assets.records.reading import Embedded
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from news_assets.clients.llm.messages import FailedCallError, answer_of, asked, failed_call, timed_out
 from news_assets.clients.llm.models import close_model
 from news_assets.errors import EnrichError
-from news_assets.ports import Answered, ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import Answered, ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -1,10 +1,10 @@
-"""Requests, answers and errors as pydantic-ai has them, translated from and to those of `ports.py`."""
+"""Requests, answers and errors as pydantic-ai has them, translated from and to those of `ports`."""
 
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from news_assets.errors import without_credentials
-from news_assets.ports import ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

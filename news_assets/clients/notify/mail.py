@@ -8,8 +8,8 @@ from email.message import EmailMessage
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from news_assets.alerts import Message
 from news_assets.errors import NotifyError
+from news_assets.records.alerts import Message
 
 TIMEOUT_S: Final = 30.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}

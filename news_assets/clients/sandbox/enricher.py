@@ -11,8 +11,10 @@ from news_assets.errors import EnrichError, NewsAssetsError
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.enrich.trained.enricher import TrainedEnricher
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.ports import Embedder, Enricher, Sandbox
-from news_assets.records import Enrichment
+from news_assets.ports.enrichment import Enricher
+from news_assets.ports.reading import Sandbox
+from news_assets.ports.search import Embedder
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import load_taxonomy
 
 R = TypeVar("R")

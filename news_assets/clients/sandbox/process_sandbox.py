@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from news_assets.clients.sandbox import child
-from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError, ReadingError
+from news_assets.records.documents import ReadDocument
 from news_assets.settings import child_environment
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 from news_assets.errors import IndexingError
 from news_assets.lazy import Lazy
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
-from news_assets.records import AgencyDays
+from news_assets.ports.search import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

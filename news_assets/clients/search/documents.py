@@ -5,8 +5,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from news_assets.ports import SearchDocument
-from news_assets.records import AgencyDays
+from news_assets.ports.search import SearchDocument
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

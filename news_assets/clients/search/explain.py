@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from news_assets.ports import Explanation
+from news_assets.ports.search import Explanation
 from news_assets.text.words import words
 
 Key = TypeVar("Key", bound=Hashable)

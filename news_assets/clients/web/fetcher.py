@@ -27,8 +27,9 @@ from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport, Proxy
 from news_assets.errors import TRANSIENT_STATUSES, FetchError, SettingsError, TooLargeError
-from news_assets.ports import PageRequest
-from news_assets.records import Access, Page
+from news_assets.ports.reading import PageRequest
+from news_assets.records.desks import Access
+from news_assets.records.reading import Page
 
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()

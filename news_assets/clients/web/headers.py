@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
-from news_assets.records import Validators
+from news_assets.records.reading import Validators
 
 MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)

@@ -16,7 +16,7 @@ from pathlib import Path
 import filelock
 
 from news_assets.folders import private_folder
-from news_assets.records import Vendor
+from news_assets.records.desks import Vendor
 
 MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
 MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule keeps longer pauses

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Sequence
 
 from news_assets.errors import FetchError
-from news_assets.ports import PageRequest
-from news_assets.records import Page
+from news_assets.ports.reading import PageRequest
+from news_assets.records.reading import Page
 
 PAUSES_S = (2.0, 10.0)  # a lost packet, and a server that is restarted
 _JITTER = 0.25  # share of the pause

@@ -14,8 +14,8 @@ from protego import Protego
 
 from news_assets.clients.web.logins import origin_of
 from news_assets.errors import FetchError, ForbiddenAddressError, RobotsError
-from news_assets.ports import PageRequest
-from news_assets.records import Access
+from news_assets.ports.reading import PageRequest
+from news_assets.records.desks import Access
 
 MAX_ROBOTS_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 KiB are read; the rest is ignored
 _CACHE_S = 86_400.0  # section 2.4

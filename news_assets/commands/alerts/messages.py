@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from rich import box
 from rich.table import Table
 
-from news_assets.alerts import OPERATORS, Message, QueryHit
 from news_assets.clients.factory import open_notifier
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
@@ -17,6 +16,7 @@ from news_assets.pipeline.alerts.digests import messages_to
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.sending import send_again
 from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.records.alerts import OPERATORS, Message, QueryHit
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 

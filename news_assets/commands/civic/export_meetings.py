@@ -8,8 +8,8 @@ from pathlib import Path
 from news_assets.commands.lake import Form, check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.meetings import StoredItem
 from news_assets.pipeline.civic.exports import calendar_of, ocd_event
+from news_assets.records.meetings import StoredItem
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS

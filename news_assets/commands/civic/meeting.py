@@ -13,10 +13,10 @@ from rich.text import Text
 from news_assets.commands.civic.export_meetings import agency_zones
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
-from news_assets.documents import StoredDocument
 from news_assets.errors import NewsAssetsError
-from news_assets.meetings import StoredMeeting
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting, topics_taxonomy
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import StoredMeeting
 from news_assets.store.queries.civic.meetings import ItemDetails, MeetingDetails, meeting_details
 from news_assets.terminal import Terminal
 from news_assets.text.zones import zone_info

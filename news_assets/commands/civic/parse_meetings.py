@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import Item, read_file, read_items, write_results
 from news_assets.errors import NewsAssetsError, SourceError
-from news_assets.meetings import AgendaItem, Meeting
+from news_assets.records.meetings import AgendaItem, Meeting
 
 _MAX_FILES = 2000  # of one client; they are read together
 

@@ -14,7 +14,8 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.run_planner import priority_of
 from news_assets.pipeline.stages import stage_names
-from news_assets.records import Desk, Failure
+from news_assets.records.derived import Failure
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from news_assets.commands.lake import open_lake
-from news_assets.documents import StoredDocument
 from news_assets.errors import NewsAssetsError
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.documents import StoredDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import MeetingDetails, meeting_details, with_text
 from news_assets.terminal import documents

@@ -13,14 +13,14 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.model_calls import Kind, Spending, Spent, Tokens, total_usd
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.preview import CHARS_PER_TOKEN, OUTPUT_TOKENS, Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.freshness.report import model_section
 from news_assets.pipeline.replay.archive import archive_groups
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
+from news_assets.records.model_calls import Kind, Spending, Spent, Tokens, total_usd
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake

@@ -8,12 +8,14 @@ from typing import Any
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
-from news_assets.model_calls import ModelCall, total_usd
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated, marked, marked_paragraphs
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
-from news_assets.ports import Reader
-from news_assets.records import EnrichedArticle, Enrichment, RawArticle
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.model_calls import ModelCall, total_usd
+from news_assets.records.reading import Enrichment
 from news_assets.store.queries.url_history import article_ids_at
 from news_assets.terminal import Terminal
 

@@ -8,7 +8,7 @@ import typer
 from news_assets.commands.options import Agency, Desk, From, Json, To
 from news_assets.commands.search import query as search
 from news_assets.commands.search import rebuild, search_fields, search_key
-from news_assets.meetings import MeetingStatus
+from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters, SearchMode, SearchSort
 
 app = typer.Typer()

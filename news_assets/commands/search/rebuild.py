@@ -19,7 +19,7 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import DeskDocuments, WritableIndex, store_receipts, sync_desk
-from news_assets.ports import Sandbox
+from news_assets.ports.reading import Sandbox
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake

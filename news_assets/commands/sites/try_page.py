@@ -16,8 +16,9 @@ from news_assets.desks.source_options import PageRuleSpec
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.page.readers import read_page, with_document
 from news_assets.pipeline.page.site_rules import rule_on
-from news_assets.ports import PageRequest, Sandbox
-from news_assets.records import Access, Agency, ExtractedArticle, Page, PageRule
+from news_assets.ports.reading import PageRequest, Sandbox
+from news_assets.records.desks import Access, Agency, PageRule
+from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report

@@ -15,8 +15,9 @@ from news_assets.desks.source_options import SelectorsSpec
 from news_assets.desks.spec import BY_SELECTORS
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.errors import NewsAssetsError, without_credentials
-from news_assets.ports import PageRequest
-from news_assets.records import Desk, Listing, Selectors, Source
+from news_assets.ports.reading import PageRequest
+from news_assets.records.desks import Desk, Selectors, Source
+from news_assets.records.reading import Listing
 from news_assets.settings import Settings
 from news_assets.sources.html.by_selectors import parse
 from news_assets.sources.html.proposal import propose

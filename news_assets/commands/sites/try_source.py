@@ -22,7 +22,7 @@ from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.discovery.candidates import Candidate, Contents, Criteria
 from news_assets.pipeline.discovery.discover import Discovery, discover_sources
 from news_assets.pipeline.freshness.silence import duration
-from news_assets.records import Desk, Source
+from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS, adapter_of
 from news_assets.terminal import documents, report

@@ -11,7 +11,8 @@ from news_assets.commands.jsonlines import Item, read_items, write_line, write_r
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.labels import store_label
-from news_assets.records import EnrichedArticle, RawArticle, ThemeLabel
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import Taxonomy, load_taxonomy

@@ -5,7 +5,7 @@ import dagster as dg
 from news_assets.defs.assets.feed_entries import build_feed_entries
 from news_assets.defs.assets.stages import build_stage_asset
 from news_assets.pipeline import stages
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 
 
 def build_desk_assets(desk: Desk) -> list[dg.AssetsDefinition]:

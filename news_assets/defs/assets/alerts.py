@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import dagster as dg
 from pydantic import Field
 
-from news_assets.alerts import Message
 from news_assets.clients.factory import open_notifier
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS
@@ -18,7 +17,9 @@ from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.matching import Matcher
 from news_assets.pipeline.alerts.sending import send_due
 from news_assets.pipeline.alerts.spec import Alerts
-from news_assets.records import Change, Desk
+from news_assets.records.alerts import Message
+from news_assets.records.derived import Change
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.store.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.lake import Lake

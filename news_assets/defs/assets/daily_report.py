@@ -13,8 +13,8 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.pipeline.freshness.report import Report, build_report
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.ports import SearchIndex
-from news_assets.records import Desk
+from news_assets.ports.search import SearchIndex
+from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.report import count_day

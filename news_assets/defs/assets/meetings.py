@@ -7,8 +7,8 @@ import dagster as dg
 
 from news_assets.defs.metadata import asset_attributes
 from news_assets.defs.partitions import agency_partitions
-from news_assets.meetings import Matter, StoredMeeting
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
+from news_assets.records.meetings import Matter, StoredMeeting
 from news_assets.store.lake import Lake
 
 

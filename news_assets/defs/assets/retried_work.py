@@ -11,7 +11,8 @@ from typing import Any
 
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_attempt
-from news_assets.records import AgencyDays, Desk
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import work_of
 

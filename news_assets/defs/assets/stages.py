@@ -13,7 +13,8 @@ from news_assets.defs.partitions import agency_day_batches, agency_day_partition
 from news_assets.errors import EmbedError, EnrichError, NewsAssetsError, SettingsError, TaxonomyError
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_unavailable
-from news_assets.records import AgencyDays, Desk
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import work_of
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from news_assets.alerts import OPERATORS, Condition, Message
 from news_assets.pipeline.alerts.digests import messages_to
 from news_assets.pipeline.alerts.spec import Operators
-from news_assets.ports import Rows
+from news_assets.ports.lake import Rows
+from news_assets.records.alerts import OPERATORS, Condition, Message
 
 MAX_LINES = 20  # of a message; the subject has the number of all
 

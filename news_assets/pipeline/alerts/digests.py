@@ -8,10 +8,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from news_assets.alerts import Message, QueryHit
 from news_assets.pipeline.alerts.spec import Alerts, SavedQuery
-from news_assets.ports import Rows
-from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.ports.lake import Rows
+from news_assets.records.alerts import Message, QueryHit
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
 
 MAX_ARTICLES = 10  # of a message: with cut titles it stays below Telegram's 4,096 characters
 _MAX_TITLE_CHARS = 120

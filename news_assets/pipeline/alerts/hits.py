@@ -3,11 +3,12 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from news_assets.alerts import Follower, QueryHit
 from news_assets.pipeline.alerts.matching import Matchable, Matcher
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.ports import Lake, Reader, Rows
-from news_assets.records import Change, EnrichedArticle, RawArticle
+from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.records.alerts import Follower, QueryHit
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Change, EnrichedArticle
 
 FOLLOWER = "alerts"
 

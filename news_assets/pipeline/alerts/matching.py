@@ -7,7 +7,8 @@ from datetime import UTC, datetime, time, timedelta
 from functools import cached_property
 
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
 from news_assets.text.search_query import parse_query, phrase_pattern
 from news_assets.text.words import fold, stem, words
 

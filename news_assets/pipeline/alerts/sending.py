@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from news_assets.alerts import Message
 from news_assets.errors import NotifyError
-from news_assets.ports import Lake, Notifier, Rows
+from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.notify import Notifier
+from news_assets.records.alerts import Message
 
 RETRIES_S = (30, 120, 600, 3600, 3 * 3600, 12 * 3600, 24 * 3600)
 RESERVED = timedelta(minutes=5)  # longer than any attempt

@@ -20,19 +20,12 @@ from news_assets.pipeline.page.readers import READERS, unread, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports import Fetcher, Lake, PageReader, PageRequest, Reader, Rows, Sandbox
-from news_assets.records import (
-    WITHDRAWN,
-    Access,
-    Agency,
-    AgencyDays,
-    Desk,
-    FeedEntry,
-    Page,
-    RawArticle,
-    StoredPage,
-    Validators,
-)
+from news_assets.ports.lake import Lake, Reader, Rows
+from news_assets.ports.reading import Fetcher, PageReader, PageRequest, Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Access, Agency, Desk
+from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 
 BATCH_ARTICLES = 50  # stored in one transaction; a killed run fetches at most these again
 BATCH_BYTES = 16 << 20  # compressed pages held in memory until they are stored

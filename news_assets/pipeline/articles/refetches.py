@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from news_assets.records import FeedEntry, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.polling import FeedEntry
 
 MAX_DOUBLINGS = 5
 MAX_PAUSE_H = 24

@@ -14,16 +14,9 @@ from news_assets.pipeline.articles.refetches import is_new_version, relisted, wi
 from news_assets.pipeline.articles.withdrawal import CONFIRMED_AFTER, is_removal, removed_at
 from news_assets.pipeline.documents.article import DOCUMENT_TYPE
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
-from news_assets.records import (
-    ArticleRevision,
-    Cause,
-    ExtractedArticle,
-    FeedEntry,
-    Outcome,
-    Page,
-    PublishedOrigin,
-    RawArticle,
-)
+from news_assets.records.articles import ArticleRevision, Cause, RawArticle
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import ExtractedArticle, Outcome, Page, PublishedOrigin
 from news_assets.text.urls import canonical_url, url_hash
 
 FEED_RATIO = 0.6  # pages with less of the feed's text were cut by the extraction or a wall

@@ -10,22 +10,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
-from news_assets.ports import Reader, Rows
-from news_assets.records import (
-    WITHDRAWN,
-    ArticleEmbedding,
-    ArticleRevision,
-    CachedEnrichment,
-    CopyKey,
-    EnrichedArticle,
-    Failure,
-    FeedEntry,
-    Page,
-    RawArticle,
-    StoredPage,
-)
+from news_assets.ports.lake import Reader, Rows
+from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.derived import ArticleEmbedding, CachedEnrichment, EnrichedArticle, Failure
+from news_assets.records.model_calls import ModelCall
+from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.reading import WITHDRAWN, Page
 
 CONFIRMED_AFTER = timedelta(days=1)
 _REMOVED = (410, 451)

@@ -13,13 +13,15 @@ from math import inf
 from typing import Literal, NamedTuple
 
 from news_assets.errors import ClosedSourceError, FetchError, NewsAssetsError, SourceError
-from news_assets.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
 from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.paging import SOURCE_S
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports import Fetcher, PageRequest, Sandbox
-from news_assets.records import ItemFilters, Listing, Outcome, Page, Source, SourceState
+from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
+from news_assets.records.polling import SourceState
+from news_assets.records.reading import Listing, Outcome, Page
 from news_assets.sources.civic.exchanges import merged
 from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.reading.ids import meeting_id

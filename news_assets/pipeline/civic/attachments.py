@@ -12,16 +12,21 @@ from itertools import islice
 from typing import Final
 from urllib.parse import urldefrag
 
-from news_assets.documents import ReadDocument, StoredDocument
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.meetings import StoredItem
 from news_assets.pipeline.civic.storing import PACKET_PART
 from news_assets.pipeline.documents.packet import cut_packet
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
 from news_assets.pipeline.stage_state.failures import failure_of_work, record_failures
-from news_assets.ports import Fetcher, Lake, PageRequest, Rows, Sandbox
-from news_assets.records import Access, AgencyDays, Desk, Failure, FeedEntry, Page, RawArticle, Validators
+from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure
+from news_assets.records.desks import Access, Desk
+from news_assets.records.documents import ReadDocument, StoredDocument
+from news_assets.records.meetings import StoredItem
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import AgencyDays, Page, Validators
 
 BATCH_DOCUMENTS: Final = 10  # stored in one transaction; a killed run reads at most these again
 NOT_IN_PACKET: Final = "not found in the packet"

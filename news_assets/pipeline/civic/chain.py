@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from news_assets.records import Source, SourceState
+from news_assets.records.desks import Source
+from news_assets.records.polling import SourceState
 
 STALE: Final = "stale"  # how the note on an answer without recent meetings begins
 _ANSWERS: Final = ("ok", "unchanged")

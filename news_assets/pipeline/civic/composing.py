@@ -11,17 +11,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from news_assets.documents import StoredDocument
 from news_assets.errors import NewsAssetsError
-from news_assets.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
 from news_assets.pipeline.civic.storing import WHOLE, facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.ports import Lake, Rows, Sandbox
-from news_assets.records import Failure, FeedEntry, RawArticle
+from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.reading import Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
+from news_assets.records.polling import FeedEntry
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.text.limits import clean_text, most
 

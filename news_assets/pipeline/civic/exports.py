@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-from news_assets.meetings import StoredItem, StoredMeeting
+from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.text.zones import zone_info
 
 MAX_LISTED: Final = 60  # agenda items in the description of a calendar event

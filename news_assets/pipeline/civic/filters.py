@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from news_assets.records import ItemFilters
+from news_assets.records.desks import ItemFilters
 
 MAX_TITLE_CHARS = 1000
 _MAX_OTHER_WORDS = 8  # beside a procedural phrase: "Approval of Minutes of the Regular Meeting of March 3, 2026"

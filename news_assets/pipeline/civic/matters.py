@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable
 from datetime import date
 from typing import Final
 
-from news_assets.meetings import AgendaItem, Matter, StoredItem
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports import Rows
-from news_assets.records import EnrichedArticle
+from news_assets.ports.lake import Rows
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.meetings import AgendaItem, Matter, StoredItem
 from news_assets.text.fingerprint import normal_words
 
 MIN_TITLE_CHARS: Final = 30  # shorter titles, such as "Budget update", are those of several matters

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 
-from news_assets.records import Source
+from news_assets.records.desks import Source
 from news_assets.text.zones import zone_info
 
 SIGNAL_FLOOR_S = 600.0

@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeVar
 
-from news_assets.meetings import (
+from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.matters import matter_key, refresh_matters
+from news_assets.pipeline.poll.entries import EntryChanges
+from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.ports.lake import Rows
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
     Meeting,
@@ -19,12 +25,7 @@ from news_assets.meetings import (
     StoredItem,
     StoredMeeting,
 )
-from news_assets.pipeline.civic.filters import filtered
-from news_assets.pipeline.civic.matters import matter_key, refresh_matters
-from news_assets.pipeline.poll.entries import EntryChanges
-from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports import Rows
-from news_assets.records import FeedEntry, ItemFilters, Source
+from news_assets.records.polling import FeedEntry
 from news_assets.sources.civic.reading.ids import item_id, meeting_id
 from news_assets.sources.civic.reading.signal import fingerprint
 from news_assets.text.fingerprint import article_id

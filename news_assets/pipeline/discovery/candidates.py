@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from news_assets.records import ListedEntry, Listing, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_of, language_tag
 from news_assets.text.urls import canonical_url

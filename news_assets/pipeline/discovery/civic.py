@@ -4,11 +4,11 @@ from collections.abc import Collection
 from typing import Final
 
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.meetings import Meeting, MeetingListing
 from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import Candidate, Contents, Criteria
-from news_assets.ports import PageRequest, Sandbox
-from news_assets.records import ListedEntry
+from news_assets.ports.reading import PageRequest, Sandbox
+from news_assets.records.meetings import Meeting, MeetingListing
+from news_assets.records.reading import ListedEntry
 from news_assets.sources.civic.detection import VendorAddress
 from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.vendor import Reading, read

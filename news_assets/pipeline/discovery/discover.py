@@ -19,8 +19,9 @@ from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import Candidate, Criteria, contents_of, evaluated, ranked
 from news_assets.pipeline.discovery.civic import civic_candidate
 from news_assets.pipeline.poll.listings import AdapterOf, Polled, poll_sources
-from news_assets.ports import Fetcher, Sandbox
-from news_assets.records import Page, Source
+from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.records.desks import Source
+from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address
 from news_assets.sources.discovery import (
     CandidateUrl,

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from news_assets.documents import DocumentKind
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.archive import open_zip
+from news_assets.records.documents import DocumentKind
 
 _PDF_WITHIN_BYTES = 1024  # of the start: what readers of PDF accept before the header
 _MEMBERS: Final[tuple[tuple[str, DocumentKind], ...]] = (

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from news_assets.documents import ReadDocument
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.archive import open_archive
 from news_assets.pipeline.documents.markdown import ADDED, STRUCK, Mark, marked, table
+from news_assets.records.documents import ReadDocument
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:

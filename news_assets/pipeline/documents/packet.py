@@ -11,8 +11,8 @@ from ctypes import byref, c_int
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final
 
-from news_assets.documents import PacketPart
 from news_assets.errors import ReadingError
+from news_assets.records.documents import PacketPart
 from news_assets.text.fingerprint import normal_words
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from news_assets.documents import MAX_PAGES, ReadDocument
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.markdown import lines_of
 from news_assets.pipeline.documents.strikes import text_with_strikes
+from news_assets.records.documents import MAX_PAGES, ReadDocument
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from news_assets.documents import ReadDocument
 from news_assets.pipeline.documents.markdown import ADDED, STRUCK
+from news_assets.records.documents import ReadDocument
 from news_assets.text.charset import decode
 from news_assets.text.limits import clean_text
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from news_assets.documents import DocumentKind, ReadDocument
 from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.docx import read_docx
 from news_assets.pipeline.documents.kinds import kind_of, name_of
@@ -13,6 +12,7 @@ from news_assets.pipeline.documents.pdf import MAX_TEXT_CHARS, read_pdf
 from news_assets.pipeline.documents.plain import read_html, read_rtf, read_text
 from news_assets.pipeline.documents.pptx import read_pptx
 from news_assets.pipeline.documents.skipping import skip_by_text
+from news_assets.records.documents import DocumentKind, ReadDocument
 from news_assets.text.limits import line
 
 READERS: Final[dict[DocumentKind, Callable[[bytes], ReadDocument]]] = {

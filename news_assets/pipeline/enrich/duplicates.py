@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from news_assets.pipeline.enrich.model.reading.entities import located
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText, parse_span
-from news_assets.records import Enrichment, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.reading import Enrichment
 
 
 def originals_first(articles: Sequence[RawArticle]) -> list[RawArticle]:

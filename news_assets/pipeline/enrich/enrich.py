@@ -28,8 +28,12 @@ from news_assets.pipeline.enrich.rows import (
 from news_assets.pipeline.enrich.with_models import enrich_with_models
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports import Enricher, Lake, PerDesk, Rows
-from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle, ThemeLabel
+from news_assets.ports.enrichment import Enricher, PerDesk
+from news_assets.ports.lake import Lake, Rows
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays, Enrichment
 
 
 def enrich_batch(

@@ -7,8 +7,10 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from news_assets.errors import EnrichError
-from news_assets.ports import Enricher
-from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
+from news_assets.ports.enrichment import Enricher
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle
+from news_assets.records.reading import Enrichment
 
 NOT_ENRICHED: Final = "none"  # in place of an enricher's name
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.name.startswith("theme_"))

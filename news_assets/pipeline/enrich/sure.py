@@ -1,6 +1,6 @@
 """Decide whether a theme needs no second opinion."""
 
-from news_assets.records import Enrichment
+from news_assets.records.reading import Enrichment
 
 
 def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:

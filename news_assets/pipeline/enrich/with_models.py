@@ -32,8 +32,12 @@ from news_assets.pipeline.enrich.rows import (
 from news_assets.pipeline.enrich.sure import is_sure
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
 from news_assets.pipeline.stage_state.rows import PROVISIONAL, store_derived, versions_of
-from news_assets.ports import Lake, LanguageModel
-from news_assets.records import AgencyDays, CachedEnrichment, Desk, EnrichedArticle, Enrichment, RawArticle, ThemeLabel
+from news_assets.ports.enrichment import LanguageModel
+from news_assets.ports.lake import Lake
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays, Enrichment
 
 
 def enrich_with_models(

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
-from news_assets.model_calls import Spending, total_usd
 from news_assets.pipeline import stages
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
+from news_assets.records.model_calls import Spending, total_usd
 
 HISTORY_DAYS = 14
 OUTCOMES = ("ok", "skipped", "withdrawn", "gone", "blocked", "failed")  # of articles, best first

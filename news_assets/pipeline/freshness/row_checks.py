@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import NOT_ENRICHED
-from news_assets.ports import Reader
-from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
+from news_assets.records.model_calls import ModelCall
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from news_assets.pipeline.freshness.rectangles import AgencyDay, Rectangle, rectangles
 from news_assets.pipeline.stage_state.failures import failure_of_work
-from news_assets.records import Desk, Failure
+from news_assets.records.derived import Failure
+from news_assets.records.desks import Desk
 
 if TYPE_CHECKING:
     import polars as pl

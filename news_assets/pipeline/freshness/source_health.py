@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 
 from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.records import Desk, Source, SourceState
+from news_assets.records.desks import Desk, Source
+from news_assets.records.polling import SourceState
 
 ANSWERS = ("ok", "unchanged")
 EMPTY_AFTER = timedelta(days=2)  # a listing keeps its old entries on a quiet day

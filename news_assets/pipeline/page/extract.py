@@ -16,7 +16,8 @@ from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.pipeline.page.site_rules import drop_removed, text_by_rule, time_by_rule
 from news_assets.pipeline.page.trimming import trimmed
-from news_assets.records import ExtractedArticle, Page, PageRule
+from news_assets.records.desks import PageRule
+from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.text.charset import decode
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, lines, most

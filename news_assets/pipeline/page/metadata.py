@@ -25,7 +25,7 @@ from news_assets.pipeline.page.stated import (
     video_texts,
 )
 from news_assets.pipeline.page.times import DatedPage, guessed_time, published_time, updated_time
-from news_assets.records import PublishedOrigin
+from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.words import fold

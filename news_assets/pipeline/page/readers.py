@@ -10,8 +10,8 @@ from typing import Final
 
 from news_assets.pipeline.documents.article import document_article
 from news_assets.pipeline.page.extract import extract
-from news_assets.ports import PageReader, Sandbox
-from news_assets.records import ExtractedArticle, Outcome, Page
+from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.records.reading import ExtractedArticle, Outcome, Page
 from news_assets.text.urls import canonical_url
 
 HTML, PDF, RTF, ZIP = "text/html", "application/pdf", "application/rtf", "zip archive"

@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from news_assets.pipeline.page.index_pages import MIN_POINTS, index_signs
 from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.metadata import PageMetadata
-from news_assets.records import Outcome, Page
+from news_assets.records.reading import Outcome, Page
 
 Refusal = tuple[Outcome, str]
 

@@ -8,7 +8,7 @@ from lxml.etree import tostring
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.fragment import markdown_of_fragment
-from news_assets.records import PageRule
+from news_assets.records.desks import PageRule
 from news_assets.sources.html.document import select, words_of
 from news_assets.text.dates import parse_date
 

@@ -15,7 +15,7 @@ from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.stated import MetaTags, Node, as_list, texts_of
 from news_assets.pipeline.page.visible_dates import VisibleDate, dates_near_headline, published_dates
-from news_assets.records import PublishedOrigin
+from news_assets.records.reading import PublishedOrigin
 from news_assets.text.dates import day_in_address, day_of, parse_date
 
 _PUBLISHED = (

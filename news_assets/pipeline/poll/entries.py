@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
-from news_assets.records import FeedEntry, ListedEntry, Listing, Source
+from news_assets.records.desks import Source
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.urls import canonical_url, url_hash

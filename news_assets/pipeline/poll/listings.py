@@ -8,7 +8,6 @@ from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import FetchError, ListingChangedError, NewsAssetsError, SourceError
-from news_assets.meetings import MeetingAnswer
 from news_assets.pipeline.poll.paging import (
     MAX_FIRST_PAGES,
     MAX_PAGES,
@@ -19,8 +18,11 @@ from news_assets.pipeline.poll.paging import (
     nothing_known,
 )
 from news_assets.pipeline.stage_state.retries import outcome_of
-from news_assets.ports import Fetcher, PageRequest, Sandbox
-from news_assets.records import Listing, Outcome, Page, Source, SourceState, Validators
+from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
+from news_assets.records.desks import Source
+from news_assets.records.meetings import MeetingAnswer
+from news_assets.records.polling import SourceState
+from news_assets.records.reading import Listing, Outcome, Page, Validators
 from news_assets.sources.adapter import Adapter, Parse
 from news_assets.text.dates import day_in_address
 

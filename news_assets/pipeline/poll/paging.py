@@ -7,7 +7,8 @@ from datetime import date
 from math import inf
 
 from news_assets.errors import FetchError, SourceError
-from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.text.dates import day_of
 from news_assets.text.urls import url_hash
 

@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import SourceError
-from news_assets.meetings import StoredMeeting
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.civic.asking import ask_sources
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
@@ -16,8 +15,11 @@ from news_assets.pipeline.poll.paging import KnownHashes
 from news_assets.pipeline.poll.runs import most_overdue_first
 from news_assets.pipeline.poll.storing import skipped_poll, store_polls
 from news_assets.pipeline.schedule import due_sources, recently_polled
-from news_assets.ports import Fetcher, Lake, Sandbox
-from news_assets.records import Desk, FeedEntry, Poll, Source, SourceState
+from news_assets.ports.lake import Lake
+from news_assets.ports.reading import Fetcher, Sandbox
+from news_assets.records.desks import Desk, Source
+from news_assets.records.meetings import StoredMeeting
+from news_assets.records.polling import FeedEntry, Poll, SourceState
 
 RUN_S = 120.0  # after so long a run begins no further poll: the next run begins with those
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"

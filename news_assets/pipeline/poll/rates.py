@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.ports import Reader
-from news_assets.records import FeedEntry, Source
+from news_assets.ports.lake import Reader
+from news_assets.records.desks import Source
+from news_assets.records.polling import FeedEntry
 from news_assets.text.zones import zone_info
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import ClosedSourceError, FetchError
-from news_assets.meetings import MeetingAnswer
 from news_assets.pipeline.articles.withdrawal import withdrawn_among, without_text
 from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.civic.storing import store_answer
@@ -24,8 +23,11 @@ from news_assets.pipeline.schedule import (
     next_poll_after_failure,
     next_poll_at,
 )
-from news_assets.ports import Rows
-from news_assets.records import FeedEntry, Page, Poll, Source, SourceState
+from news_assets.ports.lake import Rows
+from news_assets.records.desks import Source
+from news_assets.records.meetings import MeetingAnswer
+from news_assets.records.polling import FeedEntry, Poll, SourceState
+from news_assets.records.reading import Page
 from news_assets.text.urls import url_hash
 
 _PARSE_WEIGHT = 1.0

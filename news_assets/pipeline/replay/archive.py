@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple
 
-from news_assets.documents import ReadDocument
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.page.readers import HTML, READERS, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.replay.article import Replayed, is_of_last_request, page_of, replay_article
-from news_assets.ports import PageReader, Reader, Sandbox
-from news_assets.records import AgencyDays, Desk, FeedEntry, PageRule, RawArticle, StoredPage
+from news_assets.ports.lake import Reader
+from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk, PageRule
+from news_assets.records.documents import ReadDocument
+from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.reading import AgencyDays
 
 GROUP_ARTICLES = 500  # read at once: each read of whole rows decompresses the texts of their months
 BATCH_PAGES = 50  # replayed in one call of the sandbox, and stored in one transaction

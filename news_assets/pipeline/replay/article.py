@@ -10,14 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from news_assets.documents import ReadDocument
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.reading import ReadEntry, read_entry
 from news_assets.pipeline.articles.refetches import with_pause_stated
 from news_assets.pipeline.articles.rows import article_row
 from news_assets.pipeline.page.readers import READERS
-from news_assets.ports import PageReader
-from news_assets.records import FeedEntry, Page, PageRule, RawArticle, StoredPage
+from news_assets.ports.reading import PageReader
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import PageRule
+from news_assets.records.documents import ReadDocument
+from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.reading import Page
 from news_assets.text.charset import storable
 from news_assets.text.words import words
 

@@ -7,8 +7,10 @@ from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.replay.archive import replay_articles
 from news_assets.pipeline.replay.summary import worst_of
-from news_assets.ports import PageReader, Reader, Sandbox
-from news_assets.records import Desk, RawArticle
+from news_assets.ports.lake import Reader
+from news_assets.ports.reading import PageReader, Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk
 
 SAMPLE_PAGES = 50  # read in about a second
 SAMPLE_DAYS = 30  # the newest that have articles: so long is a difference seen while new articles come in

@@ -9,8 +9,9 @@ from news_assets.pipeline.articles.rows import revision_of
 from news_assets.pipeline.replay.article import Replayed
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.ports import Rows
-from news_assets.records import Desk, RawArticle
+from news_assets.ports.lake import Rows
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk
 
 
 def store_replayed(rows: Rows, stage: Stage, desk: Desk, batch: Sequence[Replayed], now: datetime) -> list[Replayed]:

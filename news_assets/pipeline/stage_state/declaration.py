@@ -8,8 +8,9 @@ from typing import Any
 
 from news_assets.lazy import Lazy
 from news_assets.pipeline.freshness.row_checks import RowCheck
-from news_assets.ports import Lake, Rows
-from news_assets.records import AgencyDays, Desk
+from news_assets.ports.lake import Lake, Rows
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays
 
 RetryAt = Callable[[int, datetime], datetime | None]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
 from news_assets.pipeline.schedule import MAX_PAUSE_S
-from news_assets.records import Outcome
+from news_assets.records.reading import Outcome
 
 MAX_ATTEMPTS = 8
 

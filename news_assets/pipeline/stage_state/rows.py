@@ -11,8 +11,9 @@ from typing import Final, Protocol, TypeVar
 
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes, record_provisional
-from news_assets.ports import Rows
-from news_assets.records import AgencyDays, RawArticle
+from news_assets.ports.lake import Rows
+from news_assets.records.articles import RawArticle
+from news_assets.records.reading import AgencyDays
 
 PROVISIONAL: Final = "provisional"  # the stored state of a row that is to be made again: it equals no present state
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})

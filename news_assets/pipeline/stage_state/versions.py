@@ -3,7 +3,8 @@
 import json
 
 from news_assets.pipeline.stage_state.declaration import State, sha256
-from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 
 ARTICLE_STATE = State(column="content_hash", inputs=(("raw_articles", "content_hash"),))
 DOCUMENT_STATE = State(

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import SourceError
-from news_assets.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment

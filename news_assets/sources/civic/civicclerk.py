@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from urllib.parse import quote, urlencode, urljoin
 
-from news_assets.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import utc_time, wall_clock
 from news_assets.sources.civic.reading.pages import Object, changed, json_of, objects, origin_of, text_at, unique_links

@@ -11,8 +11,8 @@ from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, links_in, tree_of, unique_links, words_at

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.pages import origin_of, parameter
 from news_assets.sources.html.document import base_of, html_tree, select
 from news_assets.text.urls import web_url

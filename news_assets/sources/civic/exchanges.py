@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Final
 
 from news_assets.errors import NewsAssetsError
-from news_assets.meetings import AnswerState, Meeting, MeetingListing
-from news_assets.records import Page
+from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
+from news_assets.records.reading import Page
 from news_assets.sources.civic.kinds import vendor_of
 from news_assets.sources.civic.vendor import Reading, read
 from news_assets.sources.platforms import file_of

@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from lxml.html import HtmlElement
 
-from news_assets.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text

@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, wall_clock
 from news_assets.sources.civic.reading.pages import (

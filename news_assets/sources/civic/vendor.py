@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from news_assets.meetings import AnswerState, Meeting, MeetingListing, Request
-from news_assets.records import Page, Selectors
+from news_assets.records.desks import Selectors
+from news_assets.records.meetings import AnswerState, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 
 STALE_DAYS = 45  # a client that moved to another vendor goes on answering with its last meetings for years

@@ -3,7 +3,8 @@
 import re
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import Listing, Page
 from news_assets.sources.entries import storable
 from news_assets.sources.feeds.json_feed import read_json
 from news_assets.sources.feeds.syndication import read_xml

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from news_assets.errors import ListingChangedError
-from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.entries import fallback_id, storable, unique
 from news_assets.sources.json_document import decoded_json
 from news_assets.sources.platforms import found_instead, platform_of

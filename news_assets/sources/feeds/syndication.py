@@ -12,7 +12,8 @@ from typing import Any, Final
 import feedparser  # type: ignore[import-untyped]  # it ships no types
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.entries import fallback_id, first_web_url, unique
 from news_assets.sources.feeds.xml import sound_xml
 from news_assets.sources.platforms import found_instead

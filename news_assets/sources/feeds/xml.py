@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from xml.parsers import expat
 
 from news_assets.errors import SourceError
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets.sources.feeds.charsets import decoded
 
 if TYPE_CHECKING:

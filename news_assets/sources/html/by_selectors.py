@@ -9,7 +9,8 @@ from typing import Final
 from lxml.html import HtmlElement
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import Listing, Page, Selectors, Source
+from news_assets.records.desks import Selectors, Source
+from news_assets.records.reading import Listing, Page
 from news_assets.sources.html.document import select
 from news_assets.sources.html.listing import ReadPage, Template, read_page, stated_next
 from news_assets.sources.platforms import found_instead

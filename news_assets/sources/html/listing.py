@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from lxml.html import HtmlElement
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.entries import fallback_id, first_web_url, storable, unique
 from news_assets.sources.html.document import base_of, html_tree, select, title_of, words_of
 from news_assets.sources.platforms import found_instead

@@ -12,7 +12,8 @@ from typing import Final
 
 from lxml.html import HtmlElement
 
-from news_assets.records import Page, Selectors
+from news_assets.records.desks import Selectors
+from news_assets.records.reading import Page
 from news_assets.sources.html.document import html_tree, problem_of, select, words_of
 from news_assets.sources.html.listing import MAX_ITEMS, outermost
 from news_assets.text.dates import parse_date

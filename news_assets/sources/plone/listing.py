@@ -7,7 +7,8 @@ by page. The markups are in `templates.py`; sites on Plone 6 are read by `search
 from dataclasses import replace
 from typing import Final
 
-from news_assets.records import Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import Listing, Page
 from news_assets.sources.html.document import select, words_of
 from news_assets.sources.html.listing import ReadPage, changed, linked_next, page_number, read_page, with_page_number
 from news_assets.sources.platforms import PLONE, platform_of

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.entries import bounded, is_usable, unique
 from news_assets.sources.feeds import feed
 from news_assets.sources.feeds.charsets import decoded

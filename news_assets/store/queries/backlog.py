@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.records import WITHDRAWN, AgencyDays, Desk
+from news_assets.records.desks import Desk
+from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.states import ARTICLES, Derived, derived_relations, names_of, parameters, relations_sql
 

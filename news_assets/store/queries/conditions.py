@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from news_assets.model_calls import Ceilings
 from news_assets.pipeline.alerts.spec import Operators
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
+from news_assets.records.model_calls import Ceilings
 from news_assets.store.lake import Lake
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.spending import spent

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.ports import SearchIndex
-from news_assets.records import Desk
+from news_assets.ports.search import SearchIndex
+from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.health import failing_sources, silent_agencies

@@ -12,7 +12,8 @@ from news_assets.pipeline.freshness.rhythm import HISTORY_DAYS, LEARNT_DAYS, Pub
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.freshness.silence import find_silences
 from news_assets.pipeline.freshness.source_health import ANSWERS, PollHistory, find_failing_sources
-from news_assets.records import Agency, Desk, SourceState
+from news_assets.records.desks import Agency, Desk
+from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.poll_history import entry_days, entry_hours, entry_times, poll_history
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from news_assets.records import Failure
+from news_assets.records.derived import Failure
 from news_assets.store.lake import Lake
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline import stages
-from news_assets.records import WITHDRAWN
+from news_assets.records.reading import WITHDRAWN
 from news_assets.store.lake import Lake
 from news_assets.store.tables import table_of
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.pipeline.poll.rates import rates_of
 from news_assets.pipeline.schedule import Forecast, first_interval, forecast
-from news_assets.records import Agency, Desk, SourceState
+from news_assets.records.desks import Agency, Desk
+from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 
 if TYPE_CHECKING:

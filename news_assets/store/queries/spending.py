@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from news_assets.model_calls import OPEN, Kind, Spending, Spent, Tokens
-from news_assets.records import AgencyDays
+from news_assets.records.model_calls import OPEN, Kind, Spending, Spent, Tokens
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 
 _USD = "sum(usd::DECIMAL(28, 14))::DOUBLE"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.declaration import Stage, State
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 from news_assets.store.tables import table_of
 
 _FIRST_STAGE = "raw_articles"  # the rows of all other stages are made from its rows

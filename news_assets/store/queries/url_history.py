@@ -10,15 +10,10 @@ from datetime import datetime
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.articles.refetches import first_entries, has_news, refetch_at
-from news_assets.ports import Reader
-from news_assets.records import (
-    ArticleRevision,
-    Failure,
-    FeedEntry,
-    Poll,
-    RawArticle,
-    StoredPage,
-)
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.derived import Failure
+from news_assets.records.polling import FeedEntry, Poll, StoredPage
 from news_assets.text.urls import canonical_url, url_hash
 
 _REPLACED = {

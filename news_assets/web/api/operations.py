@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from news_assets.records import Change, Failure
+from news_assets.records.derived import Change, Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem

@@ -11,13 +11,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from news_assets.alerts import OperatorAction
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.pipeline.stages import stage_names
-from news_assets.ports import Rows
-from news_assets.records import WITHDRAWN, Failure, FeedEntry, IndexedDocument, RawArticle, StoredPage
+from news_assets.ports.lake import Rows
+from news_assets.records.alerts import OperatorAction
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure, IndexedDocument
+from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.reading import WITHDRAWN
 from news_assets.store.lake import Lake
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.sessions import MAX_NAME_CHARS, Sessions

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.models import BUILT_IN_MODEL, ENGLISH_MODEL
 from news_assets.errors import EmbedError
-from news_assets.records import Embedded
+from news_assets.records.reading import Embedded
 
 BUILT_IN = pytest.param(
     BUILT_IN_MODEL,

@@ -7,7 +7,7 @@ import pytest
 
 from news_assets.clients.llm.caller import ConcurrentModel
 from news_assets.errors import EnrichError
-from news_assets.ports import ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets_tests.support.model_enrichment import enricher, honest, local, made, served
 from news_assets_tests.support.model_server import Fault, ModelServer, Usage, model_server
 

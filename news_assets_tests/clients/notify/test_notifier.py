@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from news_assets.alerts import Message
 from news_assets.clients.notify.http import JsonSender
 from news_assets.clients.notify.notifier import ChannelNotifier, MailServer
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.spec import Channel, Mail, Slack, Telegram, Webhook
+from news_assets.records.alerts import Message
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.receiver import Receiver, receiver
 from news_assets_tests.support.servers import free_port

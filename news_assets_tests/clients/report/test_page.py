@@ -11,7 +11,7 @@ from news_assets.clients.report.plots import plot_pages, plot_thumbnail
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline, Report, build_report
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.records import Desk
+from news_assets.records.desks import Desk
 
 DAY = date(2026, 11, 19)
 NOW = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)

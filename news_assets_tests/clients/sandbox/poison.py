@@ -6,8 +6,8 @@ import re
 import sys
 
 from news_assets.errors import SourceError
-from news_assets.ports import PageReader
-from news_assets.records import ExtractedArticle, Page
+from news_assets.ports.reading import PageReader
+from news_assets.records.reading import ExtractedArticle, Page
 
 
 def hang(is_bad: bool = True) -> str:

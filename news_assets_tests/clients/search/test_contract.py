@@ -22,8 +22,8 @@ from news_assets.clients.search.typesense.collection import collections
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.rebuild import drop, is_of_alias
 from news_assets.errors import IndexingError
-from news_assets.ports import FACETS, SearchAnswer, SearchDocument, SearchIndex, SearchMode, SearchQuery
-from news_assets.records import AgencyDays
+from news_assets.ports.search import FACETS, SearchAnswer, SearchDocument, SearchIndex, SearchMode, SearchQuery
+from news_assets.records.reading import AgencyDays
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import running

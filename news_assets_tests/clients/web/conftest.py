@@ -13,8 +13,8 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import FetchError, without_credentials
-from news_assets.ports import PageRequest
-from news_assets.records import Page
+from news_assets.ports.reading import PageRequest
+from news_assets.records.reading import Page
 
 Answer = bytes | Callable[[socket.socket, dict[str, str]], None]
 OpenFetcher = Callable[..., HttpFetcher]

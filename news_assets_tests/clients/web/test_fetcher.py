@@ -11,7 +11,7 @@ import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import SettingsError
-from news_assets.records import Page, Validators
+from news_assets.records.reading import Page, Validators
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,
     Site,

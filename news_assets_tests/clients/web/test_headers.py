@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.clients.web.headers import charset_of, max_age_s, retry_after_s, validators_of
-from news_assets.records import Validators
+from news_assets.records.reading import Validators
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
 _DATE = "Tue, 08 Sep 2026 12:00:00 GMT"

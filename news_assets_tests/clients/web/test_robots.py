@@ -10,7 +10,7 @@ from protego import Protego
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.clients.web.robots import prepared, product_token
 from news_assets.errors import RobotsError
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,
     OpenSites,

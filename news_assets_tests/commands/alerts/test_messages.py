@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.alerts import Message
+from news_assets.records.alerts import Message
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import full, upsert

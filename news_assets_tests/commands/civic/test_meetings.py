@@ -8,9 +8,9 @@ from pathlib import Path
 import icalendar
 import pytest
 
-from news_assets.documents import StoredDocument
-from news_assets.meetings import StoredItem, StoredMeeting
 from news_assets.pipeline.stage_state.failures import failure_of_work
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.small_desk import entry

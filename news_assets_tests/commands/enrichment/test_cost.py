@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from news_assets.model_calls import ModelCall
+from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import sparse

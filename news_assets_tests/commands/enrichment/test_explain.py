@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
-from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import sparse

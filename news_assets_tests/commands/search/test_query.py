@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.small_desk import NOW, TODAY

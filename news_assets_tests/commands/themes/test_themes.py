@@ -11,7 +11,10 @@ from news_assets.clients.theme_models import current_version, load
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import AgencyDays, ArticleEmbedding, EnrichedArticle, FeedEntry, RawArticle, ThemeLabel
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets_tests.commands.conftest import Call

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call, Called
 from news_assets_tests.support.unprivileged import make_read_only, run_unprivileged

@@ -8,11 +8,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.alerts import Condition, Message
 from news_assets.defs.alerts_sensor import build_alerts_sensor
 from news_assets.defs.assets.alerts import build_alerts
 from news_assets.defs.jobs import build_shared_jobs
-from news_assets.records import Failure, IndexedDocument, RawArticle
+from news_assets.records.alerts import Condition, Message
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure, IndexedDocument
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.receiver import Receiver, receiver

@@ -13,8 +13,10 @@ from news_assets.defs.assets.feed_entries import PollConfig, build_feed_entries
 from news_assets.defs.checks import build_freshness_checks
 from news_assets.defs.resources import CooldownResource, build_resources
 from news_assets.errors import FetchError
-from news_assets.ports import PageRequest
-from news_assets.records import Agency, Desk, FeedEntry, Page, Poll, Source, SourceState
+from news_assets.ports.reading import PageRequest
+from news_assets.records.desks import Agency, Desk, Source
+from news_assets.records.polling import FeedEntry, Poll, SourceState
+from news_assets.records.reading import Page
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.assets.lake_maintenance import BACKED_UP, KNOWN_FILES, build_lake_maintenance
-from news_assets.records import KeepDays
+from news_assets.records.desks import KeepDays
 from news_assets.store.backups.backup import back_up
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import MAX_ORPHANS

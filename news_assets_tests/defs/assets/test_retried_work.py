@@ -8,8 +8,9 @@ from news_assets.defs.assets import retried_work
 from news_assets.defs.assets.retried_work import run_apart
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import PageRequest
-from news_assets.records import AgencyDays, Failure, Page
+from news_assets.ports.reading import PageRequest
+from news_assets.records.derived import Failure
+from news_assets.records.reading import AgencyDays, Page
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support.fakes import FakeSearchIndex

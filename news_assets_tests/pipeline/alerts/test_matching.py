@@ -6,7 +6,8 @@ import pytest
 
 from news_assets.pipeline.alerts.matching import Matchable, Matcher
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
 from news_assets_tests.store.examples import full
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from news_assets.alerts import Condition, Message, QueryHit
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.conditions import tell_conditions
 from news_assets.pipeline.alerts.digests import tell_hits
@@ -17,7 +16,9 @@ from news_assets.pipeline.alerts.hits import follow
 from news_assets.pipeline.alerts.matching import Matcher
 from news_assets.pipeline.alerts.sending import RESERVED, RETRIES_S, Sent, send_again, send_due
 from news_assets.pipeline.alerts.spec import Alerts, Mail, Operators, SavedQuery
-from news_assets.records import Change, IndexedDocument, RawArticle
+from news_assets.records.alerts import Condition, Message, QueryHit
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Change, IndexedDocument
 from news_assets.store.changes import Cursor, newest_cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full, upsert

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.pipeline.articles.dedupe import KnownArticle, mark_duplicates
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

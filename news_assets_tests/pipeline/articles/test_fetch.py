@@ -13,20 +13,12 @@ from news_assets.pipeline.articles.reading import ReadEntry
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import PageRequest
-from news_assets.records import (
-    Agency,
-    AgencyDays,
-    ArticleRevision,
-    Desk,
-    ExtractedArticle,
-    Failure,
-    FeedEntry,
-    Page,
-    PageRule,
-    RawArticle,
-    StoredPage,
-)
+from news_assets.ports.reading import PageRequest
+from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.derived import Failure
+from news_assets.records.desks import Agency, Desk, PageRule
+from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.reading import AgencyDays, ExtractedArticle, Page
 from news_assets.store.lake import Lake
 from news_assets.text.urls import url_hash
 from news_assets_tests.clients.sandbox.poison import read_page_that_hangs

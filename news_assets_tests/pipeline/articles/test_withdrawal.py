@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.articles.fetch import fetch_entries, store_articles
 from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.storing import store_polls
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import CachedEnrichment, FeedEntry, ListedEntry, Listing, Page, RawArticle, Source
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment
+from news_assets.records.desks import Source
+from news_assets.records.model_calls import ModelCall
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows

@@ -11,11 +11,13 @@ from typing import Any, cast
 import pytest
 
 from news_assets.clients.search.backends import open_index
-from news_assets.documents import StoredDocument
-from news_assets.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.pipeline.schedule import due_sources
-from news_assets.ports import SearchQuery
-from news_assets.records import EnrichedArticle, FeedEntry, IndexedDocument, RawArticle, SourceState
+from news_assets.ports.search import SearchQuery
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle, IndexedDocument
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
+from news_assets.records.polling import FeedEntry, SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support.council import Council, days_from, served

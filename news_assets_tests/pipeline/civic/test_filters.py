@@ -1,7 +1,7 @@
 import pytest
 
 from news_assets.pipeline.civic.filters import Filtered, filtered
-from news_assets.records import ItemFilters
+from news_assets.records.desks import ItemFilters
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from news_assets.pipeline.civic.pace import (
     signal_interval,
     vendor_groups,
 )
-from news_assets.records import Source
+from news_assets.records.desks import Source
 
 ZONE = "America/Los_Angeles"
 MONDAY_NOON, MONDAY_NIGHT, SUNDAY_NOON = (

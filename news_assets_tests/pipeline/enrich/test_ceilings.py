@@ -7,14 +7,16 @@ import pytest
 
 from news_assets.clients.llm.batches.open import open_batches
 from news_assets.errors import EnrichError
-from news_assets.model_calls import Ceilings, ModelCall, Spent
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import Answered, ModelAnswer, ModelRequest
-from news_assets.records import AgencyDays, Desk, EnrichedArticle, EnrichRules
+from news_assets.ports.enrichment import Answered, ModelAnswer, ModelRequest
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Desk, EnrichRules
+from news_assets.records.model_calls import Ceilings, ModelCall, Spent
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex

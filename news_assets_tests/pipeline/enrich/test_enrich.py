@@ -9,7 +9,9 @@ import pytest
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.enrich import Enriched, enrich_articles
 from news_assets.pipeline.enrich.rows import input_hash
-from news_assets.records import CachedEnrichment, EnrichedArticle, Enrichment, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle
+from news_assets.records.reading import Enrichment
 
 RESULT = Enrichment(
     theme_path=("a", "a.b"),

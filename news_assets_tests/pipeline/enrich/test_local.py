@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.records import Enrichment
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import load_taxonomy
 
 

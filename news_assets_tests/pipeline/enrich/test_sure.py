@@ -1,7 +1,7 @@
 import pytest
 
 from news_assets.pipeline.enrich.sure import is_sure
-from news_assets.records import Enrichment
+from news_assets.records.reading import Enrichment
 
 
 @pytest.mark.parametrize(

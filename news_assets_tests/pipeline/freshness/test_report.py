@@ -2,10 +2,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from news_assets.model_calls import Spending
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Report, Section, build_report, shown_themes
 from news_assets.pipeline.freshness.row_checks import Findings
-from news_assets.records import Agency, Desk
+from news_assets.records.desks import Agency, Desk
+from news_assets.records.model_calls import Spending
 
 DAY = date(2026, 11, 19)
 NEXT_MORNING = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)

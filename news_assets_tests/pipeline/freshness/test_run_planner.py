@@ -27,7 +27,7 @@ from news_assets.pipeline.freshness.run_planner import (
     retries_of,
 )
 from news_assets.pipeline.stages import stage_names
-from news_assets.records import Agency, Desk, Source
+from news_assets.records.desks import Agency, Desk, Source
 
 TODAY = date(2026, 11, 20)
 AGENCIES = [f"a{number:03}" for number in range(160)]

@@ -1,6 +1,6 @@
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.freshness.row_checks import Findings, unsupported_answers
-from news_assets.records import EnrichedArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse, upsert
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from news_assets.records import Page
+from news_assets.records.reading import Page
 
 URL = "https://www.example.org/noticias/2026/escolas"
 ZONE = "America/Sao_Paulo"

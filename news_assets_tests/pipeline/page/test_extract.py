@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from news_assets.pipeline.page.extract import extract
-from news_assets.records import ExtractedArticle
+from news_assets.records.reading import ExtractedArticle
 from news_assets_tests.pipeline.page.samples import BODY, FIRST, SECOND, URL, ZONE, html, page
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from news_assets.pipeline.page.extract import extract
-from news_assets.records import ExtractedArticle
+from news_assets.records.reading import ExtractedArticle
 from news_assets_tests.pipeline.page.samples import BODY, ZONE, html, page
 
 SITE = "https://www.example.org"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.pipeline.page.readers import HTML, PDF, READERS, content_type_of, read_page
-from news_assets.records import ExtractedArticle, Page
+from news_assets.records.reading import ExtractedArticle, Page
 
 URL = "https://www.example.org/edital"
 MARKUP = b"<!doctype html><html><body><p>Edital</p></body></html>"

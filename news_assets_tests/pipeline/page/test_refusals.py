@@ -1,7 +1,7 @@
 import pytest
 
 from news_assets.pipeline.page.extract import extract
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets_tests.pipeline.page.samples import BODY, ZONE, html, page
 
 

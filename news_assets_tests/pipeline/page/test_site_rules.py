@@ -7,7 +7,8 @@ import pytest
 
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.site_rules import rule_on
-from news_assets.records import ExtractedArticle, Page, PageRule
+from news_assets.records.desks import PageRule
+from news_assets.records.reading import ExtractedArticle, Page
 
 BODY = "The council kept bus line nine for another year after hours of debate. " * 6
 NOTE = "Subscribe to the weekly letter of the council and read all its decisions first. " * 6

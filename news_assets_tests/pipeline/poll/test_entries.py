@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, entry_hash, news_hash
-from news_assets.records import FeedEntry, ListedEntry, Listing, Source
+from news_assets.records.desks import Source
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.urls import url_hash
 
 NOW = datetime(2026, 9, 8, 2, 0, tzinfo=UTC)  # 7 September, 23:00, in São Paulo

@@ -7,8 +7,10 @@ import pytest
 from news_assets.errors import FetchError, ListingChangedError, SourceError
 from news_assets.pipeline.poll.listings import Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.paging import SOURCE_S
-from news_assets.ports import PageRequest
-from news_assets.records import Listing, Page, Source, SourceState, Validators
+from news_assets.ports.reading import PageRequest
+from news_assets.records.desks import Source
+from news_assets.records.polling import SourceState
+from news_assets.records.reading import Listing, Page, Validators
 from news_assets.sources.adapter import Adapter
 from news_assets_tests.pipeline.poll import paged_site
 from news_assets_tests.pipeline.poll.poll_cases import BODY, NOW, SOURCE, STATE, Answers, adapters, page, parse, poll

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from news_assets.pipeline.poll.rates import Floats, PublishingRates, learn_rates, rates_of
-from news_assets.records import FeedEntry
+from news_assets.records.polling import FeedEntry
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE
 from news_assets_tests.store.examples import sparse

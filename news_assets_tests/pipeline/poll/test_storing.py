@@ -11,7 +11,8 @@ from news_assets.pipeline.poll.entries import entry_changes
 from news_assets.pipeline.poll.listings import poll_sources
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.poll.storing import next_state, poll_row, store_polls
-from news_assets.records import FeedEntry, Page, Poll, SourceState, Validators
+from news_assets.records.polling import FeedEntry, Poll, SourceState
+from news_assets.records.reading import Page, Validators
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.poll.poll_cases import (
     BODY,

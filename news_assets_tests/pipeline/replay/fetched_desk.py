@@ -12,8 +12,10 @@ from news_assets.pipeline.replay.article import Replayed
 from news_assets.pipeline.replay.storing import store_replayed
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports import PageReader, PageRequest
-from news_assets.records import FeedEntry, Page, RawArticle
+from news_assets.ports.reading import PageReader, PageRequest
+from news_assets.records.articles import RawArticle
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import Page
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash
 from news_assets.text.words import words

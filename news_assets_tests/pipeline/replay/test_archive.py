@@ -2,12 +2,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.documents import ReadDocument
 from news_assets.errors import FetchError
 from news_assets.pipeline.page.readers import READERS
 from news_assets.pipeline.replay.archive import Group, archive_groups, replay_articles
-from news_assets.ports import PageRequest
-from news_assets.records import AgencyDays, Page, RawArticle, StoredPage
+from news_assets.ports.reading import PageRequest
+from news_assets.records.articles import RawArticle
+from news_assets.records.documents import ReadDocument
+from news_assets.records.polling import StoredPage
+from news_assets.records.reading import AgencyDays, Page
 from news_assets.store.lake import Lake
 from news_assets_tests.clients.sandbox.poison import read_page_that_hangs
 from news_assets_tests.pipeline.replay.fetched_desk import LATER, FetchedDesk, Site, story

@@ -5,7 +5,7 @@ import pytest
 
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.replay.article import kept_ratio
-from news_assets.records import ExtractedArticle, Page
+from news_assets.records.reading import ExtractedArticle, Page
 from news_assets_tests.pipeline.replay.fetched_desk import LATER, STORY, FetchedDesk
 from news_assets_tests.support.small_desk import entry
 

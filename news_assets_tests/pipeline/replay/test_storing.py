@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from news_assets.pipeline.stage_state.versions import content_hash
-from news_assets.records import ArticleRevision, CopyKey, Failure
+from news_assets.records.articles import ArticleRevision, CopyKey
+from news_assets.records.derived import Failure
 from news_assets_tests.pipeline.replay.fetched_desk import LATER, STORY, FetchedDesk, story
 from news_assets_tests.support.small_desk import NOW, entry
 

@@ -10,7 +10,8 @@ import pytest
 from news_assets.pipeline.stage_state.failures import make_due, record_outcomes, record_unavailable
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, stage_retry_at
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import EnrichedArticle, Failure, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle, Failure
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.fakes import FakeSearchIndex

@@ -14,7 +14,7 @@ from news_assets.errors import (
     TooLargeError,
 )
 from news_assets.pipeline.stage_state.retries import MAX_ATTEMPTS, Tries, after_failure, outcome_of, retry_at
-from news_assets.records import Outcome
+from news_assets.records.reading import Outcome
 from news_assets_tests.support.small_desk import NOW
 
 URL = "https://example.org/"

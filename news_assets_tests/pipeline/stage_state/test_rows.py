@@ -8,7 +8,9 @@ import pytest
 
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import AgencyDays, EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.small_desk import NOW, TODAY

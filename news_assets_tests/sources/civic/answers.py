@@ -4,8 +4,9 @@ import json
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from news_assets.meetings import Meeting, MeetingListing
-from news_assets.records import Page, Selectors
+from news_assets.records.desks import Selectors
+from news_assets.records.meetings import Meeting, MeetingListing
+from news_assets.records.reading import Page
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.vendor import Reading, read
 

@@ -7,7 +7,7 @@ from datetime import date, time
 
 import pytest
 
-from news_assets.meetings import AgendaItem, Link, Location, Meeting
+from news_assets.records.meetings import AgendaItem, Link, Location, Meeting
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import item_id, meeting_id, owner_of
 from news_assets.sources.civic.reading.moments import Moment

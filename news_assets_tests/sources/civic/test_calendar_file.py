@@ -1,7 +1,7 @@
 import pytest
 
 from news_assets.errors import SourceError
-from news_assets.meetings import Location
+from news_assets.records.meetings import Location
 from news_assets_tests.sources.civic.answers import listing, local, one
 
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from news_assets.desks.loader import load_desks
-from news_assets.records import Page
+from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address, vendors_of_page
 from news_assets.sources.kinds import ALL_KINDS
 

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from news_assets.meetings import Location
+from news_assets.records.meetings import Location
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets_tests.sources.civic.answers import listing, local, one
 

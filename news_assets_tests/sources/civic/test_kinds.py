@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.meetings import Meeting
+from news_assets.records.meetings import Meeting
 from news_assets.sources.civic.kinds import CIVIC_KINDS, vendor_of
 from news_assets_tests.sources.civic.answers import listing
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from news_assets.errors import ListingChangedError
-from news_assets.meetings import AgendaItem, Attachment, Location, Vote
+from news_assets.records.meetings import AgendaItem, Attachment, Location, Vote
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.sources.civic.legistar import pages
 from news_assets_tests.sources.civic.answers import listing, local, one, page

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import date, time
 
-from news_assets.meetings import Link, Meeting, MeetingListing
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.signal import changed_days, fingerprints

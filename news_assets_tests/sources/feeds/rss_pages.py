@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from news_assets.records import ListedEntry, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Page
 from news_assets.sources.feeds import feed
 
 SOURCE = Source(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
-from news_assets.records import ListedEntry, Listing
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.sources.feeds import feed
 from news_assets_tests.sources.feeds.rss_pages import SOURCE, entries, page, rss
 

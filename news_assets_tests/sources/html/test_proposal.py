@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.records import Listing, Selectors
+from news_assets.records.desks import Selectors
+from news_assets.records.reading import Listing
 from news_assets.sources.html.by_selectors import parse
 from news_assets.sources.html.proposal import propose
 from news_assets_tests.sources.page_builders import html, page_of, source_of

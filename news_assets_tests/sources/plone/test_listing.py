@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
-from news_assets.records import ListedEntry, Listing
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.sources.plone import listing as plone_listing
 from news_assets.sources.plone.templates import TEMPLATES
 from news_assets_tests.sources.page_builders import INSTEAD, html, page_of, source_of

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
-from news_assets.records import ListedEntry, Listing
+from news_assets.records.reading import ListedEntry, Listing
 from news_assets.sources.plone import search as plone_search
 from news_assets_tests.sources.page_builders import html, page_of, source_of
 from news_assets_tests.sources.plone.search_answers import (

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import ListingChangedError, NewsAssetsError, SourceError
-from news_assets.records import ListedEntry, Listing, Page, Source
+from news_assets.records.desks import Source
+from news_assets.records.reading import ListedEntry, Listing, Page
 from news_assets.sources.sitemap import sitemap
 
 SOURCE = Source(

@@ -9,7 +9,8 @@ import psycopg2
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records import Failure, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure
 from news_assets.store.address import Address
 from news_assets.store.backups.backup import Backup, back_up
 from news_assets.store.backups.restore import Restored, plan_restore, restore

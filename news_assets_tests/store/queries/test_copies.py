@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.records import RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.queries.copies import Copy, copies_of
 from news_assets_tests.store.examples import sparse, upsert

@@ -3,9 +3,11 @@ from typing import Any
 
 import pytest
 
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline
-from news_assets.records import ArticleEmbedding, EnrichedArticle, FeedEntry, IndexedDocument, Poll, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, IndexedDocument
+from news_assets.records.model_calls import ModelCall
+from news_assets.records.polling import FeedEntry, Poll
 from news_assets.store.lake import Lake
 from news_assets.store.queries.report import count_day
 from news_assets_tests.store.examples import sparse

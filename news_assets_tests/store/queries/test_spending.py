@@ -4,9 +4,9 @@ import random
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from news_assets.model_calls import ModelCall, Spending, Spent, total_usd
 from news_assets.pipeline.enrich.model.prices import price_usd
-from news_assets.records import AgencyDays
+from news_assets.records.model_calls import ModelCall, Spending, Spent, total_usd
+from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spending_for, spending_on, spending_since, spent
 from news_assets_tests.store.examples import full, upsert

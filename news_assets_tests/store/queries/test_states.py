@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.pipeline.stage_state.versions import document_hash
-from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import stale_rows
 from news_assets.store.transaction import Transaction

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from news_assets.records import Poll
+from news_assets.records.polling import Poll
 from news_assets.store.lake import Lake
 from news_assets.store.queries.url_history import Event, url_history
 from news_assets_tests.store.examples import sparse

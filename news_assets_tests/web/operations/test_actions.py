@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from news_assets.alerts import OperatorAction
-from news_assets.records import Failure, IndexedDocument, RawArticle
+from news_assets.records.alerts import OperatorAction
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure, IndexedDocument
 from news_assets_tests.web.operations.conftest import TOKEN, Site
 
 RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.records import Failure
+from news_assets.records.derived import Failure
 from news_assets_tests.web.operations.conftest import TOKEN, Site
 from news_assets_tests.web.test_browser import PHONE, RULES
 

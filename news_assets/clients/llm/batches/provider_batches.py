@@ -11,7 +11,7 @@ from news_assets.clients.llm.batches.offline import Offline
 from news_assets.clients.llm.caller import MAX_OUTPUT_TOKENS
 from news_assets.clients.llm.messages import answer_of, asked
 from news_assets.errors import BatchError, EnrichError, without_credentials
-from news_assets.ports import BatchState, ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import BatchState, ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -24,8 +24,8 @@ from news_assets.clients.search.embedded.table import DocumentTable
 from news_assets.clients.search.embedded.vectors import VectorMatrix
 from news_assets.clients.search.embedded.writing import DocumentWriter, count_write, remove_documents, stored_model
 from news_assets.clients.search.vectors import check_query_vector
-from news_assets.ports import SearchAnswer, SearchDocument, SearchQuery
-from news_assets.records import AgencyDays
+from news_assets.ports.search import SearchAnswer, SearchDocument, SearchQuery
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

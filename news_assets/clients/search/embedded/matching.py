@@ -25,7 +25,7 @@ from news_assets.clients.search.embedded.terms import Int64s, corrections, query
 from news_assets.clients.search.embedded.vectors import VectorMatrix
 from news_assets.clients.search.explain import ranks, with_words
 from news_assets.clients.search.snippet import Highlighter, snippet
-from news_assets.ports import Explanation, SearchHit, SearchQuery, SearchSort
+from news_assets.ports.search import Explanation, SearchHit, SearchQuery, SearchSort
 from news_assets.text.search_query import ENOUGH_MATCHES, ParsedQuery, parse_query, phrase_pattern
 from news_assets.text.words import fold, stem, stopwords
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from news_assets.clients.search.embedded.duplicates import Bools
 from news_assets.clients.search.embedded.postings import ListedPostings, Postings, Uint8s, union
 from news_assets.clients.search.embedded.terms import Int64s
-from news_assets.ports import SearchSort
+from news_assets.ports.search import SearchSort
 
 K1 = 1.5
 B = 0.6

@@ -27,7 +27,7 @@ from news_assets.clients.search.embedded.schema import (
 from news_assets.clients.search.embedded.writing import DocumentWriter, stored_model
 from news_assets.clients.search.parity import parity_problems
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,7 +17,7 @@ from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_f
 from news_assets.clients.search.embedded.duplicates import Bools, Duplicates
 from news_assets.clients.search.embedded.schema import FACTS, clean
 from news_assets.clients.search.embedded.terms import Int64s
-from news_assets.ports import FACETS, SearchQuery
+from news_assets.ports.search import FACETS, SearchQuery
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 from news_assets.text.words import TextWords, fold, stem, words_of_texts
 
 # A word of the title counts as three of the text (BM25F). Summary, section, tags and keywords count like text: weighing

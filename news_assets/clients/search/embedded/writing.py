@@ -12,7 +12,7 @@ from news_assets.clients.search.embedded.schema import FACTS, clean, read_state,
 from news_assets.clients.search.embedded.table import CODE, NAMES, PATH_SEPARATOR
 from news_assets.clients.search.embedded.terms import DocumentTerms, batch_terms, correctable_forms, key_of
 from news_assets.clients.search.embedded.vectors import packed_vectors
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 
 MAX_KNOWN_WORDS = 300_000
 

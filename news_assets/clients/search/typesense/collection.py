@@ -18,7 +18,7 @@ from news_assets.clients.search.typesense.errors import REBUILD, failure
 from news_assets.clients.search.typesense.query import desk_filter
 from news_assets.clients.search.typesense.schema import CollectionState, SchemaChange, fields_of
 from news_assets.errors import IndexingError
-from news_assets.records import AgencyDays
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
 KEYED_FACETS = ("sentiment", "body", "matter", "meeting_status")  # and entities; fields of documents and queries

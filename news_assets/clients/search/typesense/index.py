@@ -47,8 +47,8 @@ from news_assets.clients.search.typesense.schema import (
 from news_assets.clients.search.typesense.searcher import Searcher
 from news_assets.clients.search.typesense.writing import DocumentWriter, first_dim
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchAnswer, SearchDocument, SearchQuery
-from news_assets.records import AgencyDays
+from news_assets.ports.search import SearchAnswer, SearchDocument, SearchQuery
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

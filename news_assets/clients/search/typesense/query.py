@@ -12,7 +12,7 @@ from typing import Any
 from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
 from news_assets.clients.search.typesense.documents import KEYED_FACETS, day_number, exact_key, facet_key
 from news_assets.clients.search.typesense.lines import sent_vectors
-from news_assets.ports import SearchQuery
+from news_assets.ports.search import SearchQuery
 from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, words
 

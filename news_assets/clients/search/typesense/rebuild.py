@@ -26,7 +26,7 @@ from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
 from news_assets.clients.search.typesense.schema import CollectionState, metadata_of, schema_changes
 from news_assets.clients.search.typesense.writing import accepted_documents
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from news_assets.clients.search.explain import with_words
 from news_assets.clients.search.snippet import snippet
 from news_assets.clients.search.typesense.documents import day_of
 from news_assets.clients.search.typesense.query import ALPHA, StemmedQuery
-from news_assets.ports import FACETS, Explanation, SearchHit
+from news_assets.ports.search import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans
 
 _FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name

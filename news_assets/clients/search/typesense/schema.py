@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from news_assets.clients.search.typesense.errors import REBUILD, failure
-from news_assets.ports import SearchColumn, SearchDocument
+from news_assets.ports.search import SearchColumn, SearchDocument
 
 SCHEMA_VERSION = 3
 DEFAULT_LANGUAGES = ("pt", "en")

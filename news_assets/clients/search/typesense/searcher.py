@@ -34,7 +34,7 @@ from news_assets.clients.search.typesense.responses import (
 from news_assets.clients.search.typesense.schema import CollectionState
 from news_assets.clients.search.typesense.words import known_words, ranking_by_some_words
 from news_assets.clients.search.vectors import check_query_vector
-from news_assets.ports import Explanation, SearchHit, SearchQuery
+from news_assets.ports.search import Explanation, SearchHit, SearchQuery
 from news_assets.text.search_query import ENOUGH_MATCHES
 
 Found = tuple[tuple[SearchHit, ...], int, dict[str, dict[str, int]]]

@@ -15,7 +15,7 @@ from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT, Ty
 from news_assets.clients.search.typesense.documents import reason_refused, stored_forms
 from news_assets.clients.search.typesense.lines import partial_line, sent_vectors, vector_hash, whole_lines
 from news_assets.clients.search.vectors import Float64s
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 
 _NOT_FOUND = 404
 _STORED_FIELDS = "id,document_hash,vector_hash"

@@ -7,13 +7,17 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from news_assets.errors import EnrichError, InOpenBatchError
-from news_assets.model_calls import DIRECT, Kind, ModelCall
 from news_assets.pipeline.enrich.model.prices import answer_usd
 from news_assets.pipeline.enrich.model.reading.answer import Answer, read_answers
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import cache_of, from_json
-from news_assets.ports import Answered, Lake, LanguageModel, ModelAnswer, ModelRequest, Rows, Sandbox
-from news_assets.records import CachedEnrichment, Enrichment, RawArticle
+from news_assets.ports.enrichment import Answered, LanguageModel, ModelAnswer, ModelRequest
+from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.reading import Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment
+from news_assets.records.model_calls import DIRECT, Kind, ModelCall
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 
 MAX_REFUSED = 2  # answers to one input that failed a check, after which it is not sent again: each of them was paid

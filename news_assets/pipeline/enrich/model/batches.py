@@ -13,7 +13,6 @@ from itertools import islice
 from uuid import uuid4
 
 from news_assets.errors import BatchError, EnrichError, InOpenBatchError, SpendingError
-from news_assets.model_calls import BATCH, CLOSED, OPEN, EnrichmentBatch, ModelCall, total_usd
 from news_assets.pipeline.enrich.model.asking import (
     Question,
     Way,
@@ -25,8 +24,11 @@ from news_assets.pipeline.enrich.model.budget import Budget, reserved_usd
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.rows import input_hash
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.ports import Answered, BatchedModel, Lake, LanguageModel, ModelRequest, Rows
-from news_assets.records import Enrichment, RawArticle
+from news_assets.ports.enrichment import Answered, BatchedModel, LanguageModel, ModelRequest
+from news_assets.ports.lake import Lake, Rows
+from news_assets.records.articles import RawArticle
+from news_assets.records.model_calls import BATCH, CLOSED, OPEN, EnrichmentBatch, ModelCall, total_usd
+from news_assets.records.reading import Enrichment
 
 SENT_WITHIN = timedelta(minutes=15)  # a batch that is being sent for longer was cut off, or its reply was lost
 EARLIER = timedelta(minutes=5)  # by which the provider's clock may differ

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Self
 
 from news_assets.errors import EnrichError, SpendingError
-from news_assets.model_calls import Ceilings, Spent
 from news_assets.pipeline.enrich.model.prices import answer_usd, price_usd
-from news_assets.ports import Answered, LanguageModel, ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import Answered, LanguageModel, ModelAnswer, ModelRequest
+from news_assets.records.model_calls import Ceilings, Spent
 
 BACKFILL_SHARE = 0.8  # of the day's ceiling; the rest is left to live news
 

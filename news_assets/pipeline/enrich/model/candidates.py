@@ -1,6 +1,6 @@
 """Which themes a model may choose from."""
 
-from news_assets.records import Enrichment
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy, Theme
 
 MAX_THEMES = 60  # a list of so many takes some 1,500 tokens of each call

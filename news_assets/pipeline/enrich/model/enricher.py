@@ -5,13 +5,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 
-from news_assets.model_calls import BATCH
 from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel
 from news_assets.pipeline.enrich.model.candidates import candidates
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.requests import build_request, request_hash
-from news_assets.ports import BatchedModel, Enricher, LanguageModel, ModelRequest, Sandbox
-from news_assets.records import Enrichment, EnrichRules, RawArticle
+from news_assets.ports.enrichment import BatchedModel, Enricher, LanguageModel, ModelRequest
+from news_assets.ports.reading import Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.desks import EnrichRules
+from news_assets.records.model_calls import BATCH
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 
 

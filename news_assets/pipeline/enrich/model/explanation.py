@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from news_assets.pipeline.enrich.model.reading.evidence import Span, parse_span
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
-from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from news_assets.model_calls import DIRECT, Kind, Tokens, total_usd
 from news_assets.pipeline.enrich.model.budget import Budget, sent_chars
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.with_models import enrich_with_models
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.ports import Answered, Lake, LanguageModel, ModelRequest, Rows
-from news_assets.records import AgencyDays, Desk, EnrichedArticle, RawArticle
+from news_assets.ports.enrichment import Answered, LanguageModel, ModelRequest
+from news_assets.ports.lake import Lake, Rows
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import Desk
+from news_assets.records.model_calls import DIRECT, Kind, Tokens, total_usd
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from news_assets.ports import ModelAnswer
+from news_assets.ports.enrichment import ModelAnswer
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation

@@ -20,8 +20,8 @@ from typing import get_args
 import yaml
 
 from news_assets.errors import SettingsError
-from news_assets.model_calls import Kind
 from news_assets.pipeline.enrich.model.schema import FIELDS, REQUIRED
+from news_assets.records.model_calls import Kind
 
 BUILT_IN = Path(__file__).with_name("prompts")
 _FILE = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)

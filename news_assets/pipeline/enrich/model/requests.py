@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.schema import answer_schema
-from news_assets.ports import ModelRequest
-from news_assets.records import RawArticle
+from news_assets.ports.enrichment import ModelRequest
+from news_assets.records.articles import RawArticle
 from news_assets.taxonomy.loader import Taxonomy, Theme
 
 ENRICHER = "model"  # `enricher` of rows that a language model made

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
-from news_assets.records import EnrichRules
+from news_assets.records.desks import EnrichRules
 from news_assets.text.words import fold
 
 # Texts of set form, of which a summary says no more than their title.

@@ -7,8 +7,9 @@ from news_assets.errors import EmbedError, EnrichError
 from news_assets.pipeline.enrich.themes import descend
 from news_assets.pipeline.enrich.trained.classifier import ThemeClassifier
 from news_assets.pipeline.enrich.trained.features import ThemeInput
-from news_assets.ports import Embedder, Enricher
-from news_assets.records import Enrichment
+from news_assets.ports.enrichment import Enricher
+from news_assets.ports.search import Embedder
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 
 

@@ -8,8 +8,9 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.labels import labels_in_force
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.pipeline.enrich.trained.training import Example
-from news_assets.ports import Reader
-from news_assets.records import ArticleEmbedding, EnrichedArticle, RawArticle, ThemeLabel
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
 from news_assets.taxonomy.loader import Taxonomy
 
 READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once

@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from lxml import etree
 
-from news_assets.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.legistar.items import items_by_event
 from news_assets.sources.civic.legistar.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of

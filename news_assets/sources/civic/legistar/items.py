@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from news_assets.meetings import AgendaItem, Attachment, Vote
-from news_assets.records import Page
+from news_assets.records.meetings import AgendaItem, Attachment, Vote
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.pages import Object, objects, text_at
 from news_assets.text.urls import web_url
 

@@ -10,8 +10,8 @@ from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at

@@ -8,8 +8,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
-from news_assets.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.municode.pages import parse as parse_pages
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, wall_clock

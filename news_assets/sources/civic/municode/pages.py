@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
-from news_assets.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
-from news_assets.records import Page
+from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, moment_of_text, wall_clock

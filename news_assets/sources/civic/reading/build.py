@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from news_assets.meetings import AgendaItem, Link, Location, Meeting
+from news_assets.records.meetings import AgendaItem, Link, Location, Meeting
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.reading.status import status_of

@@ -8,7 +8,7 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
-from news_assets.meetings import AgendaItem, Meeting
+from news_assets.records.meetings import AgendaItem, Meeting
 from news_assets.sources.civic.reading.pages import parameter
 from news_assets.text.urls import host_of
 

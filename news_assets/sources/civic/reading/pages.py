@@ -10,8 +10,8 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from news_assets.errors import ListingChangedError, SourceError
-from news_assets.meetings import Link
-from news_assets.records import Page
+from news_assets.records.meetings import Link
+from news_assets.records.reading import Page
 from news_assets.sources.feeds.xml import recovering_parser, sound_xml
 from news_assets.sources.html.document import html_tree, select, words_of
 from news_assets.sources.platforms import found_instead

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from news_assets.meetings import ParticipationFact, ParticipationKind
+from news_assets.records.meetings import ParticipationFact, ParticipationKind
 
 MAX_CHARS = 200_000  # of a text: instructions stand on the first pages of an agenda
 MAX_FACTS = 500  # of one kind in one text; a directory of the staff has some 100

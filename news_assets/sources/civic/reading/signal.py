@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from news_assets.meetings import Link, Meeting, MeetingListing
+from news_assets.records.meetings import Link, Meeting, MeetingListing
 
 UNDATED = ""  # the key of meetings without a day
 

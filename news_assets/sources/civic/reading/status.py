@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from news_assets.meetings import MeetingStatus
+from news_assets.records.meetings import MeetingStatus
 
 _CANCELLED = re.compile(r"\b(?:cancel(?:l?ed|l?ation)?|postponed|rescheduled|recess|no meeting)\b", re.IGNORECASE)
 _NOT_CANCELLED = re.compile(

@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from news_assets.documents import StoredDocument
-from news_assets.meetings import StoredItem, StoredMeeting
-from news_assets.ports import Reader
-from news_assets.records import EnrichedArticle, RawArticle
+from news_assets.ports.lake import Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
+from news_assets.records.documents import StoredDocument
+from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.store.lake import Lake
 
 _WITH_ITEMS = "meeting_id IN (SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"

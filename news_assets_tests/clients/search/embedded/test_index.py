@@ -15,7 +15,7 @@ import pytest
 from news_assets.clients.search.embedded import parts, vectors
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchQuery
+from news_assets.ports.search import SearchQuery
 from news_assets_tests.clients.search.test_contract import document
 from news_assets_tests.support.search_backends import hashes
 

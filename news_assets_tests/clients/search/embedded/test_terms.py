@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from news_assets.clients.search.embedded.terms import PACKED_TERM, TITLE_WEIGHT, batch_terms, one_edit_away, term_of
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 from news_assets.text.words import words
 from news_assets_tests.clients.search.test_contract import document
 

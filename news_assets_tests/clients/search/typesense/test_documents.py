@@ -21,7 +21,7 @@ from news_assets.clients.search.typesense.documents import (
 )
 from news_assets.clients.search.typesense.lines import clean, partial_line, sent_vectors, vector_hash, whole_lines
 from news_assets.clients.search.vectors import Float64s
-from news_assets.ports import SearchDocument
+from news_assets.ports.search import SearchDocument
 from news_assets_tests.clients.search.typesense.samples import document
 
 

@@ -10,7 +10,7 @@ from news_assets.clients.search.typesense.collection import read_collection, wri
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.schema import fields_of, metadata_of
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchQuery
+from news_assets.ports.search import SearchQuery
 from news_assets_tests.clients.search.typesense.samples import SECRET, VECTOR, address_of, document, opened
 from news_assets_tests.support.search_backends import hashes
 from news_assets_tests.typesense_server import TestServer, running

@@ -7,7 +7,7 @@ import pytest
 from news_assets.clients.search.typesense.collection import read_collection, write_metadata
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.errors import IndexingError
-from news_assets.ports import SearchQuery
+from news_assets.ports.search import SearchQuery
 from news_assets_tests.clients.search.typesense.samples import VECTOR, address_of, document, opened
 from news_assets_tests.typesense_server import TestServer
 

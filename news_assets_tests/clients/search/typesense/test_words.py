@@ -3,7 +3,7 @@
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.clients.search.typesense.query import StemmedQuery
 from news_assets.clients.search.typesense.words import KnownWords
-from news_assets.ports import SearchAnswer, SearchQuery
+from news_assets.ports.search import SearchAnswer, SearchQuery
 from news_assets_tests.clients.search.typesense.samples import document
 from news_assets_tests.typesense_server import TestServer
 

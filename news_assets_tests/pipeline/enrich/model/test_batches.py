@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import BatchError
-from news_assets.model_calls import Ceilings, EnrichmentBatch, ModelCall
 from news_assets.pipeline.enrich.model.batches import SENT_WITHIN, settle_batches
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.preview import Preview
 from news_assets.pipeline.stages import stage_named
-from news_assets.records import CachedEnrichment, EnrichedArticle, Failure
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
+from news_assets.records.model_calls import Ceilings, EnrichmentBatch, ModelCall
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
 from news_assets_tests.support.model_enrichment import (

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from news_assets.errors import EnrichError, SpendingError
-from news_assets.model_calls import Ceilings, Spent
 from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel, reserved_usd
-from news_assets.ports import Answered, ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import Answered, ModelAnswer, ModelRequest
+from news_assets.records.model_calls import Ceilings, Spent
 
 MODEL = "openai:gpt-5-mini"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

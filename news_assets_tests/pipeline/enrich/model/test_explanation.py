@@ -1,6 +1,6 @@
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, marked, marked_paragraphs
 from news_assets.pipeline.enrich.model.reading.evidence import Span
-from news_assets.records import EnrichedArticle
+from news_assets.records.derived import EnrichedArticle
 from news_assets_tests.store.examples import sparse
 
 TEXT = "The council met.\n\nIt voted for the bus. All were glad.\n\nNobody spoke.\n\nThe mayor left."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.model_calls import ModelCall
+from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.lakes import SqliteCatalogs

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from news_assets.errors import EnrichError
-from news_assets.model_calls import ModelCall
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.enrich.model.reading.evidence import parse_span
 from news_assets.pipeline.freshness.row_checks import articles_without_summary
-from news_assets.records import CachedEnrichment, Failure
+from news_assets.records.derived import CachedEnrichment, Failure
+from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import (

@@ -7,8 +7,10 @@ from typing import NamedTuple
 from news_assets.errors import EnrichError, NewsAssetsError
 from news_assets.pipeline.enrich.model.reading.checks import Checked, checked
 from news_assets.pipeline.enrich.model.reading.entities import found_entities
-from news_assets.ports import ModelRequest, Sandbox
-from news_assets.records import Enrichment, RawArticle
+from news_assets.ports.enrichment import ModelRequest
+from news_assets.ports.reading import Sandbox
+from news_assets.records.articles import RawArticle
+from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 
 

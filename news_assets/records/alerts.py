@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
-from news_assets.records import Agency_, ArticleId, Day_, Desk_
+from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_
 
 OPERATORS: Final = "operators"  # the topic of messages that no saved query made
 

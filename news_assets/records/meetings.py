@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from news_assets.records import Agency_, Desk_, ItemFilters, SourceId
+from news_assets.records.desks import ItemFilters
+from news_assets.records.row_fields import Agency_, Desk_, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[

@@ -1,0 +1,123 @@
+"""Ports of enrichers, language models and their batches."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from news_assets.errors import EnrichError
+from news_assets.records.model_calls import Kind
+from news_assets.records.reading import Enrichment
+
+
+class Enricher(Protocol):
+    """Determines theme, summary and keywords of a text. The four attributes are part of the cache key."""
+
+    name: str
+    model: str
+    prompt_version: str
+    taxonomy_version: str
+
+    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
+        """Return the enrichment of one article. Raises EnrichError."""
+        ...
+
+
+@runtime_checkable
+class PerDesk(Protocol):
+    """An enricher that may differ by desk."""
+
+    def for_desk(self, desk: str) -> Enricher:
+        """Return the enricher of a desk. Raises EnrichError, EmbedError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What is sent to a language model for one article, directly or in a batch.
+
+    `instructions` are the same for many articles; `text` holds the article as data. `schema` is the JSON schema of the
+    answer, an object.
+    """
+
+    input_hash: str
+    article_id: str
+    desk: str
+    agency: str
+    day: date
+    kind: Kind
+    instructions: str
+    text: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
+    """The answer of a language model as it came: `raw` is JSON, unless the model erred. None: it did not say."""
+
+    raw: str
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    elapsed_ms: int
+    cache_write_tokens: int | None = None
+
+
+Answered = tuple[ModelRequest, ModelAnswer | EnrichError]
+
+
+class LanguageModel(Protocol):
+    """A language model, called for many articles at a time. `name` is PROVIDER:MODEL."""
+
+    name: str
+
+    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
+        """Yield the requests with their answers or errors, in the order of completion, those of some ms together.
+
+        Answers count as calls in flight until the iterator is advanced past them: by then they are stored, and what a
+        killed process has to ask again is bounded by the number of calls in flight. A list is never empty. If the model
+        turns out to be unavailable, the iterator raises EnrichError, and what was not yielded was not answered.
+        """
+        ...
+
+
+# What has become of a batch: what was run of an expired one has results, of a failed one nothing was run.
+BatchState = Literal["running", "ended", "expired", "failed"]
+
+
+class BatchedModel(Protocol):
+    """A language model that answers batches of requests within a day. `name` is PROVIDER:MODEL.
+
+    A batch has from `min_requests` to `max_requests` requests with different input hashes.
+    """
+
+    name: str
+    min_requests: int
+    max_requests: int
+
+    def submit(self, requests: Sequence[ModelRequest], key: str) -> str:
+        """Make a batch under this key (16 hexadecimal digits) and return the provider's id of it.
+
+        Raises BatchError: it was not made; or, if transient, it is not known whether it was: look with `find`.
+        """
+        ...
+
+    def find(self, key: str, since: datetime, count: int) -> str | None:
+        """Return the id of the batch of `count` requests made under this key after `since`, None if there is none.
+
+        Raises BatchError if that cannot be known now.
+        """
+        ...
+
+    def state(self, batch_id: str) -> BatchState:
+        """Return what has become of a batch. Raises BatchError if the provider does not say."""
+        ...
+
+    def collect(
+        self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
+    ) -> Iterator[tuple[ModelRequest, ModelAnswer | EnrichError]]:
+        """Yield the requests that were run with their answers, in any order; `requests` were sent, by input hash.
+
+        Raises BatchError if the results could not be read.
+        """
+        ...

@@ -1,0 +1,58 @@
+"""The port of the lake: reading and writing rows."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from news_assets.records.reading import AgencyDays
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+
+class Reader(Protocol):
+    """Reads of the lake."""
+
+    def read(self, record: type[Row], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[Row]:
+        """Return the rows of these partitions that have one of the given values in each named column, by key."""
+        ...
+
+    def frame(
+        self,
+        record: type[Any],
+        keys: AgencyDays | None = None,
+        columns: Sequence[str] | None = None,
+        **isin: Collection[Any],
+    ) -> "pl.DataFrame":
+        """Return the same rows, or only the named columns, as a frame; by those columns of the key that it has."""
+        ...
+
+
+class Rows(Reader, Protocol):
+    """The lake within one transaction: its reads see the state that its writes change."""
+
+    def upsert(self, rows: Sequence[Any]) -> None:
+        """Store rows of one type, replacing those with the same key."""
+        ...
+
+    def append(self, rows: Sequence[Any]) -> None:
+        """Add rows of one type."""
+        ...
+
+    def delete(self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
+        """Delete the rows that `read` returns for the same arguments; return their number."""
+        ...
+
+    def snapshot(self) -> int:
+        """Return the number of the commit that the transaction began after."""
+        ...
+
+
+class Lake(Reader, Protocol):
+    """The store of all tables."""
+
+    def transact(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` in one transaction and return its result; run it again if another commit came in between."""
+        ...

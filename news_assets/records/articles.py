@@ -1,0 +1,117 @@
+"""Rows of articles, their revisions and their copies."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome, SourceId
+
+Cause = Literal["edit", "method"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawArticle:
+    """One article, or the reason why it could not be fetched or read."""
+
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    source_id: SourceId
+    entry_id: Annotated[str, "id of the entry that it was fetched for"]
+    entry_hash: Annotated[str, "entry_hash of the entry that it was fetched for"]
+    news_hash: Annotated[str, "news_hash of the entry that it was fetched for"] = ""
+    relisted: Annotated[
+        int, "fetches in a row for which only the listing's text had changed: the pause before the next one doubles"
+    ] = 0
+    url: Annotated[str, "requested address"]
+    canonical_url: Annotated[str, "canonical address after redirects"]
+    url_hash: Annotated[str, "SHA-256 of the canonical URL"]
+    text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
+    content_hash: Annotated[str, "SHA-256 of what later stages read; their rows are stale when it changes"] = ""
+    title: Annotated[str | None, "headline"]
+    subtitle: Annotated[str | None, "line below the headline"]
+    authors: Annotated[tuple[str, ...], "authors in the order of the page"]
+    section: Annotated[str | None, "section of the site"]
+    category: Annotated[str | None, "category of the article"]
+    tags: Annotated[tuple[str, ...], "tags of the page and of the entry"]
+    article_type: Annotated[str | None, "schema.org type stated by the page"]
+    language: Annotated[str | None, "BCP 47 code"]
+    published_at: Annotated[datetime | None, "publication time"]
+    published_origin: Annotated[
+        str | None,
+        "origin of published_at: json_ld, meta, markup or text of the page, listing, url (a day in the address) or "
+        "guess; none without a time, and in rows from before this column",
+    ] = None
+    updated_at: Annotated[datetime | None, "time of the last change"]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    fetched_at: Annotated[datetime, "time of the last request for the page"]
+    page_hash: Annotated[str | None, "page_hash of the page that the last request gave; none if it gave none"] = None
+    image_url: Annotated[str | None, "main image"]
+    video_url: Annotated[str | None, "main video"]
+    text: Annotated[str | None, "clean text, Markdown where the page has structure"]
+    text_origin: Annotated[str | None, "origin of the text: page, feed, or composed (an agenda item's)"]
+    text_chars: Annotated[int, "length of the text in characters"]
+    word_count: Annotated[int, "length of the text in words"]
+    out_links: Annotated[tuple[str, ...], "addresses on other sites that the text links to"]
+    outcome: RowOutcome
+    reason: Reason
+    lead_minhash: Annotated[bytes | None, "MinHash of the shingles of the text's lead; none for a short text"] = None
+    duplicate_of: Annotated[
+        str | None,
+        "article_id of the earlier article, of any desk, that it is a copy of; its day is at most 7 days away",
+    ]
+    duplicate_reason: Annotated[
+        str | None,
+        "why it is a copy: same address, same text or nearly the same text; empty in copies from before this column",
+    ] = None
+    duplicate_score: Annotated[
+        float | None, "share of the shingles that the copy and its original have in common; 1 for the first two reasons"
+    ] = None
+    rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text"]
+    attempts: Annotated[int, "failed attempts since the last success, or since the listing had news"]
+    refusals: Annotated[int, "failed attempts that were no transient failures: 404, 403, a page without a text"] = 0
+    next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
+    removed_at: Annotated[
+        datetime | None, "time of the first 410 or 451 of its page, if it has not been answered otherwise since"
+    ] = None
+    withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn"] = None
+    withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text"] = 0
+    body: Annotated[
+        str, "council, board or committee of an agenda item's meeting; empty for news, as the next four"
+    ] = ""
+    matter: Annotated[str, "key of the agenda item's matter within its agency"] = ""
+    meeting_id: Annotated[str, "id of the agenda item's meeting"] = ""
+    meeting_status: Annotated[str, "confirmed, tentative, cancelled or passed"] = ""
+    filter_reason: Annotated[str, "why the article is not enriched, by the filters of its desk"] = ""
+    trace_id: Annotated[str, "id of the poll that found the entry"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyKey:
+    """What copies of an article are found by, in one column: a month of whole rows takes long to look through."""
+
+    article_id: ArticleId
+    day: Day_
+    copy_key: Annotated[bytes, "CRC-32 of url_hash in 4 bytes, and lead_minhash in 32, zeros for a short text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticleRevision:
+    """A text that another one of the same article replaced."""
+
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    rev_n: Annotated[int, "number of this revision; a text that only the method replaced shares it with its successor"]
+    title: Annotated[str | None, "headline of this revision"]
+    text: Annotated[str | None, "text of this revision"]
+    text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
+    fetched_at: Annotated[datetime, "time when this revision was fetched"]
+    replaced_at: Annotated[datetime, "time when another text replaced it"]
+    cause: Annotated[
+        str,
+        "edit if the page or the feed changed, also where this is empty (rows from before this column); method if "
+        "another text was extracted from the same stored page: the publisher changed nothing",
+    ] = "edit"

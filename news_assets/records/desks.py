@@ -1,0 +1,186 @@
+"""A desk file as it is used: desks, agencies, sources and their rules; and how long rows are kept."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, Literal
+
+Pace = Literal["adaptive", "civic", "signals"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vendor:
+    """Limits that all hosts of one kind of source share.
+
+    At most `slots` requests at a time; each slot pauses `delay_s` between two requests, and `break_s` before another
+    host.
+    """
+
+    kind: str
+    slots: int = 1
+    delay_s: float = 0.0
+    break_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How the listing and the articles of a source are requested.
+
+    `token_env` names the environment variable of a token, which is sent as `token_header` to the origin of `token_url`
+    only. `delay_s` is the pause between two requests to a host, if it is longer than NEWS_HOST_DELAY_S.
+    """
+
+    headers: tuple[tuple[str, str], ...] = ()
+    token_env: str | None = None
+    token_header: str = "Authorization"
+    token_url: str = ""
+    proxy: str | None = None
+    delay_s: float = 0.0
+    vendor: Vendor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selectors:
+    """CSS selectors of a listing page (kind `html_listing`), as the desk file states them; an empty one is left out.
+
+    `item`, `next` and `empty` are applied to the page, the others within an item. `empty` matches what a page without
+    items shows.
+    """
+
+    item: str
+    link: str = ""
+    title: str = ""
+    date: str = ""
+    summary: str = ""
+    next: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRule:
+    """CSS selectors for the pages of an agency's articles from the day `since` on; an empty one is left out.
+
+    `content` matches what holds the text, `remove` what is dropped before anything is read, `date` the time of
+    publication.
+    """
+
+    since: date | None = None
+    content: str = ""
+    remove: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`).
+
+    `max_minutes` bounds the learnt interval in working hours. `is_civic`: it lists meetings, not articles.
+    """
+
+    source_id: str
+    desk: str
+    agency: str
+    kind: str
+    url: str
+    timezone: str
+    language: str
+    every_minutes: int | None = None
+    max_minutes: int | None = None
+    pace: Pace = "adaptive"
+    access: Access = Access()
+    selectors: Selectors | None = None
+    is_civic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agency:
+    """A public body, newsroom or city: the first partition dimension.
+
+    `type` is its category, as worded in the desk file. `parent` is the key of its parent agency, in this desk or not.
+    """
+
+    key: str
+    name: str
+    timezone: str
+    language: str
+    sources: tuple[Source, ...]
+    type: str | None = None
+    parent: str | None = None
+    is_active: bool = True
+    reason: str | None = None
+    since: date | None = None
+    page_rules: tuple[PageRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnrichRules:
+    """What a desk file says about enrichment by a language model (`enrich:`).
+
+    Texts of fewer than `min_chars` characters, and articles whose title contains one of `skip_titles` as whole words,
+    are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
+    with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
+    `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
+    NEWS_ENTITIES says.
+    """
+
+    min_chars: int = 400
+    skip_titles: tuple[str, ...] = ()
+    fallback: Literal["local", "none"] = "local"
+    via: Literal["direct", "batch"] | None = None
+    entities: str | None = None
+
+
+DROPPED_ITEMS: Final = (
+    *("call to order", "roll call", "pledge of allegiance", "flag salute", "invocation", "moment of silence"),
+    *("land acknowledgment", "land acknowledgement", "approval of minutes", "approval of the minutes"),
+    *("approve minutes", "approve the minutes", "minutes approval", "acceptance of minutes", "approval of agenda"),
+    *("approval of the agenda", "adoption of the agenda", "acceptance of the agenda", "agenda review", "adjournment"),
+    *("adjourn", "recess", "reconvene", "establish a quorum", "determination of quorum", "minutes"),
+)
+ITEMS_NOT_ENRICHED: Final = (
+    *("proclamation", "proclamations", "commendation", "commendations", "recognition of", "certificate of recognition"),
+    *("appointment", "appointments", "reappointment", "reappointments", "oath of office", "swearing in"),
+    *("liquor license", "liquor licence", "liquor licenses", "liquor licences", "alcohol license", "alcohol licence"),
+    *("special event permit", "block party", "letter of support", "condolence", "condolences"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilters:
+    """Phrases of agenda items that are no articles, and of those that are not enriched (`filters:` of a desk file)."""
+
+    dropped: tuple[str, ...] = DROPPED_ITEMS
+    not_enriched: tuple[str, ...] = ITEMS_NOT_ENRICHED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Agencies that share one desk file, one partition grid and one queue."""
+
+    key: str
+    timezone: str
+    language: str
+    first_day: date
+    agencies: tuple[Agency, ...]
+    enrich: EnrichRules = EnrichRules()
+    filters: ItemFilters = ItemFilters()
+
+    @property
+    def is_civic(self) -> bool:
+        """Whether some of its sources list meetings."""
+        return any(source.is_civic for agency in self.agencies for source in agency.sources)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of all active agencies."""
+        return tuple(source for agency in self.agencies if agency.is_active for source in agency.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepDays:
+    """How many days rows of the lake are kept; 0 for ever. The default keeps all of them."""
+
+    pages: int = 0
+    polls: int = 0
+    revisions: int = 0
+    answers: int = 0
+    changes: int = 0

@@ -1,0 +1,152 @@
+"""What sources and pages hold before it is stored."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Final, Literal
+
+from news_assets.records.desks import PageRule
+from news_assets.records.documents import ReadDocument
+
+Outcome = Literal["ok", "unchanged", "gone", "blocked", "failed", "skipped", "withdrawn"]
+WITHDRAWN: Final = "withdrawn"
+PublishedOrigin = Literal["json_ld", "meta", "markup", "text", "listing", "url", "guess"]  # most reliable first
+
+
+@dataclass(frozen=True, slots=True)
+class AgencyDays:
+    """The partitions of one run: pairs of agency key and day of one desk."""
+
+    desk: str
+    pairs: frozenset[tuple[str, date]]
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """ETag and Last-Modified of a response, sent back verbatim with the next request (RFC 9110, section 8.8)."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """An HTTP response: its bytes, final URL and relevant headers.
+
+    `rule` is how it is read, from the desk file; `document` what was read of it, where it is a document.
+    """
+
+    url: str
+    final_url: str
+    status: int
+    body: bytes = field(repr=False)
+    content_type: str = ""
+    encoding: str | None = None
+    validators: Validators = Validators()
+    max_age_s: float | None = None
+    fetched_at: datetime
+    elapsed_ms: int = 0
+    rule: PageRule | None = None
+    document: ReadDocument | None = None
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the server returned 304: not changed since the validators were issued."""
+        return self.status == 304
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedEntry:
+    """One item of a listing, as stated by the source. `day` is the day in its URL; it decides the partition."""
+
+    entry_id: str
+    url: str
+    title: str | None = None
+    summary: str | None = None
+    content_html: str | None = None
+    authors: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    image_url: str | None = None
+    published_at: datetime | None = None
+    updated_at: datetime | None = None
+    day: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The content of one document of a source: entries, newest first, and the problems found in it.
+
+    `is_whole` is False if the document was truncated and has to be requested again. `next_urls` are the documents that
+    continue it, in the order to request them. `states_empty` is True if the document says that it has no entries.
+    """
+
+    entries: tuple[ListedEntry, ...]
+    title: str | None = None
+    language: str | None = None
+    ttl_s: float | None = None
+    is_whole: bool = True
+    states_empty: bool = False
+    next_urls: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedArticle:
+    """Text (Markdown) and metadata of one page. If `outcome` is not `ok`, `reason` explains why."""
+
+    url: str
+    canonical_url: str
+    outcome: Outcome
+    reason: str | None = None
+    title: str | None = None
+    subtitle: str | None = None
+    authors: tuple[str, ...] = ()
+    section: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    article_type: str | None = None
+    language: str | None = None
+    published_at: datetime | None = None
+    published_origin: PublishedOrigin | None = None
+    updated_at: datetime | None = None
+    image_url: str | None = None
+    video_url: str | None = None
+    text: str | None = None
+    out_links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrichment:
+    """The result of an enricher for one text. `theme_path` has up to three codes, none if no theme fits well enough.
+
+    `theme_reason` says why there is no theme. Spans are written `start-end`, offsets in characters of the stored text,
+    the end not included; an empty one means that nothing in the text supports the sentence. The local enricher leaves
+    all that follows `readability` empty.
+    """
+
+    theme_path: tuple[str, ...] = ()
+    theme_labels: tuple[str, ...] = ()
+    theme_score: float = 0.0
+    theme_reason: str | None = None
+    summary: str | None = None
+    keywords: tuple[str, ...] = ()
+    language: str | None = None
+    word_count: int = 0
+    reading_minutes: int = 0
+    readability: float | None = None
+    summary_spans: tuple[str, ...] = ()
+    key_points: tuple[str, ...] = ()
+    key_point_spans: tuple[str, ...] = ()
+    sentiment: str | None = None
+    sentiment_score: float | None = None
+    article_type: str | None = None
+    entities: tuple[str, ...] = ()
+    entities_json: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The unit vector of a text, its number of tokens, and whether it was cut at the model's limit."""
+
+    vector: tuple[float, ...]
+    token_count: int
+    is_cut: bool
