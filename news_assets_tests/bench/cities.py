@@ -1,6 +1,6 @@
 """Polling 500 simulated cities at the pace of their vendors, in simulated time.
 
-    TMPDIR=/dev/shm python -m news_assets_tests.bench.cities [--days 3] [--seed 1]
+    TMPDIR=/dev/shm python -m news_assets_tests.bench.cities [--days 2] [--seed 1]
 
 The vendors are mixed as in a system with 827 cities, without the smallest ones. Cities publish agendas about three days
 before a meeting and change them, in local working hours. Which sources are due and in what order, the intervals, the
@@ -300,7 +300,7 @@ def first_state(city: City, chance: random.Random) -> SourceState:
 def main() -> int:
     """Print the figures; return 1 if one is above its target."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--days", type=int, default=3)
+    parser.add_argument("--days", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)

@@ -138,7 +138,9 @@ def test_the_priority_of_work_falls_with_the_days_from_today_and_at_each_retry()
 
 
 def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -> None:
-    source = Source(source_id="s", desk="d", agency="a", kind="primegov", url="u", timezone="UTC", language="en")
+    source = Source(
+        source_id="s", desk="d", agency="a", kind="primegov", url="u", timezone="UTC", language="en", is_civic=True
+    )
     agency = Agency(key="a", name="A", timezone="UTC", language="en", sources=(source,))
     desk = Desk(key="d", timezone="UTC", language="en", first_day=TODAY, agencies=(agency,))
     retries, day, agencies = retries_of(desk), backlog_day(0, 0), ["a000"]
@@ -152,7 +154,7 @@ def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -
             break
     assert starts == [0, 5, 15]
     assert found.given_up == (day,)
-    feed = replace(agency, sources=(replace(source, kind="feed"),))
+    feed = replace(agency, sources=(replace(source, kind="feed", is_civic=False),))
     assert retries_of(replace(desk, agencies=(feed,))) == Retries()
 
 
