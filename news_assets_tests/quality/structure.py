@@ -64,8 +64,7 @@ def main() -> int:
     print(f"long modules     {', '.join(long) or 'none'} (at most {MAX_MODULE_LINES} lines)")
     print(f"crowded folders  {', '.join(crowded) or 'none'} (at most {MAX_MODULES} modules)")
     print(f"import cycle     {' -> '.join(cycle) or 'none'}")
-    too_long = list(long)
-    return int(bool(median > MAX_MEDIAN_LINES or p90 > MAX_P90_LINES or too_long or crowded or cycle))
+    return int(bool(median > MAX_MEDIAN_LINES or p90 > MAX_P90_LINES or long or crowded or cycle))
 
 
 if __name__ == "__main__":
