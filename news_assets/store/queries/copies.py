@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,9 @@ _COPIES = """
 """
 
 
-def copies_of(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> dict[str, tuple[Copy, ...]]:
+def copies_of(
+    lake: Lake | Snapshot, article_ids: Collection[str], days: Collection[date]
+) -> dict[str, tuple[Copy, ...]]:
     """Return the copies of each article that has any, by its id, in order of publication.
 
     Among 300,000 articles of 600 days it takes 0.05 s for one article, and 0.4 s for ten of ten days.
