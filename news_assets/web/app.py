@@ -99,7 +99,7 @@ def build_app(
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
         *(cached(f"{PREFIX}/{one.path}", handler_of(one, archive)) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
-        *operator_routes(archive, access, pages.page),
+        *operator_routes(archive, access, pages.page, cache),
         Route("/health/ready", in_time(pages.ready)),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
