@@ -139,7 +139,7 @@ class Archive:
 
     def copies(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
         """Return the copies of each hit that has any, by its article id."""
-        return copies_of(self.lake, [hit.article_id for hit in hits], {hit.day for hit in hits})
+        return copies_of(self.lake, [hit.article_id for hit in hits])
 
     # --- articles ----------------------------------------------------------------------------------------------------
 
@@ -149,10 +149,9 @@ class Archive:
             rows = stored_rows(lake, [article_id])
             if not rows.articles:
                 return None
-            [article] = rows.articles
-            copies = copies_of(lake, [article_id], [article.day]).get(article_id, ())
+            copies = copies_of(lake, [article_id]).get(article_id, ())
         return ArticleView(
-            article=article,
+            article=rows.articles[0],
             enriched=next(iter(rows.derived["enriched_articles"]), None),
             revisions=sorted(rows.revisions, key=lambda row: row.replaced_at, reverse=True),
             copies=copies,
