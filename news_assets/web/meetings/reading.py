@@ -160,9 +160,7 @@ def _documents(details: ItemDetails) -> list[ItemDocument]:
         for one in details.documents
     ]
     known = {one.document_id for one in details.documents}
-    listed = zip(
-        details.item.document_ids, details.item.attachment_names, details.item.attachment_urls, strict=True
-    )
+    listed = zip(details.item.document_ids, details.item.attachment_names, details.item.attachment_urls, strict=True)
     waiting = [
         ItemDocument(name=name, url=url, outcome="waiting", reason=None, pages=None)
         for key, name, url in listed

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 
 from news_assets.records.meetings import ItemId, MeetingDay, MeetingId, StoredMeeting
 from news_assets.store.lake import Lake
@@ -65,7 +65,14 @@ def nearest_meetings(
     `body` is a part of the body's name or the title, in any case. With `after` only those that come after it.
     """
     distance, begin, meeting_id = after or (None, None, None)
-    given = {"desk": desk, "agency": agency, "body": body, "status": status, "from_day": from_day, "to_day": to_day}
+    given: dict[str, Any] = {
+        "desk": desk,
+        "agency": agency,
+        "body": body,
+        "status": status,
+        "from_day": from_day,
+        "to_day": to_day,
+    }
     given |= {"first_day": first_day, "distance": distance, "begin": begin, "meeting_id": meeting_id, "limit": limit}
     found = lake.query(_NEAREST, given)
     ids = found["meeting_id"].to_list()
