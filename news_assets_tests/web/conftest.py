@@ -85,7 +85,7 @@ def _store_meetings(rows: Rows) -> None:
             items = [replace(one, article_id=None, votes_json=vote) for one in items]
         if number == 8:
             meeting = replace(meeting, status_reason="two listings lack it", body="Parks Board", title=HOSTILE)
-            items = [replace(items[0], article_id=None, attachment_urls=("javascript:alert(1)", "https://x.example/"))]
+            items = [replace(items[0], article_id=None, attachment_urls=("https://x.example/", "javascript:alert(1)"))]
         rows.upsert([meeting])
         rows.upsert(items)
     rows.upsert([REPORT])

@@ -68,6 +68,14 @@ def test_every_schema_of_the_description_is_valid_and_every_field_of_an_item_is_
         assert unexplained == [], name
 
 
+def test_requests_of_polls_are_described_as_for_operators(description: dict[str, Any]) -> None:
+    described = description["paths"]["/polls"]["post"]
+    schema = described["requestBody"]["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert (schema["required"], set(schema["properties"])) == (["agencies"], {"agencies", "days"})
+    assert (list(described["security"][0]), "202" in described["responses"]) == (["operator"], True)
+
+
 @pytest.mark.parametrize("path", ["/articles", "/failures", "/search?q=bus&mode=keyword", "/coverage", "/agencies"])
 def test_a_list_goes_on_by_its_cursor_and_has_everything_once(browser: httpx.Client, path: str) -> None:
     whole = browser.get(API + path, params={**httpx.QueryParams(path.partition("?")[2]), "limit": 100}).json()["items"]

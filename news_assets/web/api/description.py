@@ -7,6 +7,8 @@ from pydantic import TypeAdapter
 
 from news_assets.web.api.handlers import PREFIX
 from news_assets.web.api.operations import Operation
+from news_assets.web.operations.polls import PATH as POLLS_PATH
+from news_assets.web.operations.polls import PollRequest
 
 _REF = "#/components/schemas/{model}"
 _PROBLEM = {
@@ -22,6 +24,34 @@ _PROBLEM_SCHEMA = {
         "title": {"type": "string", "description": "the status in words"},
         "status": {"type": "integer", "description": "the HTTP status"},
         "detail": {"type": "string", "description": "what is wrong, and what would be right"},
+    },
+}
+
+_POLLS = {
+    "operationId": "request_polls",
+    "summary": "Request a poll of agencies of one desk, now or of past days; for operators",
+    "security": [{"operator": []}],
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": PollRequest.model_json_schema(ref_template=_REF)}},
+    },
+    "responses": {
+        "202": {
+            "description": "The run of Dagster that polls",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["run_id", "url"],
+                        "properties": {
+                            "run_id": {"type": "string", "description": "id of the run"},
+                            "url": {"type": "string", "description": "page of the run"},
+                        },
+                    }
+                }
+            },
+        },
+        "default": _PROBLEM,
     },
 }
 
@@ -46,8 +76,12 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
             "pass `next` as `cursor` for the part that follows. Answers have an ETag.",
         },
         "servers": [{"url": PREFIX}],
-        "paths": {f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])} for one in known},
-        "components": {"schemas": schemas | {"Problem": _PROBLEM_SCHEMA}},
+        "paths": {f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])} for one in known}
+        | {f"/{POLLS_PATH}": {"post": _POLLS}},
+        "components": {
+            "schemas": schemas | {"Problem": _PROBLEM_SCHEMA},
+            "securitySchemes": {"operator": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 
