@@ -66,7 +66,8 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     for schema in schemas.values():
         schema.pop("title", None)  # the same for the parts of all lists, of which clients make the names of types
     for one in known:
-        _add_meanings(schemas.get(one.item.__name__, {}), one.item)
+        for kind in (one.item, *one.parts):
+            _add_meanings(schemas.get(kind.__name__, {}), kind)
     return {
         "openapi": "3.1.0",
         "info": {

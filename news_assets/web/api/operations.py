@@ -9,7 +9,7 @@ from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
 from news_assets.web.archive import Archive
-from news_assets.web.meetings.answers import MatterView, MeetingItem, MeetingView
+from news_assets.web.meetings.answers import AgendaLine, ItemDocument, MatterView, MeetingItem, MeetingView
 from news_assets.web.meetings.reading import listed_meetings, matter_view, meeting_view
 from news_assets.web.parameters import (
     ArticleParameters,
@@ -31,6 +31,7 @@ class Operation:
 
     `path` is that below /api/v1, with parameters in braces. `read` returns an instance of `answer`, a dataclass, or
     None if there is no such thing. `item` is the type of the answer's items, or of the answer itself.
+    `parts` are the types within it whose fields are explained too.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Operation:
     read: Callable[[Archive, Any], Any]
     answer: Any
     item: type
+    parts: tuple[type, ...] = ()
 
     @property
     def route(self) -> str:
@@ -117,6 +119,7 @@ OPERATIONS: Final = (
         read=lambda archive, one: meeting_view(archive, one.meeting_id),
         answer=MeetingView,
         item=MeetingView,
+        parts=(AgendaLine, ItemDocument),
     ),
     Operation(
         path="matters/{matter_id}",
