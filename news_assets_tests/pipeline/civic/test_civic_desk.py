@@ -47,7 +47,7 @@ def council() -> Council:
 def room(lake: Lake, council: Council, tmp_path: Path) -> Iterator[CouncilRoom]:
     with served(council) as base:
         yield CouncilRoom(
-            lake, open_index("sqlite", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
+            lake, open_index("embedded", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
         )
 
 
