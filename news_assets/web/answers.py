@@ -9,6 +9,7 @@ from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of,
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit
+from news_assets.store.queries.civic.lists import AgendaPlace
 from news_assets.store.queries.copies import Copy
 from news_assets.store.queries.url_history import Event
 
@@ -38,7 +39,7 @@ class ArticleView:
     """An article with everything that is stored about it.
 
     `copies` are the others with the same or nearly the same text, by time. `revisions` are replaced texts, newest
-    first. `similar` are hits by meaning.
+    first. `similar` are hits by meaning. `place` is the agenda item that the article is made of, if it is one.
     """
 
     article: RawArticle
@@ -48,6 +49,7 @@ class ArticleView:
     events: Sequence[Event]
     similar: Sequence[SearchHit]
     has_page: bool
+    place: AgendaPlace | None
 
     @property
     def publications(self) -> Sequence[Copy]:

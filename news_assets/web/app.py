@@ -28,6 +28,7 @@ from news_assets.web.forms.choice import MEDIA_TYPES
 from news_assets.web.forms.documents import json_document
 from news_assets.web.limits import RequestLimits, in_time
 from news_assets.web.lists import LIST_PAGES, SEARCH_PAGE
+from news_assets.web.meetings.pages import MeetingPages
 from news_assets.web.operations.access import READ_ONLY, Access
 from news_assets.web.operations.routes import operator_routes
 from news_assets.web.pages import Pages
@@ -63,8 +64,15 @@ class _ArticleId(_Suffix):
     regex = "[^/.]+"
 
 
+class _MeetingId(_Suffix):
+    """The id of a meeting, which may have both; a suffix after it is that of a form."""
+
+    regex = ".+?"
+
+
 register_url_convertor("suffix", _Suffix())
 register_url_convertor("article_id", _ArticleId())
+register_url_convertor("meeting_id", _MeetingId())
 
 
 def build_app(
@@ -85,6 +93,7 @@ def build_app(
         access: What operators may do.
     """
     pages = Pages(archive, access.dagster_url)
+    meetings = MeetingPages(archive, pages.page)
     cache = AnswerCache(archive)
 
     def cached(path: str, handler: Handler) -> Route:
@@ -97,7 +106,9 @@ def build_app(
         *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
         Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
-        *(cached(f"{PREFIX}/{one.path}", handler_of(one, archive)) for one in OPERATIONS),
+        cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting),
+        cached("/matters/{matter_id:path}", meetings.matter),
+        *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive)) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),
         Route("/health/ready", in_time(pages.ready)),

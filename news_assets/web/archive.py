@@ -25,6 +25,7 @@ from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.civic.lists import place_of_article
 from news_assets.store.queries.copies import Copy, copies_of
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.lists import (
@@ -158,6 +159,7 @@ class Archive:
             events=events_of(rows),
             similar=self._similar(rows, {copy.article_id for copy in copies} | {article_id}),
             has_page=bool(rows.pages),
+            place=place_of_article(self.lake, article_id),
         )
 
     def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:

@@ -13,11 +13,12 @@ from news_assets.records.derived import Failure
 from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import SourceItem
-from news_assets.web.api.operations import COVERAGE, FAILURES, SEARCH, SOURCES, Operation
+from news_assets.web.api.operations import COVERAGE, FAILURES, MEETINGS, SEARCH, SOURCES, Operation
 from news_assets.web.archive import Archive
 from news_assets.web.forms.choice import MEDIA_TYPES, form_of
-from news_assets.web.forms.documents import json_document, table
+from news_assets.web.forms.documents import calendar_file, json_document, table
 from news_assets.web.forms.feeds import Entry, Feed, atom, json_feed
+from news_assets.web.meetings.forms import calendar, entries_of
 from news_assets.web.parameters import Parameters, SearchAddress
 
 Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
@@ -28,7 +29,7 @@ class ListPage:
     """A list with a page at `path`.
 
     `entries` are its items as those of a feed; None: it is no feed. `of_feed` are the parameters of a feed, unless its
-    address names others.
+    address names others. `calendar` is the whole list as iCalendar; None: it is no calendar.
     """
 
     path: str
@@ -37,10 +38,12 @@ class ListPage:
     operation: Operation
     entries: Entries | None = None
     of_feed: Mapping[str, str] = field(default_factory=dict)
+    calendar: Callable[[Archive, Any], bytes] | None = None
 
     def forms(self) -> Mapping[str, str]:
         """Return the media types of its other forms by suffix."""
-        return {form: kind for form, kind in MEDIA_TYPES.items() if self.entries or form not in _FEEDS}
+        absent = {*(() if self.entries else _FEEDS), *(() if self.calendar else (".ics",))}
+        return {form: kind for form, kind in MEDIA_TYPES.items() if form not in absent}
 
 
 _FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
@@ -49,16 +52,18 @@ _FEEDS: Final = {".atom": atom, ".feed.json": json_feed}
 def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
     """Return a list in the form that the request asks for, which is not HTML. Raises NewsAssetsError."""
     form = form_of(request)
+    if form not in page.forms():
+        raise HTTPException(404, f"{page.path} has no such form; it has {', '.join(page.forms())}")
     usual = page.of_feed if form in _FEEDS else {}
     parameters = page.operation.parameters.of({**usual, **request.query_params})
+    if page.calendar and form == ".ics":
+        return calendar_file(page.calendar(archive, parameters))
     answer = page.operation.read(archive, parameters)
     if form == ".json":
         return json_document(asdict(answer))
-    if form not in _FEEDS:
+    if page.entries is None or form not in _FEEDS:
         columns = [field.name for field in fields(page.operation.item)]
         return table(form, page.operation.path, columns, [asdict(item) for item in answer.items])
-    if page.entries is None:
-        raise HTTPException(404, f"{page.path} is no feed; it has the forms {', '.join(page.forms())}")
     base = str(request.base_url).rstrip("/")
     path = base + page.path
     following = parameters.url(path + form, cursor=answer.next) if answer.next else None
@@ -145,6 +150,14 @@ SEARCH_PAGE: Final = ListPage(
     of_feed={"sort": "date", "limit": "50"},
 )
 LIST_PAGES: Final = (
+    ListPage(
+        path="/meetings",
+        title="Meetings",
+        template="meetings.html",
+        operation=MEETINGS,
+        entries=entries_of,
+        calendar=calendar,
+    ),
     ListPage(path="/operations/sources", title="Sources", template="sources.html", operation=SOURCES, entries=_sources),
     ListPage(
         path="/operations/failures", title="Failures", template="failures.html", operation=FAILURES, entries=_failures

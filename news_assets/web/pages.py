@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, get_args
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,6 +20,7 @@ from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.pipeline.freshness.source_status import SourceFacts, source_facts
 from news_assets.pipeline.stages import stage_names
+from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive
@@ -29,7 +30,15 @@ from news_assets.web.forms.documents import json_document, problem
 from news_assets.web.histogram import bars_of
 from news_assets.web.lists import ListPage, other_form
 from news_assets.web.markup import article_html, word_diff
-from news_assets.web.parameters import MAX_PAGE, OfDesk, ParameterError, Parameters, SearchAddress
+from news_assets.web.meetings.reading import first_day_to_come, has_meetings
+from news_assets.web.parameters import (
+    MAX_PAGE,
+    MeetingParameters,
+    OfDesk,
+    ParameterError,
+    Parameters,
+    SearchAddress,
+)
 from news_assets.web.phrases import LANGUAGES, language_of, translation
 
 FACET_VALUES: Final = 8
@@ -51,6 +60,7 @@ class Pages:
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
             "/operations": self._grids,
+            "/meetings": self._meetings,
         }
         self._templates = Environment(
             loader=PackageLoader("news_assets.web"),
@@ -72,6 +82,7 @@ class Pages:
             "duration": duration,
             "facet_values": FACET_VALUES,
             "stage_names": stage_names(),
+            "has_meetings": has_meetings(archive),
             "dagster_url": dagster_url.rstrip("/"),
         }
 
@@ -108,6 +119,15 @@ class Pages:
         now = datetime.now(UTC)
         desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
         return {"grids": [self._archive.coverage(desk, now) for desk in desks]}
+
+    def _meetings(self, page: ListPage, parameters: MeetingParameters) -> Values:
+        civic = [desk for desk in self._archive.desks if desk.is_civic]
+        return {
+            "answer": page.operation.read(self._archive, parameters),
+            "first_day": first_day_to_come(datetime.now(UTC)),
+            "civic_desks": civic,
+            "statuses": get_args(MeetingStatus),
+        }
 
     def queries(self, request: Request) -> Response:
         """Return the saved queries with the addresses of their pages and feeds; as OPML for feed readers."""

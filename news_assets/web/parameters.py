@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.search import SearchMode, SearchSort
+from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters
 
 MAX_QUERY_CHARS: Final = 500
@@ -115,6 +116,27 @@ class ArticleParameters(OfDesk, frozen=True):
     outcome: str | None = _key("ok, failed, withdrawn, ...: what became of the article")
     from_day: date | None = Field(None, alias="from", description="first day of publication")
     to_day: date | None = Field(None, alias="to", description="last day of publication")
+
+
+class MeetingParameters(OfDesk, frozen=True):
+    """The meetings, those to come first."""
+
+    body: str | None = _key("part of the name of the body that meets, or of the title")
+    status: MeetingStatus | None = Field(None, description="status of the meeting")
+    from_day: date | None = Field(None, alias="from", description="first day")
+    to_day: date | None = Field(None, alias="to", description="last day")
+
+
+class OneMeeting(Parameters, frozen=True):
+    """A meeting."""
+
+    meeting_id: str = Field(max_length=MAX_KEY_CHARS, description="id of the meeting")
+
+
+class OneMatter(Parameters, frozen=True):
+    """A matter of an agency."""
+
+    matter_id: str = Field(max_length=2 * MAX_KEY_CHARS, description="key of the agency, a slash and key of the matter")
 
 
 class FailureParameters(OfDesk, frozen=True):

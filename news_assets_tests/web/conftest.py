@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,23 @@ import pytest
 import uvicorn
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.desks.loader import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.civic.matters import refresh_matters
+from news_assets.ports.lake import Rows
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.reading import Page
 from news_assets.search import Index
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
+from news_assets_tests.support.stored_meeting import DESK_FILE, ITEM, MEETING, REPORT, ROLL_CALL
 
 QUERIES = [SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",))]
 HOSTILE = "=Bus 4 < 5 & more"
@@ -45,6 +51,45 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         archive = Archive(opened, lake, [DESK], load_taxonomy(), QUERIES)
         with served(archive) as address:
             yield address
+
+
+@pytest.fixture(scope="session")
+def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server over one matter in three meetings: past, next week, and cancelled the week after."""
+    folder = tmp_path_factory.mktemp("council")
+    (folder / "cities.yaml").write_text(DESK_FILE)
+    with (
+        Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
+        SqliteSearchIndex.open(folder / "search.sqlite") as index,
+    ):
+        lake.transact(_store_meetings)
+        desks = load_desks([str(folder / "cities.yaml")], ALL_KINDS)
+        room = Newsroom(lake, index)
+        room.list(entry(1))
+        room.run()
+        with served(Archive(Index(index, lambda: room.embedder, index.close), lake, desks, load_taxonomy())) as address:
+            yield address
+
+
+def _store_meetings(rows: Rows) -> None:
+    """Store the past meeting (id ending in -6), the one to come (-7) and the cancelled one (-8), with their items."""
+    vote = '[{"person": "Alder Lee", "value": "aye"}]'
+    for number, days, status in ((6, -7, "passed"), (7, 7, "confirmed"), (8, 14, "cancelled")):
+        begin = datetime.now(UTC).replace(hour=18, minute=30, second=0, microsecond=0) + timedelta(days=days)
+        key = f"springfieldIL/primegov/{number}"
+        meeting = replace(MEETING, meeting_id=key, day=begin.date(), starts_at=begin, status=status)
+        items = [
+            replace(one, item_id=f"{key}/{one.sequence}", meeting_id=key, day=begin.date()) for one in (ITEM, ROLL_CALL)
+        ]
+        if number == 6:
+            items = [replace(one, article_id=None, votes_json=vote) for one in items]
+        if number == 8:
+            meeting = replace(meeting, status_reason="two listings lack it", body="Parks Board", title=HOSTILE)
+            items = [replace(items[0], article_id=None, attachment_urls=("https://x.example/", "javascript:alert(1)"))]
+        rows.upsert([meeting])
+        rows.upsert(items)
+    rows.upsert([REPORT])
+    refresh_matters(rows, MEETING.desk, MEETING.agency, {ITEM.matter})
 
 
 class _Pages(Pages):

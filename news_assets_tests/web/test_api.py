@@ -13,6 +13,9 @@ EXAMPLES = {
     "search": ("/search?q=bus&mode=keyword", "/search?limit=1"),
     "articles": ("/articles", "/articles?desk=d&agency=a&outcome=ok&from=2026-01-01&to=2026-12-31&limit=2"),
     "articles_article_id": ("/articles/a-1", "/articles/a-3"),
+    "meetings": ("/meetings", "/meetings?desk=cities&status=passed&from=2026-01-01"),
+    "meetings_meeting_id": ("/meetings/springfieldIL/primegov/7", "/meetings/springfieldIL%2Fprimegov%2F6"),
+    "matters_matter_id": ("/matters/springfieldIL/file:26-101",),
     "agencies": ("/agencies", "/agencies?desk=none"),
     "sources": ("/sources",),
     "failures": ("/failures", "/failures?stage=enriched_articles"),
@@ -33,13 +36,14 @@ def test_every_operation_has_an_example_here() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: str(one.name))
 def test_an_answer_is_what_the_description_says(
-    browser: httpx.Client, description: dict[str, Any], operation: Any
+    browser: httpx.Client, council: str, description: dict[str, Any], operation: Any
 ) -> None:
     described = description["paths"][f"/{operation.path}"]["get"]
     schema = described["responses"]["200"]["content"]["application/json"]["schema"]
     validator = jsonschema.Draft202012Validator(schema | {"components": description["components"]})
     for path in EXAMPLES[operation.name]:
-        answer = browser.get(API + path)
+        server = council if operation.path.startswith(("meetings", "matters")) else ""
+        answer = browser.get(server + API + path)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
         assert [error.message for error in validator.iter_errors(answer.json())] == []
 
@@ -50,9 +54,26 @@ def test_every_schema_of_the_description_is_valid_and_every_field_of_an_item_is_
     schemas = description["components"]["schemas"]
     for schema in schemas.values():
         jsonschema.Draft202012Validator.check_schema(schema)
-    for name in ("ListedArticle", "SourceItem", "CoverageItem", "AgencyItem", "Failure", "Change"):
+    for name in (
+        "ListedArticle",
+        "SourceItem",
+        "CoverageItem",
+        "AgencyItem",
+        "MeetingItem",
+        "AgendaLine",
+        "Failure",
+        "Change",
+    ):
         unexplained = [key for key, value in schemas[name]["properties"].items() if not value.get("description")]
         assert unexplained == [], name
+
+
+def test_requests_of_polls_are_described_as_for_operators(description: dict[str, Any]) -> None:
+    described = description["paths"]["/polls"]["post"]
+    schema = described["requestBody"]["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert (schema["required"], set(schema["properties"])) == (["agencies"], {"agencies", "days"})
+    assert (list(described["security"][0]), "202" in described["responses"]) == (["operator"], True)
 
 
 @pytest.mark.parametrize("path", ["/articles", "/failures", "/search?q=bus&mode=keyword", "/coverage", "/agencies"])

@@ -23,6 +23,15 @@ PAGES = (
     "/operations/articles/a-2",
     "/nothing",
 )
+COUNCIL_PAGES = (
+    "/meetings",
+    "/meetings?lang=pt&status=passed",
+    "/meetings?body=nothing",
+    "/meetings/springfieldIL/primegov/7",
+    "/meetings/springfieldIL/primegov/8?lang=pt",
+    "/matters/springfieldIL/file:26-101",
+    "/articles/a-1",
+)
 RULES = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 }
@@ -39,20 +48,21 @@ def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
 
 @pytest.mark.parametrize(("colours", "size"), [("light", DESK), ("dark", PHONE)], ids=["wide", "phone"])
 def test_no_page_violates_wcag_2_2_aa_or_is_wider_than_the_screen(
-    chrome: "playwright.Browser", site: str, colours: str, size: dict[str, int]
+    chrome: "playwright.Browser", site: str, council: str, colours: str, size: dict[str, int]
 ) -> None:
     page = chrome.new_page(color_scheme=colours, viewport=size, bypass_csp=True)  # for axe's own script
     found = {}
-    for path in PAGES:
-        page.goto(site + path)
+    for url in (*(site + path for path in PAGES), *(council + path for path in COUNCIL_PAGES)):
+        page.goto(url)
         for one in page.query_selector_all("details"):
             one.evaluate("node => { node.open = true }")
         violations = Axe().run(page, options=RULES).response["violations"]
-        found[path] = [f"{rule['id']}: {rule['nodes'][0]['html']}" for rule in violations]
+        found[url] = [f"{rule['id']}: {rule['nodes'][0]['html']}" for rule in violations]
         if page.evaluate("document.documentElement.scrollWidth") > size["width"]:
-            found[path].append("wider than the screen")
+            found[url].append("wider than the screen")
     page.close()
-    assert found == {path: [] for path in PAGES}
+    assert {url: wrong for url, wrong in found.items() if wrong} == {}
+    assert len(found) == len(PAGES) + len(COUNCIL_PAGES)
 
 
 def test_a_reader_without_scripts_searches_by_keyboard_and_opens_an_article(

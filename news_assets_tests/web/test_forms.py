@@ -89,7 +89,7 @@ def test_the_coverage_is_no_feed_and_says_what_it_is(browser: httpx.Client) -> N
     refused = browser.get("/operations.atom")
     assert (refused.status_code, refused.json()["detail"]) == (
         404,
-        "/operations is no feed; it has the forms .json, .csv, .xlsx",
+        "/operations has no such form; it has .json, .csv, .xlsx",
     )
     assert browser.get("/operations.csv").text.splitlines()[1:] != []
 

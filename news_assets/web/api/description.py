@@ -7,6 +7,8 @@ from pydantic import TypeAdapter
 
 from news_assets.web.api.handlers import PREFIX
 from news_assets.web.api.operations import Operation
+from news_assets.web.operations.polls import PATH as POLLS_PATH
+from news_assets.web.operations.polls import PollRequest
 
 _REF = "#/components/schemas/{model}"
 _PROBLEM = {
@@ -25,6 +27,34 @@ _PROBLEM_SCHEMA = {
     },
 }
 
+_POLLS = {
+    "operationId": "request_polls",
+    "summary": "Request a poll of agencies of one desk, now or of past days; for operators",
+    "security": [{"operator": []}],
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": PollRequest.model_json_schema(ref_template=_REF)}},
+    },
+    "responses": {
+        "202": {
+            "description": "The run of Dagster that polls",
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["run_id", "url"],
+                        "properties": {
+                            "run_id": {"type": "string", "description": "id of the run"},
+                            "url": {"type": "string", "description": "page of the run"},
+                        },
+                    }
+                }
+            },
+        },
+        "default": _PROBLEM,
+    },
+}
+
 
 def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     """Return the description of these operations."""
@@ -36,7 +66,8 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     for schema in schemas.values():
         schema.pop("title", None)  # the same for the parts of all lists, of which clients make the names of types
     for one in known:
-        _add_meanings(schemas.get(one.item.__name__, {}), one.item)
+        for kind in (one.item, *one.parts):
+            _add_meanings(schemas.get(kind.__name__, {}), kind)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -46,8 +77,12 @@ def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
             "pass `next` as `cursor` for the part that follows. Answers have an ETag.",
         },
         "servers": [{"url": PREFIX}],
-        "paths": {f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])} for one in known},
-        "components": {"schemas": schemas | {"Problem": _PROBLEM_SCHEMA}},
+        "paths": {f"/{one.path}": {"get": _get(one, answers[(one.name, mode)])} for one in known}
+        | {f"/{POLLS_PATH}": {"post": _POLLS}},
+        "components": {
+            "schemas": schemas | {"Problem": _PROBLEM_SCHEMA},
+            "securitySchemes": {"operator": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 

@@ -9,12 +9,17 @@ from news_assets.search import SearchHit
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
 from news_assets.web.archive import Archive
+from news_assets.web.meetings.answers import AgendaLine, ItemDocument, MatterView, MeetingItem, MeetingView
+from news_assets.web.meetings.reading import listed_meetings, matter_view, meeting_view
 from news_assets.web.parameters import (
     ArticleParameters,
     ChangeParameters,
     FailureParameters,
+    MeetingParameters,
     OfDesk,
     OneArticle,
+    OneMatter,
+    OneMeeting,
     Parameters,
     SearchAddress,
 )
@@ -26,6 +31,7 @@ class Operation:
 
     `path` is that below /api/v1, with parameters in braces. `read` returns an instance of `answer`, a dataclass, or
     None if there is no such thing. `item` is the type of the answer's items, or of the answer itself.
+    `parts` are the types within it whose fields are explained too.
     """
 
     path: str
@@ -34,6 +40,12 @@ class Operation:
     read: Callable[[Archive, Any], Any]
     answer: Any
     item: type
+    parts: tuple[type, ...] = ()
+
+    @property
+    def route(self) -> str:
+        """The path for the router: ids may have slashes."""
+        return self.path.replace("}", ":path}")
 
     @property
     def name(self) -> str:
@@ -73,6 +85,14 @@ COVERAGE: Final = Operation(
     answer=Part[CoverageItem],
     item=CoverageItem,
 )
+MEETINGS: Final = Operation(
+    path="meetings",
+    summary="The meetings of councils and bodies: those to come, then past ones, the nearest day first",
+    parameters=MeetingParameters,
+    read=listed_meetings,
+    answer=Part[MeetingItem],
+    item=MeetingItem,
+)
 OPERATIONS: Final = (
     SEARCH,
     Operation(
@@ -90,6 +110,24 @@ OPERATIONS: Final = (
         read=lambda archive, one: archive.article(one.article_id),
         answer=ArticleView,
         item=ArticleView,
+    ),
+    MEETINGS,
+    Operation(
+        path="meetings/{meeting_id}",
+        summary="One meeting with its agenda, documents and what it says about taking part",
+        parameters=OneMeeting,
+        read=lambda archive, one: meeting_view(archive, one.meeting_id),
+        answer=MeetingView,
+        item=MeetingView,
+        parts=(AgendaLine, ItemDocument),
+    ),
+    Operation(
+        path="matters/{matter_id}",
+        summary="One matter with its appearances in meetings",
+        parameters=OneMatter,
+        read=lambda archive, one: matter_view(archive, one.matter_id),
+        answer=MatterView,
+        item=MatterView,
     ),
     Operation(
         path="agencies",

@@ -11,8 +11,16 @@ MEDIA_TYPES: Final = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".atom": "application/atom+xml",
     ".feed.json": "application/feed+json",
+    ".ics": "text/calendar",
 }
-FORM_NAMES: Final = {".json": "JSON", ".csv": "CSV", ".xlsx": "XLSX", ".atom": "Atom", ".feed.json": "JSON Feed"}
+FORM_NAMES: Final = {
+    ".json": "JSON",
+    ".csv": "CSV",
+    ".xlsx": "XLSX",
+    ".atom": "Atom",
+    ".feed.json": "JSON Feed",
+    ".ics": "iCalendar",
+}
 _SUFFIXES: Final = {kind: suffix for suffix, kind in MEDIA_TYPES.items()} | {"text/html": ""}
 
 

@@ -23,6 +23,11 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
     return Response(json_of(value) + "\n", status, headers, "application/problem+json")
 
 
+def calendar_file(data: bytes) -> Response:
+    """Return an iCalendar file."""
+    return Response(data, media_type=MEDIA_TYPES[".ics"])
+
+
 def table(form: str, name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Response:
     """Return rows as a CSV or XLSX file of this name."""
     if form == ".csv":

@@ -38,11 +38,16 @@ def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
     if not found:
         return None
     items = sorted(lake.read(StoredItem, meeting_id=[meeting_id]), key=lambda item: (item.sequence, item.item_id))
+    return MeetingDetails(meeting=found[0], items=tuple(item_details(lake, items)))
+
+
+def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]:
+    """Return these items, in the same order, with their documents, summaries and texts."""
     articles = {item.article_id for item in items if item.article_id}
     texts = {row.article_id: row.text or "" for row in lake.read(RawArticle, article_id=articles)}
     summaries = {row.article_id: row.summary or "" for row in lake.read(EnrichedArticle, article_id=articles)}
     documents = documents_of(lake, items)
-    details = (
+    return [
         ItemDetails(
             item=item,
             documents=tuple(documents[key] for key in item.document_ids if key in documents),
@@ -50,8 +55,7 @@ def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
             text=texts.get(item.article_id or "", ""),
         )
         for item in items
-    )
-    return MeetingDetails(meeting=found[0], items=tuple(details))
+    ]
 
 
 def documents_of(lake: Reader, items: Sequence[StoredItem]) -> dict[str, StoredDocument]:

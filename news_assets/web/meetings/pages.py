@@ -1,0 +1,51 @@
+"""The pages of a meeting and of a matter."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from news_assets.pipeline.civic.topics import topics_taxonomy
+from news_assets.web.archive import Archive
+from news_assets.web.forms.choice import form_of
+from news_assets.web.forms.documents import calendar_file, json_document
+from news_assets.web.meetings.forms import calendar_of_ids
+from news_assets.web.meetings.reading import matter_view, meeting_view
+
+Render = Callable[..., Response]
+
+
+class MeetingPages:
+    """Handlers for a meeting and a matter; `render` makes a page of a template and values."""
+
+    def __init__(self, archive: Archive, render: Render) -> None:
+        self._archive = archive
+        self._render = render
+
+    def meeting(self, request: Request) -> Response:
+        """Return a meeting with its agenda, also as iCalendar; in any other form as JSON."""
+        meeting_id = request.path_params["meeting_id"]
+        view = meeting_view(self._archive, meeting_id)
+        if view is None:
+            raise HTTPException(404, f"no meeting {meeting_id}")
+        if (form := form_of(request)) == ".ics":
+            return calendar_file(calendar_of_ids(self._archive, [meeting_id]))
+        if form:
+            return json_document(asdict(view))
+        return self._render(request, "meeting.html", view=view, topic_label=_topic_label)
+
+    def matter(self, request: Request) -> Response:
+        """Return a matter with its appearances."""
+        matter_id = request.path_params["matter_id"]
+        view = matter_view(self._archive, matter_id)
+        if view is None:
+            raise HTTPException(404, f"no matter {matter_id}")
+        if form_of(request):
+            return json_document(asdict(view))
+        return self._render(request, "matter.html", view=view, topic_label=_topic_label)
+
+
+def _topic_label(code: str, language: str) -> str:
+    return topics_taxonomy().themes[code].label(language)

@@ -1,0 +1,169 @@
+"""Meetings and matters, read from the lake."""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from news_assets.pipeline.civic.exports import name_of
+from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
+from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
+from news_assets.store.queries.civic.lists import nearest_meetings
+from news_assets.store.queries.civic.meetings import ItemDetails, item_details, meeting_details
+from news_assets.text.zones import zone_info
+from news_assets.web.answers import Part
+from news_assets.web.archive import Archive
+from news_assets.web.meetings.answers import AgendaLine, Appearance, ItemDocument, MatterView, MeetingItem, MeetingView
+from news_assets.web.parameters import MeetingParameters, ParameterError, cursor_of
+
+_BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
+
+
+def first_day_to_come(now: datetime) -> date:
+    """Return the day of which no meeting counts as past: the earliest that it still is anywhere."""
+    return (now.astimezone(UTC) - _BEHIND_UTC).date()
+
+
+def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[MeetingItem]:
+    """Return a part of the meetings: those to come, then past ones, the nearest day first. Raises ParameterError."""
+    position = parameters.position(str, int, int, str)
+    first_day, after = first_day_to_come(datetime.now(UTC)), None
+    if position:
+        first_day, after = _day(position[0], parameters.cursor), position[1:]
+    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
+    found = nearest_meetings(archive.lake, first_day, **given, after=after, limit=parameters.limit + 1)
+    shown = found[: parameters.limit]
+    zones = zones_of(archive)
+    return Part(
+        items=[_item(row, zones) for _, row in shown],
+        next=cursor_of(first_day.isoformat(), *shown[-1][0]) if len(found) > len(shown) else None,
+    )
+
+
+def _day(text: str, cursor: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(f"cursor={cursor[:40]}: take it from `next` of an answer") from None
+
+
+def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
+    """Return a meeting with its agenda; None for an unknown id."""
+    details = meeting_details(archive.lake, meeting_id)
+    if details is None:
+        return None
+    lines = [_line(one) for one in details.items]
+    return MeetingView(
+        meeting=_item(details.meeting, zones_of(archive)),
+        comment=details.meeting.comment,
+        links=[Link(**link) for link in json.loads(details.meeting.links_json)],
+        participation=json.loads(details.meeting.participation_json),
+        topics=dict(topics_of_meeting([line.topics for line in lines if line.topics])),
+        items=lines,
+    )
+
+
+def matter_view(archive: Archive, matter_id: str) -> MatterView | None:
+    """Return a matter, named by agency and key with a slash between, with its meetings; None for an unknown one."""
+    agency, _, key = matter_id.partition("/")
+    found = archive.lake.read(Matter, agency=[agency], matter=[key])
+    if not found:
+        return None
+    matter = found[0]
+    items = {row.item_id: row for row in archive.lake.read(StoredItem, item_id=matter.item_ids)}
+    details = item_details(archive.lake, [items[item_id] for item_id in matter.item_ids if item_id in items])
+    meetings = meetings_by_id(archive, {one.item.meeting_id for one in details})
+    return MatterView(
+        matter=matter,
+        appearances=[
+            Appearance(meeting=meetings[one.item.meeting_id], item=_line(one))
+            for one in details
+            if one.item.meeting_id in meetings
+        ],
+    )
+
+
+def meetings_by_id(archive: Archive, meeting_ids: Collection[str]) -> dict[str, MeetingItem]:
+    """Return these meetings by id."""
+    zones = zones_of(archive)
+    return {row.meeting_id: _item(row, zones) for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)}
+
+
+def zones_of(archive: Archive) -> Mapping[tuple[str, str], str]:
+    """Return the time zones of the agencies of the desk files, by desk and agency."""
+    return {(desk.key, agency.key): agency.timezone for desk in archive.desks for agency in desk.agencies}
+
+
+def has_meetings(archive: Archive) -> bool:
+    """Return whether a desk of councils is loaded, or meetings are stored."""
+    is_civic = any(desk.is_civic for desk in archive.desks)
+    return is_civic or not archive.lake.query("SELECT 1 FROM meetings LIMIT 1").is_empty()
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _item(row: StoredMeeting, zones: Mapping[tuple[str, str], str]) -> MeetingItem:
+    timezone = zones.get((row.desk, row.agency), "UTC")
+    zone = zone_info(timezone)
+    return MeetingItem(
+        meeting_id=row.meeting_id,
+        desk=row.desk,
+        agency=row.agency,
+        day=row.day,
+        starts_at=row.starts_at and row.starts_at.astimezone(zone),
+        ends_at=row.ends_at and row.ends_at.astimezone(zone),
+        is_all_day=row.is_all_day,
+        timezone=timezone,
+        name=name_of(row),
+        body=row.body,
+        title=row.title,
+        status=row.status,
+        status_reason=row.status_reason,
+        location_name=row.location_name,
+        location_address=row.location_address,
+        url=row.url,
+        agenda_url=row.agenda_url,
+        packet_url=row.packet_url,
+        minutes_url=row.minutes_url,
+        video_url=row.video_url,
+        first_seen_at=row.first_seen_at,
+        last_seen_at=row.last_seen_at,
+    )
+
+
+def _line(details: ItemDetails) -> AgendaLine:
+    item = details.item
+    return AgendaLine(
+        item_id=item.item_id,
+        sequence=item.sequence,
+        number=item.number,
+        title=item.title,
+        section=item.section,
+        matter=item.matter,
+        matter_file=item.matter_file,
+        matter_type=item.matter_type,
+        sponsors=item.sponsors,
+        votes=[Vote(**vote) for vote in json.loads(item.votes_json)],
+        topics=() if item.filter_tier == "dropped" else topics_of_item(item.title, details.summary),
+        filter_tier=item.filter_tier,
+        filter_reason=item.filter_reason,
+        article_id=item.article_id,
+        summary=details.summary,
+        documents=_documents(details),
+    )
+
+
+def _documents(details: ItemDetails) -> list[ItemDocument]:
+    read = [
+        ItemDocument(name=one.name, url=one.url, outcome=one.outcome, reason=one.reason, pages=one.pages)
+        for one in details.documents
+    ]
+    known = {one.document_id for one in details.documents}
+    listed = zip(details.item.document_ids, details.item.attachment_names, details.item.attachment_urls, strict=True)
+    waiting = [
+        ItemDocument(name=name, url=url, outcome="waiting", reason=None, pages=None)
+        for key, name, url in listed
+        if key not in known
+    ]
+    return read + waiting
