@@ -29,7 +29,7 @@ def council() -> Council:
 def room(council: Council, tmp_path: Path) -> Iterator[CouncilRoom]:
     with served(council) as base, Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
         opened = CouncilRoom(
-            lake, open_index("sqlite", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
+            lake, open_index("embedded", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
         )
         [agency] = opened.desk.agencies
         sources = (replace(agency.sources[0], pace="signals"),)
