@@ -3,40 +3,23 @@
 An invalid value is a SettingsError with one line that names the setting, the value and the accepted values.
 """
 
-import ipaddress
 import os
-import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from news_assets import setting_values as values
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
 from news_assets.records.desks import KeepDays
 from news_assets.records.model_calls import Ceilings
 
-_TYPESENSE = re.compile(r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?")
-_OLD_EMBEDDED = "sqlite"  # earlier name of the embedded index
-_HOSTNAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
-_LOGIN = re.compile(r"https?://[^\s:/?#@]+:[^\s:/?#@]+@(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
-_SMTP = re.compile(r"smtps?://([^\s:/?#@]+:[^\s:/?#@]+@)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?/?", re.IGNORECASE)
-_MIN_TOKEN_CHARS = 20
-
-# The optional dependency group of each provider of language models.
-MODEL_PROVIDERS = {
-    "anthropic": "anthropic",
-    "bedrock": "bedrock",
-    "google-gla": "google",
-    "ollama": "ollama",
-    "openai": "openai",
-}
-LOCAL_ENRICHER = "local"
-
-_MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,199}")
-
-CommaSeparated = Annotated[tuple[str, ...], NoDecode]
+CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)]
+OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
+Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
 
 
 class Settings(BaseSettings):
@@ -45,12 +28,16 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="NEWS_", frozen=True, extra="ignore")
 
     home: Path = Field(Path(".news"), description="folder for everything this machine keeps")
-    desks: CommaSeparated = Field(
+    desks: Annotated[CommaSeparated, AfterValidator(values.check_desks)] = Field(
         ("sample",), description="built-in desks by name, or paths of desk files, comma separated"
     )
-    catalog: str = Field("", description="path of a SQLite file, or postgresql://user:password@host:port/database")
+    catalog: Annotated[str, AfterValidator(values.check_catalog)] = Field(
+        "", description="path of a SQLite file, or postgresql://user:password@host:port/database"
+    )
     data: str = Field("", description="folder, or s3://bucket/prefix")
-    search: str = Field("embedded", description="embedded, typesense://host:port or typesense+https://host:port")
+    search: Annotated[str, AfterValidator(values.search_index)] = Field(
+        "embedded", description="embedded, typesense://host:port or typesense+https://host:port"
+    )
     typesense_api_key: SecretStr = Field(
         SecretStr(""), description="API key of the Typesense server that NEWS_SEARCH names"
     )
@@ -59,10 +46,11 @@ class Settings(BaseSettings):
         description="multilingual-e5-small-q4, or name or folder of a sentence-transformers model",
         min_length=1,
     )
-    enricher: CommaSeparated = Field(
-        (LOCAL_ENRICHER,),
+    enricher: Annotated[CommaSeparated, AfterValidator(values.check_enrichers)] = Field(
+        (values.LOCAL_ENRICHER,),
         description="local, or PROVIDER:MODEL with a provider of "
-        f"{', '.join(MODEL_PROVIDERS)}; or several, local first, in the order in which they are asked, comma separated",
+        f"{', '.join(values.MODEL_PROVIDERS)}; "
+        "or several, local first, in the order in which they are asked, comma separated",
     )
     enricher_error_rate: float = Field(
         0.1,
@@ -70,8 +58,10 @@ class Settings(BaseSettings):
         le=1,
         description="share of wrong themes that is accepted of the local enricher where a model follows it, 0 to 1",
     )
-    entities: str = Field("", description="PROVIDER:MODEL of the call that finds entities; empty for no such call")
-    prompts: Path | None = Field(
+    entities: Annotated[str, AfterValidator(values.check_optional_model)] = Field(
+        "", description="PROVIDER:MODEL of the call that finds entities; empty for no such call"
+    )
+    prompts: OptionalPath = Field(
         None, description="folder of prompts, enrich.md and entities.md; empty for the built-in ones"
     )
     bedrock_batch_folder: str = Field(
@@ -79,10 +69,10 @@ class Settings(BaseSettings):
         description="s3://bucket/prefix of the requests and results of batches on Bedrock; empty for no such batches",
     )
     bedrock_batch_role: str = Field("", description="ARN of the role in which Bedrock reads and writes that folder")
-    model_calls: str = Field(
+    model_calls: Annotated[str, AfterValidator(partial(values.check_numbers, 1, 200))] = Field(
         "8", description="calls of language models in flight, 1 to 200, or by provider: openai=50,ollama=1"
     )
-    model_calls_per_minute: str = Field(
+    model_calls_per_minute: Annotated[str, AfterValidator(partial(values.check_numbers, 0, 100_000))] = Field(
         "300", description="calls of language models a minute, 0 for no limit, or by provider: openai=500,ollama=0"
     )
     model_timeout_s: float = Field(
@@ -94,7 +84,7 @@ class Settings(BaseSettings):
     host_delay_s: float = Field(
         1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"
     )
-    allow_private_hosts: CommaSeparated = Field(
+    allow_private_hosts: Annotated[CommaSeparated, AfterValidator(values.check_hosts)] = Field(
         (), description="hosts or CIDR blocks on private networks that may be fetched, comma separated"
     )
     logins: SecretStr = Field(
@@ -109,13 +99,13 @@ class Settings(BaseSettings):
     backup_days: int = Field(
         14, ge=0, le=3650, description="how many days the daily backups of the catalog are kept, 0 to 3650; 0 for none"
     )
-    keep_pages_days: int = Field(
+    keep_pages_days: Annotated[int, AfterValidator(values.check_kept_days)] = Field(
         400, ge=0, le=36500, description="how many days fetched pages are kept, 31 to 36500; 0 for ever"
     )
-    keep_polls_days: int = Field(
+    keep_polls_days: Annotated[int, AfterValidator(values.check_kept_days)] = Field(
         400, ge=0, le=36500, description="how many days the results of polls are kept, 31 to 36500; 0 for ever"
     )
-    keep_revisions_days: int = Field(
+    keep_revisions_days: Annotated[int, AfterValidator(values.check_kept_days)] = Field(
         1100, ge=0, le=36500, description="how many days replaced texts are kept, 31 to 36500; 0 for ever"
     )
     keep_answers_days: int = Field(
@@ -127,16 +117,14 @@ class Settings(BaseSettings):
         le=36500,
         description="how many days the record of changes is kept for those who follow it; 0 for ever",
     )
-    max_usd_per_run: float = Field(
-        0.0, ge=0, le=1e6, description="most that a run may spend on language models, in US dollars; 0 for no limit"
+    max_usd_per_run: Usd = Field(
+        0.0, description="most that a run may spend on language models, in US dollars; 0 for no limit"
     )
-    max_usd_per_day: float = Field(
-        0.0, ge=0, le=1e6, description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit"
-    )
-    max_usd_per_month: float = Field(0.0, ge=0, le=1e6, description="most for a month (UTC); 0 for no limit")
-    taxonomy: Path | None = Field(None, description="path of a taxonomy file; empty for the built-in one")
-    queries: Path | None = Field(None, description="path of a file of saved queries and channels; empty for none")
-    smtp: SecretStr = Field(
+    max_usd_per_day: Usd = Field(0.0, description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit")
+    max_usd_per_month: Usd = Field(0.0, description="most for a month (UTC); 0 for no limit")
+    taxonomy: OptionalPath = Field(None, description="path of a taxonomy file; empty for the built-in one")
+    queries: OptionalPath = Field(None, description="path of a file of saved queries and channels; empty for none")
+    smtp: Annotated[SecretStr, AfterValidator(values.check_mail_server)] = Field(
         SecretStr(""), description="mail server of alerts, smtp://user:password@host:587 or smtps://; empty for none"
     )
     mail_from: str = Field("", pattern=r"^([^\s@]+@[^\s@]+)?$", description="sender's address of alerts by e-mail")
@@ -145,7 +133,7 @@ class Settings(BaseSettings):
         pattern=r"^(https?://[^\s?#]+)?$",
         description="address of Dagster's web server, for links and requested polls",
     )
-    operator_token: SecretStr = Field(
+    operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
         SecretStr(""), description="token for actions on the pages, 20 characters or more; empty for read-only pages"
     )
 
@@ -186,11 +174,11 @@ class Settings(BaseSettings):
 
     def calls_in_flight(self, provider: str) -> int:
         """How many calls of a provider's models may be in flight."""
-        return _by_provider(self.model_calls, provider, 8)
+        return values.number_of(self.model_calls, provider, 8)
 
     def calls_per_minute(self, provider: str) -> int:
         """How many calls of a provider's models may begin in a minute; 0 for no limit."""
-        return _by_provider(self.model_calls_per_minute, provider, 300)
+        return values.number_of(self.model_calls_per_minute, provider, 300)
 
     @property
     def reports_dir(self) -> Path:
@@ -234,118 +222,21 @@ class Settings(BaseSettings):
         workers = os.environ.get("WORKERS", "")  # set by deploy/start and compose.yaml; without it two runs at once
         return max(1, self.threads // max(1, int(workers) if workers.isdecimal() else 2))
 
-    @field_validator("desks", "enricher", "allow_private_hosts", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-    @field_validator("max_usd_per_run", "max_usd_per_day", "max_usd_per_month", mode="before")
-    @classmethod
-    def _empty_is_no_limit(cls, value: object) -> object:
-        return value or 0.0
-
-    @field_validator("taxonomy", "prompts", "queries", mode="before")
-    @classmethod
-    def _empty_is_none(cls, value: object) -> object:
-        return value or None
-
-    @field_validator("desks")
-    @classmethod
-    def _some_desk(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("names no desk")
-        return value
-
-    @field_validator("enricher")
-    @classmethod
-    def _known_enrichers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for part in value:
-            if part != LOCAL_ENRICHER:
-                check_model_name(part)
-        if not value or len(set(value)) < len(value) or LOCAL_ENRICHER in value[1:]:
-            raise ValueError("names no enricher, one twice, or local behind a model")
-        return value
-
-    @field_validator("entities")
-    @classmethod
-    def _known_model(cls, value: str) -> str:
-        if value:
-            check_model_name(value)
-        return value
-
-    @field_validator("model_calls", "model_calls_per_minute")
-    @classmethod
-    def _numbers(cls, value: str, info: ValidationInfo) -> str:
-        least, most = (1, 200) if info.field_name == "model_calls" else (0, 100_000)
-        for part in value.split(","):
-            provider, _, number = part.strip().rpartition("=")
-            if not number.isdecimal() or not least <= int(number) <= most:
-                raise ValueError(f"{number!r} is not a number from {least} to {most}")
-            if provider and provider not in MODEL_PROVIDERS:
-                raise ValueError(f"unknown provider {provider!r}")
-        return value
-
-    @field_validator("keep_pages_days", "keep_polls_days", "keep_revisions_days")
-    @classmethod
-    def _longer_than_checks_read(cls, value: int) -> int:
-        if 0 < value < 31:
-            raise ValueError("checks read the last 30 days")
-        return value
-
-    @field_validator("allow_private_hosts")
-    @classmethod
-    def _hosts_or_blocks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for part in value:
-            if not _is_block(part) and not _HOSTNAME.fullmatch(part):
-                raise ValueError(f"{part!r} is neither a host nor a CIDR block")
-        return value
-
     @model_validator(mode="after")
     def _logins_of_origins(self) -> Self:
         for number, login in enumerate(self.site_logins, start=1):
-            if not _LOGIN.fullmatch(login):  # not shown: it contains a password
+            if not values.LOGIN.fullmatch(login):  # not shown: it contains a password
                 raise ValueError(
                     f"NEWS_LOGINS: login {number} is not of the form https://user:password@host; "
                     "write @ : / , % in user and password as %40 %3A %2F %2C %25"
                 )
         return self
 
-    @field_validator("smtp")
-    @classmethod
-    def _mail_server(cls, value: SecretStr) -> SecretStr:
-        if value.get_secret_value() and not _SMTP.fullmatch(value.get_secret_value()):
-            raise ValueError("write @ : / % in user and password as %40 %3A %2F %25")
-        return value
-
-    @field_validator("operator_token")
-    @classmethod
-    def _long_enough(cls, value: SecretStr) -> SecretStr:
-        if 0 < len(value.get_secret_value()) < _MIN_TOKEN_CHARS:
-            raise ValueError("too short to resist guessing")
-        return value
-
     @model_validator(mode="after")
     def _has_sender(self) -> Self:
         if self.smtp.get_secret_value() and not self.mail_from:
             raise ValueError("NEWS_MAIL_FROM is empty; NEWS_SMTP needs the sender's address")
         return self
-
-    @field_validator("catalog")
-    @classmethod
-    def _known_catalog(cls, value: str) -> str:
-        if "://" in value and not value.startswith(("postgresql://", "postgres://")):
-            raise ValueError("unknown kind of catalog")
-        return value
-
-    @field_validator("search")
-    @classmethod
-    def _known_search(cls, value: str) -> str:
-        if value == _OLD_EMBEDDED:
-            return "embedded"
-        match = _TYPESENSE.fullmatch(value)
-        if value != "embedded" and (match is None or int(match[3] or 1) not in range(1, 65536)):
-            raise ValueError("unknown search index" if "@" not in value else "the address must not contain a key")
-        return value
 
     @model_validator(mode="after")
     def _has_key(self) -> Self:
@@ -362,14 +253,6 @@ class Settings(BaseSettings):
         return self
 
 
-def _is_block(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
-
-
 def _explain(settings: type[Settings], line: object) -> str:
     assert isinstance(line, dict)
     message = str(line["msg"]).removeprefix("Value error, ")
@@ -378,22 +261,6 @@ def _explain(settings: type[Settings], line: object) -> str:
     name = str(line["loc"][0])
     takes = settings.model_fields[name].description
     return f"NEWS_{name.upper()}={without_credentials(str(line['input']))!r}: {message}; accepted: {takes}"
-
-
-def check_model_name(name: str) -> None:
-    """Check that a name is PROVIDER:MODEL, of a known provider. Raises ValueError."""
-    provider, colon, model = name.partition(":")
-    if provider not in MODEL_PROVIDERS or not colon:
-        raise ValueError(f"unknown provider {provider!r}")
-    if not _MODEL_NAME.fullmatch(model):
-        raise ValueError(f"{model!r} is not the name of a model")
-
-
-def _by_provider(value: str, provider: str, otherwise: int) -> int:
-    """Return the number of a provider, else the one without a provider, else `otherwise`."""
-    parts = [part.strip().rpartition("=") for part in value.split(",")]
-    numbers = {name: int(number) for name, _, number in parts}
-    return numbers.get(provider, numbers.get("", otherwise))
 
 
 def variable_of(name: str) -> str | None:
@@ -408,5 +275,5 @@ def child_environment(**changes: str) -> dict[str, str]:
 
 def outdated_settings() -> tuple[str, ...]:
     """Return a line for each setting of the environment that has an old name of a value, which is still accepted."""
-    is_old = os.environ.get("NEWS_SEARCH") == _OLD_EMBEDDED
-    return (f"NEWS_SEARCH={_OLD_EMBEDDED} is now NEWS_SEARCH=embedded",) if is_old else ()
+    is_old = os.environ.get("NEWS_SEARCH") == values.OLD_EMBEDDED
+    return (f"NEWS_SEARCH={values.OLD_EMBEDDED} is now NEWS_SEARCH=embedded",) if is_old else ()

@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
     {"records", "errors", "ports", "lazy"},
-    {"text", "sources", "settings", "desks", "taxonomy", "folders"},
+    {"text", "sources", "settings", "setting_values", "desks", "taxonomy", "folders"},
     {"pipeline"},
     {"clients", "store"},
     {"defs", "commands", "demo", "search", "terminal", "web"},

@@ -10,7 +10,8 @@ from news_assets.lazy import Lazy
 from news_assets.ports.enrichment import LanguageModel
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder
-from news_assets.settings import LOCAL_ENRICHER, Settings, variable_of
+from news_assets.setting_values import LOCAL_ENRICHER
+from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from news_assets.clients.notify.notifier import ChannelNotifier

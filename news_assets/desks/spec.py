@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
 from news_assets.records.desks import DROPPED_ITEMS, ITEMS_NOT_ENRICHED, EnrichRules, ItemFilters, Pace
-from news_assets.settings import MODEL_PROVIDERS, check_model_name
+from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")

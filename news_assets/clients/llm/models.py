@@ -10,7 +10,8 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from news_assets.errors import SettingsError
-from news_assets.settings import MODEL_PROVIDERS, variable_of
+from news_assets.setting_values import MODEL_PROVIDERS
+from news_assets.settings import variable_of
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -22,7 +22,7 @@ _MAX_URL_CHARS = 250  # longer addresses are left out of the text; the payload h
 def tell_hits(rows: Rows, alerts: Alerts, now: datetime) -> list[Message]:
     """Make the messages of all hits that are due, in one transaction with the note that they were told.
 
-    Hits of queries that are no longer in the file, and those whose article is withdrawn, are told to nobody.
+    Hits of queries that are no longer in the file, and those whose article is withdrawn, are not told.
     """
     waiting = [hit for hit in rows.read(QueryHit, told_at=[None]) if hit.due_at <= now]
     if not waiting:

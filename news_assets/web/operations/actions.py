@@ -49,7 +49,7 @@ class Actions:
     # --- log-in ------------------------------------------------------------------------------------------------------
 
     def login_page(self, request: Request) -> Response:
-        """Return the form, or that nobody may act."""
+        """Return the form, or that the pages are read-only."""
         return self._login(request, "")
 
     def _login(self, request: Request, error: str, status: int = 200) -> Response:

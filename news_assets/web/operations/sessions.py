@@ -69,8 +69,8 @@ class Sessions:
         """Return who sends a request that acts.
 
         Raises:
-            HTTPException: It does not come from a page of this server (403) or from an operator (401), or nobody may
-                act (403).
+            HTTPException: It does not come from a page of this server (403) or from an operator (401), or the pages are
+                read-only (403).
         """
         if not self.is_open:
             raise HTTPException(403, "these pages are read-only: NEWS_OPERATOR_TOKEN is not set")
