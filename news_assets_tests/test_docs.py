@@ -15,7 +15,7 @@ import yaml
 from news_assets.cli import app
 from news_assets.desks.loader import load_desks
 from news_assets.desks.spec import AgencySpec, DeskSpec, SourceSpec
-from news_assets.pipeline.stages import ALL_STAGES
+from news_assets.pipeline.stages import all_stages
 from news_assets.settings import Settings
 from news_assets.sources.kinds import KINDS
 from news_assets.store.queries.freshness import freshness_checks
@@ -112,18 +112,18 @@ def test_every_check_and_every_option_of_a_run_is_documented() -> None:
         "ids_are_unique",
         EXTRACTION_CHECK,
         *freshness_checks(),
-        *(stage.check[0] for stage in ALL_STAGES),
-        *(check.name for stage in ALL_STAGES for check in stage.row_checks),
+        *(stage.check[0] for stage in all_stages()),
+        *(check.name for stage in all_stages() for check in stage.row_checks),
     }
     assert checks <= first_cells(OPERATIONS)
-    options = {*PollConfig.model_fields, *(option.name for stage in ALL_STAGES for option in stage.options)}
+    options = {*PollConfig.model_fields, *(option.name for stage in all_stages() for option in stage.options)}
     assert {option for option in options if f"`{option}`" not in OPERATIONS} == set()
 
 
 def test_every_asset_sensor_and_schedule_is_documented() -> None:
     from news_assets_tests.test_definitions import SCHEDULES, SENSORS
 
-    assert {"feed_entries", *(stage.name for stage in ALL_STAGES), *SENSORS} <= first_cells(README)
+    assert {"feed_entries", *(stage.name for stage in all_stages()), *SENSORS} <= first_cells(README)
     assert {*SENSORS, *(name.replace("sample", "<desk>") for name in SCHEDULES)} <= first_cells(OPERATIONS)
 
 

@@ -45,7 +45,7 @@ class Filters:
 
     def check(self) -> None:
         """Raise NewsAssetsError for a name that does not exist."""
-        names = [stage.name for stage in stages.ALL_STAGES]
+        names = [stage.name for stage in stages.all_stages()]
         if self.stage is not None and self.stage not in names:
             raise NewsAssetsError(f"no stage `{self.stage}`; there are: {', '.join(names)}")
         check_names(self.desk, self.agency)
@@ -187,7 +187,7 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
     """Run the stages of these failures over their agency-days, as their assets do."""
     settings = Settings.read()
     desks = {desk.key: desk for desk in load_desks(settings.desks, ALL_KINDS)}
-    for stage in stages.ALL_STAGES:
+    for stage in stages.all_stages():
         for key in sorted({failure.desk for failure in failures if failure.stage == stage.name}):
             tried = [failure for failure in failures if (failure.desk, failure.stage) == (key, stage.name)]
             if key not in desks:

@@ -172,12 +172,16 @@ STAGES: tuple[Stage, ...] = (
         preview=("article_id", "has_vector", "indexed_at", "outcome", "reason"),
     ),
 )
-ALL_STAGES: Final = (DOCUMENTS, *STAGES)
+
+
+def all_stages() -> tuple[Stage, ...]:
+    """Return the stages of all desks, upstream first."""
+    return (DOCUMENTS, *STAGES)
 
 
 def stages_of(desk: Desk) -> tuple[Stage, ...]:
     """Return the stages of a desk, upstream first: one with meetings also reads their documents."""
-    return ALL_STAGES if desk.is_civic else STAGES
+    return all_stages() if desk.is_civic else STAGES
 
 
 def stage_names(desk: Desk | None = None) -> tuple[str, ...]:
@@ -192,4 +196,4 @@ def derived_stages() -> tuple[Stage, ...]:
 
 def stage_named(name: str) -> Stage:
     """Return a stage by its name."""
-    return next(stage for stage in ALL_STAGES if stage.name == name)
+    return next(stage for stage in all_stages() if stage.name == name)
