@@ -72,7 +72,7 @@ class StoredDocument:
     characters: Annotated[int, "length of the text"]
     text: Annotated[str | None, "its text as Markdown"]
     is_scanned: Annotated[bool, "at least half of the pages are images without a text"]
-    outcome: Annotated[str, "ok, skipped (not worth reading, or without a text) or failed"]
+    outcome: Annotated[str, "ok, skipped (not worth reading, or without a text), failed or withdrawn"]
     reason: Annotated[str | None, "why it is not ok, or what is missing in the text"]
     copy_of: Annotated[str | None, "document_id of the document with the same content that was read in its place"]
     etag: Annotated[str | None, "ETag of the response, sent with the next request"]

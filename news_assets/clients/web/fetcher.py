@@ -20,8 +20,8 @@ from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
 from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
 from news_assets.clients.web.host_queue import in_turn, run_by_host
-from news_assets.clients.web.logins import Logins, SecretOf, Tokens
-from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, vendor_slot
+from news_assets.clients.web.logins import Logins, SecretOf, Tokens, without_login
+from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, takes_a_break, vendor_slot
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
@@ -132,7 +132,7 @@ class HttpFetcher:
         for request in requests:
             by_host[_host_of(request.url)].append(request)
         queues: dict[str, list[PageRequest]] = defaultdict(list)
-        for host, request in in_turn(by_host, _takes_a_break):
+        for host, request in in_turn(by_host, takes_a_break):
             vendor = request.access.vendor
             queues[vendor_slot(vendor, host) if vendor else host].append(request)
         if not queues:
@@ -270,7 +270,7 @@ class HttpFetcher:
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
         now, content_type = self._clock(), content_type_of(headers)
         return Page(
-            url=_without_login(request.url),
+            url=without_login(request.url),
             final_url=str(hop.url),
             status=hop.status,
             body=hop.body,
@@ -290,17 +290,6 @@ class HttpFetcher:
         if len(body) > MAX_ROBOTS_BYTES:
             body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
         return body.decode("utf-8", "replace")
-
-
-def _takes_a_break(request: PageRequest) -> bool:
-    """Return whether the vendor's slot pauses before it goes on to another host."""
-    return request.access.vendor is not None and request.access.vendor.break_s > 0
-
-
-def _without_login(url: str) -> str:
-    """Return a URL without user and password, else as written."""
-    parsed = httpx.URL(url)
-    return str(parsed.copy_with(userinfo=b"")) if parsed.userinfo else url
 
 
 def _host_of(url: str) -> str:

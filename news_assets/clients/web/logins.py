@@ -54,5 +54,11 @@ def origin_of(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
+def without_login(url: str) -> str:
+    """Return a URL without user and password, else as written."""
+    parsed = httpx.URL(url)
+    return str(parsed.copy_with(userinfo=b"")) if parsed.userinfo else url
+
+
 def _authorization(url: httpx.URL) -> str:
     return "Basic " + b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")

@@ -16,6 +16,7 @@ from pathlib import Path
 import filelock
 
 from news_assets.folders import private_folder
+from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Vendor
 
 MAX_CRAWL_DELAY_S = 30.0  # some sites state an hour, at which most of their pages would never be fetched
@@ -41,6 +42,11 @@ class StoppedError(Exception):
 def vendor_slot(vendor: Vendor, host: str) -> str:
     """Return the name of the vendor's slot that this host's requests take: always the same one."""
     return f"vendor/{vendor.kind}/{zlib.crc32(host.encode()) % vendor.slots}"
+
+
+def takes_a_break(request: PageRequest) -> bool:
+    """Return whether the vendor's slot pauses before it goes on to another host."""
+    return request.access.vendor is not None and request.access.vendor.break_s > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
+from news_assets.pipeline.civic.withdrawal import bring_documents_back, withdraw_documents
 from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
 from news_assets.records.derived import ArticleEmbedding, CachedEnrichment, EnrichedArticle, Failure
@@ -56,7 +57,7 @@ def withdraw_removed(rows: Rows, article: RawArticle, now: datetime) -> list[Raw
 def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datetime) -> list[RawArticle]:
     """Remove the texts of these articles, as this transaction reads them, and all that was made from them.
 
-    Their copies stay. Returns their new rows.
+    Their copies stay, and documents that agenda items of other articles have. Returns their new rows.
     """
     commit = rows.snapshot()
     ids = [article.article_id for article in articles]
@@ -73,6 +74,7 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     withdrawn = [_withdrawn(article, reason, now, commit) for article in articles]
     rows.upsert(withdrawn)
     mark_copies_again(rows, articles)
+    withdraw_documents(rows, articles, reason)
     return withdrawn
 
 
@@ -94,7 +96,9 @@ def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> li
     if entries := rows.read(FeedEntry, article_id=ids):
         rows.upsert([_with_text(entry, listed.get((entry.source_id, entry.entry_id))) for entry in entries])
     restored = [_wanted_again(article) for article in former.read(RawArticle, article_id=ids)]
-    return store_marked(rows, restored, {})
+    stored = store_marked(rows, restored, {})
+    bring_documents_back(rows, former, articles)
+    return stored
 
 
 def _wanted_again(article: RawArticle) -> RawArticle:

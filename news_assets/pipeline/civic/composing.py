@@ -14,7 +14,8 @@ from typing import Final
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
-from news_assets.pipeline.civic.storing import WHOLE, facts_json
+from news_assets.pipeline.civic.items import is_whole_agenda
+from news_assets.pipeline.civic.storing import facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
 from news_assets.pipeline.stage_state.versions import content_hash
@@ -25,6 +26,7 @@ from news_assets.records.derived import Failure
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import WITHDRAWN
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.text.limits import clean_text, most
 
@@ -90,7 +92,7 @@ def _composed(lake: Lake, entries: Sequence[FeedEntry], sandbox: Sandbox) -> lis
         _Composed(entry, item, meetings[item.meeting_id], _sound(text), _unread(item, found, documents))
         for (entry, item, found), text in zip(ready, texts, strict=True)
     ]
-    return [_with_facts(one, sandbox) if one.item.item_id.endswith(f"/{WHOLE}") else one for one in composed]
+    return [_with_facts(one, sandbox) if is_whole_agenda(one.item) else one for one in composed]
 
 
 def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
@@ -146,6 +148,8 @@ def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetim
     stored = {
         row.article_id: row for row in rows.read(RawArticle, article_id=[one.entry.article_id for one in composed])
     }
+    withdrawn = {row.article_id for row in stored.values() if row.outcome == WITHDRAWN}  # meanwhile
+    composed = [one for one in composed if one.entry.article_id not in withdrawn]
     made = [_row(one, stored.get(one.entry.article_id), now) for one in composed]
     rows.upsert(made)
     replaced = [revision_of(stored[row.article_id], row, now) for row in made if row.article_id in stored]

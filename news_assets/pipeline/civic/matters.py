@@ -6,6 +6,7 @@ from typing import Final
 
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Rows
+from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import AgendaItem, Matter, StoredItem
 from news_assets.text.fingerprint import normal_words
@@ -39,8 +40,8 @@ def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -
     return made
 
 
-def refresh_matters_of(rows: Rows, articles: Iterable[EnrichedArticle]) -> None:
-    """Make the matters of these enriched articles again; articles of news have none."""
+def refresh_matters_of(rows: Rows, articles: Iterable[RawArticle | EnrichedArticle]) -> None:
+    """Make the matters of these articles again; articles of news have none."""
     keys: dict[tuple[str, str], set[str]] = {}
     columns = ("desk", "agency", "matter")
     found = rows.frame(StoredItem, None, columns, article_id=[article.article_id for article in articles])

@@ -1,24 +1,22 @@
-"""Store what a poll of a civic source says: its meetings, their agenda items, and an entry for each item.
+"""Store what a poll of a civic source says: its meetings, their agenda items (`items.py`), and an entry for each item.
 
 Ids never change with a title or a time. A row is written only if it says something new, or was last seen a day ago.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeVar
 
-from news_assets.pipeline.civic.filters import filtered
-from news_assets.pipeline.civic.matters import matter_key, refresh_matters
+from news_assets.pipeline.civic.items import CivicPoll, item_rows
+from news_assets.pipeline.civic.matters import refresh_matters
 from news_assets.pipeline.poll.entries import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Rows
-from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.desks import Source
 from news_assets.records.meetings import (
-    AgendaItem,
-    Attachment,
     Meeting,
     MeetingAnswer,
     ParticipationFact,
@@ -26,34 +24,21 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.polling import FeedEntry
-from news_assets.sources.civic.reading.ids import item_id, meeting_id
+from news_assets.sources.civic.reading.ids import meeting_id
 from news_assets.sources.civic.reading.signal import fingerprint
 from news_assets.text.fingerprint import article_id
 from news_assets.text.limits import line
 
 MISSING_POLLS: Final = 2  # so many successive good answers without a future meeting mean that it is cancelled
 VANISHED: Final = "missing from two successive answers"
-REMOVED: Final = "no longer on the agenda"
-PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
-WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
 _SEEN_EVERY = timedelta(hours=20)
 
 Row = TypeVar("Row", StoredMeeting, StoredItem)
 
 
-@dataclass(frozen=True, slots=True)
-class _Poll:
-    """What a poll found, for the functions that make rows."""
-
-    source: Source
-    answer: MeetingAnswer
-    now: datetime
-    trace_id: str
-
-
 def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetime, trace_id: str) -> EntryChanges:
     """Store the meetings, items, entries and matters of a poll in the transaction of `rows`; return what changed."""
-    poll = _Poll(source, answer, now, trace_id)
+    poll = CivicPoll(source, answer, now, trace_id)
     listed = {meeting_id(source.agency, source.kind, meeting): meeting for meeting in answer.meetings}
     stored = {row.meeting_id: row for row in rows.read(StoredMeeting, meeting_id=listed)}
     vanished = [] if answer.whole_days is None else _vanished(rows, poll, answer.whole_days, listed)
@@ -65,7 +50,7 @@ def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetim
         items_before[item.meeting_id].append(item)
     items: list[StoredItem] = []
     for meeting in meetings:
-        items += _item_rows(poll, meeting, listed.get(meeting.meeting_id), items_before[meeting.meeting_id])
+        items += item_rows(poll, meeting, listed.get(meeting.meeting_id), items_before[meeting.meeting_id])
     before = {item.item_id: item for of_meeting in items_before.values() for item in of_meeting}
     changes = _entry_changes(rows, poll, items, {meeting.meeting_id: meeting for meeting in meetings})
     by_id = {entry.entry_id: entry.article_id for entry in changes.rows}
@@ -94,7 +79,7 @@ def _is_news(row: Row, before: Row | None) -> bool:
 # --- meetings --------------------------------------------------------------------------------------------------------
 
 
-def _meeting_row(poll: _Poll, key: str, meeting: Meeting, before: StoredMeeting | None) -> StoredMeeting:
+def _meeting_row(poll: CivicPoll, key: str, meeting: Meeting, before: StoredMeeting | None) -> StoredMeeting:
     found = fingerprint(meeting)
     has_items = bool(meeting.items) or meeting.vendor_id in poll.answer.asked
     known_at = before.items_asked_at if before is not None and before.listed_hash == found else None
@@ -148,7 +133,7 @@ def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> st
 
 
 def _vanished(
-    rows: Rows, poll: _Poll, whole_days: tuple[date, date], listed: Mapping[str, Meeting]
+    rows: Rows, poll: CivicPoll, whole_days: tuple[date, date], listed: Mapping[str, Meeting]
 ) -> list[StoredMeeting]:
     """Return the future meetings of these days that the answer lacks, with one more missing poll, or cancelled."""
     first, last = whole_days
@@ -168,99 +153,11 @@ def _missing(row: StoredMeeting) -> StoredMeeting:
     return replace(row, missing_polls=missing_polls, status="cancelled", status_reason=VANISHED)
 
 
-# --- items -----------------------------------------------------------------------------------------------------------
-
-
-def _item_rows(
-    poll: _Poll, meeting: StoredMeeting, listed: Meeting | None, before: Sequence[StoredItem]
-) -> list[StoredItem]:
-    """Return the rows of a meeting's items; those of one whose items were not had this time stay, on its day."""
-    found = listed.items if listed is not None else ()
-    was_asked = listed is not None and (bool(found) or listed.vendor_id in poll.answer.asked)
-    if not was_asked:
-        return [replace(item, day=meeting.day) for item in before]
-    known = {item.item_id: item for item in before}
-    items = found or _whole_agenda(meeting)
-    in_packet = meeting.packet_url if found and not any(item.attachments for item in found) else None
-    rows = [_item_row(poll, meeting, item, in_packet, known) for item in items]
-    listed_ids = {row.item_id for row in rows}
-    return [*rows, *(_removed(item, meeting.day) for item in before if item.item_id not in listed_ids)]
-
-
-def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
-    """Return one item that stands for the agenda of a meeting without items."""
-    url = meeting.packet_url or meeting.agenda_url
-    if url is None or meeting.status == "cancelled":
-        return ()
-    attachment = Attachment(name="Agenda packet" if meeting.packet_url else "Agenda", url=url)
-    title = meeting.title or meeting.body
-    return (AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),)
-
-
-def _removed(item: StoredItem, day: date | None) -> StoredItem:
-    tier, reason = (
-        (item.filter_tier, item.filter_reason) if item.filter_tier == "dropped" else ("not_enriched", REMOVED)
-    )
-    return replace(item, day=day, filter_tier=tier, filter_reason=reason)
-
-
-def _item_row(
-    poll: _Poll, meeting: StoredMeeting, item: AgendaItem, packet_url: str | None, known: Mapping[str, StoredItem]
-) -> StoredItem:
-    key = item_id(meeting.meeting_id, item)
-    before = known.get(key)
-    why = _filtered(item, poll.answer.filters)
-    attachments = item.attachments
-    if packet_url is not None and why is None:
-        attachments = (Attachment(name="Agenda packet", url=f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"),)
-    names = tuple(line(one.name, "name") or "" for one in attachments)
-    urls = tuple(one.url for one in attachments)
-    return StoredItem(
-        item_id=key,
-        meeting_id=meeting.meeting_id,
-        desk=poll.source.desk,
-        agency=poll.source.agency,
-        day=meeting.day,
-        sequence=item.sequence,
-        number=item.number,
-        title=line(item.title, "title") or "",
-        section=line(item.section, "name") or "",
-        matter=matter_key(item),
-        matter_file=item.matter_file,
-        matter_id=item.matter_id,
-        matter_type=item.matter_type,
-        sponsors=item.sponsors,
-        votes_json=json.dumps([{"person": vote.person, "value": vote.value} for vote in item.votes]),
-        attachment_names=names,
-        attachment_urls=urls,
-        document_ids=tuple(map(document_id, urls, names)),
-        filter_tier=why[0] if why else None,
-        filter_reason=why[1] if why else None,
-        article_id=before.article_id if before else None,
-        first_seen_at=before.first_seen_at if before else poll.now,
-        last_seen_at=poll.now,
-    )
-
-
-def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
-    if item.vendor_id == WHOLE:
-        return None
-    if not item.title.strip():
-        return "dropped", "without a title"
-    why = filtered(item.title, filters)
-    return (why.tier, why.reason) if why else None
-
-
-def document_id(url: str, name: str) -> str:
-    """Return the id of an attachment."""
-    return sha256(f"{url}\n{name}")
-
-
 # --- entries ---------------------------------------------------------------------------------------------------------
 
 
 def _entry_changes(
-    rows: Rows, poll: _Poll, items: Iterable[StoredItem], meetings: Mapping[str, StoredMeeting]
+    rows: Rows, poll: CivicPoll, items: Iterable[StoredItem], meetings: Mapping[str, StoredMeeting]
 ) -> EntryChanges:
     """Store and return the entries of the items that are articles; those without a day follow once it is known."""
     kept = {item.item_id: item for item in items if item.day and (item.filter_tier != "dropped" or item.article_id)}
@@ -278,7 +175,7 @@ def _entry_changes(
     return EntryChanges((*new, *updated), len(new), len(updated))
 
 
-def _entry(poll: _Poll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None) -> FeedEntry:
+def _entry(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None) -> FeedEntry:
     assert item.day is not None
     url = f"{meeting.url or meeting.agenda_url or poll.source.url}#{item.item_id.rpartition('/')[2]}"
     url_hash = known.url_hash if known else sha256(item.item_id)

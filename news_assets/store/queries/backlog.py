@@ -72,6 +72,7 @@ WHERE is_changed OR next_try_at <= $now
 _UNREAD = f"""
 WITH wanted AS (
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
+    ANTI JOIN (SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}') USING (article_id)
     WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
 ), unread AS (
     SELECT wanted.article_id, bool_or(documents.document_id IS NULL) AS is_missing,

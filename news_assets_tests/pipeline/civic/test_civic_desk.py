@@ -1,16 +1,15 @@
 """A civic desk over a council's API: polls, documents, articles, enrichment, index and search."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from news_assets.clients.search.backends import open_index
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports.search import SearchQuery
 from news_assets.records.articles import RawArticle
@@ -20,6 +19,7 @@ from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets_tests.pipeline.civic.conftest import MEETING, REPORT, attachment
 from news_assets_tests.support.council import Council, days_from, served
 from news_assets_tests.support.council_room import NOW, CouncilRoom
 from news_assets_tests.support.fakes import FakeSearchIndex
@@ -30,29 +30,6 @@ CIVIC_TABLES: tuple[type[Any], ...] = (
     *(FeedEntry, RawArticle, EnrichedArticle, IndexedDocument),
 )
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-MEETING = date(2026, 3, 10)
-REPORT = pdf_of("The contract for the night buses costs four million dollars a year and runs until 2030.")
-MAP = pdf_of("A map of all stops of the night buses, with the times of the first and the last bus.")
-
-
-@pytest.fixture
-def council() -> Council:
-    council = Council()
-    council.files = {"/files/report.pdf": REPORT, "/files/map.pdf": MAP}
-    council.meet(1, MEETING)
-    return council
-
-
-@pytest.fixture
-def room(lake: Lake, council: Council, tmp_path: Path) -> Iterator[CouncilRoom]:
-    with served(council) as base:
-        yield CouncilRoom(
-            lake, open_index("embedded", tmp_path / "search.sqlite", ""), f"{base}/v1/springfield", tmp_path
-        )
-
-
-def attachment(room: CouncilRoom, name: str) -> tuple[str, str]:
-    return name.title(), f"{room.url.partition('/v1')[0]}/files/{name}.pdf"
 
 
 def is_current(room: CouncilRoom) -> bool:

@@ -13,6 +13,7 @@ from news_assets.pipeline.enrich.model.budget import Budget, sent_chars
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.pipeline.enrich.model.requests import ENRICHER
+from news_assets.pipeline.enrich.rows import NOT_ENRICHED
 from news_assets.pipeline.enrich.with_models import enrich_with_models
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.ports.enrichment import Answered, LanguageModel, ModelRequest
@@ -169,6 +170,8 @@ def _count(found: Found, row: EnrichedArticle | None) -> None:
     reason = (row.local_reason or "") if row else ""
     if row is None or row.outcome != "ok":
         found.failed += 1
+    elif row.enricher == NOT_ENRICHED:
+        found.not_sent["left out by the filters of the desk"] += 1
     elif row.reused_from:
         found.copies += 1
     elif row.enricher == ENRICHER:

@@ -73,6 +73,17 @@ def room(lake: Lake) -> Newsroom:
     return room
 
 
+def test_an_article_that_the_filters_leave_out_is_no_call_and_says_why(room: Newsroom) -> None:
+    [second] = room.lake.read(RawArticle, article_id=["a-2"])
+    made_by = enricher(NoJson("openai:gpt-5-mini"))
+    calls = len(previewed(room.lake, made_by).new)
+
+    room.lake.transact(lambda rows: rows.upsert([replace(second, filter_reason="ceremonial")]))
+
+    found = previewed(room.lake, made_by)
+    assert (len(found.new), found.not_sent["left out by the filters of the desk"]) == (calls - 1, 1)
+
+
 def test_the_calls_that_are_counted_are_those_that_are_made(room: Newsroom) -> None:
     counted = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini")))
     before = room.lake.snapshot()

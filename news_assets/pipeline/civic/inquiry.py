@@ -1,0 +1,211 @@
+"""The poll of one civic source while its answers arrive: which requests follow, and what the answers say. No lake.
+
+Items are asked for where a meeting is new or changed, and at each pass.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Literal, NamedTuple
+
+from news_assets.errors import ClosedSourceError, FetchError, NewsAssetsError, SourceError
+from news_assets.pipeline.poll.listings import Polled
+from news_assets.pipeline.stage_state.retries import outcome_of
+from news_assets.ports.reading import Sandbox
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
+from news_assets.records.reading import Listing, Outcome, Page
+from news_assets.sources.civic.exchanges import merged
+from news_assets.sources.civic.reading.ids import meeting_id
+from news_assets.sources.civic.reading.signal import UNDATED, changed_days, fingerprint, fingerprints
+from news_assets.sources.civic.vendor import Reading, Vendor, read
+from news_assets.text.dates import day_of
+
+ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for items that are older
+MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
+
+Step = Literal["signal", "listing", "items"]
+Days = tuple[date, date]
+_OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
+
+
+class Asked(NamedTuple):
+    """One request of a poll: the poll, what is asked for, and the vendor's id of the meeting whose items they are."""
+
+    inquiry: "Inquiry"
+    step: Step
+    meeting: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Inquiry:
+    """The poll of one source while its answers arrive."""
+
+    source: Source
+    vendor: Vendor
+    reading: Reading
+    stored: Mapping[str, StoredMeeting]
+    filters: ItemFilters
+    days: Days
+    is_pass: bool
+    is_of_past: bool
+    known_signals: Mapping[str, str]
+    listings: list[MeetingListing] = field(default_factory=list)
+    partial: list[Meeting] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    signals: dict[str, str] | None = None
+    page: Page | None = None
+    error: FetchError | SourceError | None = None
+    outcome: Outcome = "failed"
+    waiting: int = 0
+    requests: int = 0
+    elapsed_ms: int = 0
+    is_whole: bool = True
+    has_asked_items: bool = False
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    def first(self, since: datetime | None) -> list[tuple[Request, Asked]]:
+        """Return the requests that the poll begins with: the signal since a time, or those of its days."""
+        if since is not None and self.vendor.signal is not None:
+            return [(self.vendor.signal(self.source.url, since), Asked(self, "signal"))]
+        return self._of_days()
+
+    def _of_days(self) -> list[tuple[Request, Asked]]:
+        days, url = self.vendor.days, self.source.url
+        today = day_of(self.reading.now, self.source.timezone)
+        found = days(url, *self.days) if days is not None else self.vendor.upcoming(url, today)
+        return [(request, Asked(self, "listing")) for request in found]
+
+    def of_items(self) -> list[tuple[Request, Asked]]:
+        """Return the requests for the items of the listed meetings that need them, once."""
+        if self.has_asked_items:
+            return []
+        self.has_asked_items = True
+        if self.vendor.items is None:
+            self.asked |= {meeting.vendor_id for meeting in self._listed()}
+            return []
+        wanted = sorted(filter(self._needs_items, self._listed()), key=self._distance)
+        if len(wanted) > MAX_ITEM_REQUESTS:
+            self.problems.append(f"items of {len(wanted) - MAX_ITEM_REQUESTS} meetings are left for the next poll")
+        found = {one.vendor_id: self.vendor.items(self.source.url, one) for one in wanted[:MAX_ITEM_REQUESTS]}
+        self.asked |= {meeting for meeting, requests in found.items() if not requests}  # it has no agenda yet
+        return [(request, Asked(self, "items", meeting)) for meeting in found for request in found[meeting]]
+
+    def _needs_items(self, meeting: Meeting) -> bool:
+        if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
+            return False
+        known = self.stored.get(meeting_id(self.source.agency, self.source.kind, meeting))
+        if known is None or known.items_asked_at is None or known.listed_hash != fingerprint(meeting):
+            return True
+        return self.is_pass and self.reading.now - known.items_asked_at >= ITEMS_EVERY
+
+    def _distance(self, meeting: Meeting) -> timedelta:
+        return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
+
+    # --- answers -----------------------------------------------------------------------------------------------------
+
+    def take(self, asked: Asked, answer: Page | FetchError, sandbox: Sandbox) -> list[tuple[Request, Asked]]:
+        """Add an answer; return the requests that continue it."""
+        self.waiting -= 1
+        self.elapsed_ms += answer.elapsed_ms
+        listing = self._read(answer, sandbox)
+        if isinstance(listing, NewsAssetsError):
+            return self._fail(asked, listing, outcome_of(listing))
+        if listing.state in _OUTCOMES:
+            kind = SourceError if listing.state == "blocked" else ClosedSourceError
+            return self._fail(asked, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
+        self.page = answer if isinstance(answer, Page) and self.page is None else self.page
+        self.problems += listing.problems
+        if asked.step == "signal":
+            return self._after_signal(listing)
+        if asked.step == "items":
+            self.asked.add(asked.meeting)
+            self.partial += [meeting for meeting in listing.meetings if meeting.is_partial]
+        else:
+            self.listings.append(listing)
+        return [(request, asked) for request in listing.next_requests]
+
+    def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
+        if isinstance(answer, FetchError):
+            return answer
+        [listing] = sandbox.run(read, [(self.vendor, answer, self.reading)])
+        return listing
+
+    def _fail(self, asked: Asked, error: NewsAssetsError, outcome: Outcome) -> list[tuple[Request, Asked]]:
+        """Note a failed answer: nothing is inferred from it, and items that were not had are asked for again."""
+        self.is_whole = False
+        if asked.step == "items":
+            self.problems.append(f"items of meeting {asked.meeting}: {error}")
+        else:
+            self.error = error if isinstance(error, FetchError | SourceError) else SourceError(str(error))
+            self.outcome = outcome
+        return []
+
+    def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Asked]]:
+        """Return the requests for the days that changed."""
+        found, lists_changes_only = fingerprints(listing), self.vendor.lists_changes_only
+        changed = changed_days(self.known_signals, found, lists_changes_only=lists_changes_only)
+        self.signals = {**self.known_signals, **found} if lists_changes_only else found
+        if not changed:
+            return []
+        if UNDATED not in changed and self.vendor.days is not None:
+            days = [date.fromisoformat(day) for day in changed]
+            self.days = min(days), max(days)
+        return self._of_days()
+
+    # --- the poll ----------------------------------------------------------------------------------------------------
+
+    def _listed(self) -> tuple[Meeting, ...]:
+        """Return the meetings of the days asked for, with their items; some clients ignore the days of a request."""
+        found = merged([*(meeting for listing in self.listings for meeting in listing.meetings), *self.partial])
+        first, last = self.days if self.vendor.days is not None else (self.days[0], date.max)
+        return tuple(
+            meeting
+            for meeting in found
+            if not meeting.is_partial and (meeting.starts_at is None or first <= meeting.starts_at.date() <= last)
+        )
+
+    def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
+        """Return the days of which every meeting is listed: those asked for, or up to the last one listed."""
+        if not self.is_whole or not self.listings:
+            return None
+        if self.vendor.days is not None:
+            return self.days
+        listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
+        today = day_of(self.reading.now, self.source.timezone)
+        return (today, max(listed)) if listed and max(listed) >= today else None
+
+    def polled(self, now: datetime) -> Polled:
+        """Return the poll."""
+        if self.error is not None and not self.listings:
+            return Polled(
+                source=self.source,
+                polled_at=now,
+                elapsed_ms=self.elapsed_ms,
+                outcome=self.outcome,
+                error=self.error,
+                is_of_past=self.is_of_past,
+            )
+        meetings = self._listed()
+        signals = None if self.signals is None else tuple(f"{day}={found}" for day, found in self.signals.items())
+        stale = [problem for listing in self.listings if listing.state == "stale" for problem in listing.problems]
+        return Polled(
+            source=self.source,
+            polled_at=now,
+            elapsed_ms=self.elapsed_ms,
+            outcome="ok" if self.listings else "unchanged",
+            is_of_past=self.is_of_past,
+            page=self.page,
+            listing=Listing(entries=(), is_whole=False, problems=tuple(self.problems)) if self.listings else None,
+            note=next(iter(stale), str(self.error) if self.error else None),
+            answer=MeetingAnswer(
+                meetings=meetings,
+                whole_days=self._whole_days(meetings),
+                asked=frozenset(self.asked),
+                signals=signals,
+                is_pass=self.is_pass and self.is_whole,
+                filters=self.filters,
+            ),
+        )

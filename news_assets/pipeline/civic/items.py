@@ -1,0 +1,119 @@
+"""Makes the rows of agenda items from a poll's answer. Their ids never change with a title."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Final
+
+from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.matters import matter_key
+from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.meetings import AgendaItem, Attachment, Meeting, MeetingAnswer, StoredItem, StoredMeeting
+from news_assets.sources.civic.reading.ids import item_id
+from news_assets.text.limits import line
+
+REMOVED: Final = "no longer on the agenda"
+PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
+WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
+
+
+@dataclass(frozen=True, slots=True)
+class CivicPoll:
+    """What a poll of a civic source found."""
+
+    source: Source
+    answer: MeetingAnswer
+    now: datetime
+    trace_id: str
+
+
+def item_rows(
+    poll: CivicPoll, meeting: StoredMeeting, listed: Meeting | None, before: Sequence[StoredItem]
+) -> list[StoredItem]:
+    """Return the rows of a meeting's items; those of one whose items were not had this time stay, on its day."""
+    found = listed.items if listed is not None else ()
+    was_asked = listed is not None and (bool(found) or listed.vendor_id in poll.answer.asked)
+    if not was_asked:
+        return [replace(item, day=meeting.day) for item in before]
+    known = {item.item_id: item for item in before}
+    items = found or _whole_agenda(meeting)
+    in_packet = meeting.packet_url if found and not any(item.attachments for item in found) else None
+    rows = [_item_row(poll, meeting, item, in_packet, known) for item in items]
+    listed_ids = {row.item_id for row in rows}
+    return [*rows, *(_removed(item, meeting.day) for item in before if item.item_id not in listed_ids)]
+
+
+def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
+    """Return one item that stands for the agenda of a meeting without items."""
+    url = meeting.packet_url or meeting.agenda_url
+    if url is None or meeting.status == "cancelled":
+        return ()
+    attachment = Attachment(name="Agenda packet" if meeting.packet_url else "Agenda", url=url)
+    title = meeting.title or meeting.body
+    return (AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),)
+
+
+def _removed(item: StoredItem, day: date | None) -> StoredItem:
+    tier, reason = (
+        (item.filter_tier, item.filter_reason) if item.filter_tier == "dropped" else ("not_enriched", REMOVED)
+    )
+    return replace(item, day=day, filter_tier=tier, filter_reason=reason)
+
+
+def _item_row(
+    poll: CivicPoll, meeting: StoredMeeting, item: AgendaItem, packet_url: str | None, known: Mapping[str, StoredItem]
+) -> StoredItem:
+    key = item_id(meeting.meeting_id, item)
+    before = known.get(key)
+    why = _filtered(item, poll.answer.filters)
+    attachments = item.attachments
+    if packet_url is not None and why is None:
+        attachments = (Attachment(name="Agenda packet", url=f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"),)
+    names = tuple(line(one.name, "name") or "" for one in attachments)
+    urls = tuple(one.url for one in attachments)
+    return StoredItem(
+        item_id=key,
+        meeting_id=meeting.meeting_id,
+        desk=poll.source.desk,
+        agency=poll.source.agency,
+        day=meeting.day,
+        sequence=item.sequence,
+        number=item.number,
+        title=line(item.title, "title") or "",
+        section=line(item.section, "name") or "",
+        matter=matter_key(item),
+        matter_file=item.matter_file,
+        matter_id=item.matter_id,
+        matter_type=item.matter_type,
+        sponsors=item.sponsors,
+        votes_json=json.dumps([{"person": vote.person, "value": vote.value} for vote in item.votes]),
+        attachment_names=names,
+        attachment_urls=urls,
+        document_ids=tuple(map(document_id, urls, names)),
+        filter_tier=why[0] if why else None,
+        filter_reason=why[1] if why else None,
+        article_id=before.article_id if before else None,
+        first_seen_at=before.first_seen_at if before else poll.now,
+        last_seen_at=poll.now,
+    )
+
+
+def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
+    if item.vendor_id == WHOLE:
+        return None
+    if not item.title.strip():
+        return "dropped", "without a title"
+    why = filtered(item.title, filters)
+    return (why.tier, why.reason) if why else None
+
+
+def document_id(url: str, name: str) -> str:
+    """Return the id of an attachment."""
+    return sha256(f"{url}\n{name}")
+
+
+def is_whole_agenda(item: StoredItem) -> bool:
+    """Whether an item stands for the agenda of a meeting whose items are not known."""
+    return item.item_id.endswith(f"/{WHOLE}")
