@@ -159,7 +159,7 @@ class Archive:
             events=events_of(rows),
             similar=self._similar(rows, {copy.article_id for copy in copies} | {article_id}),
             has_page=bool(rows.pages),
-            place=place_of_article(self.lake, article_id),
+            place=place_of_article(self.lake, article_id) if rows.articles[0].meeting_id else None,
         )
 
     def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:
