@@ -186,4 +186,4 @@ def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "
 
     settings = settings or Settings.read()
     with Lake.open(settings.catalog, settings.data, backups=settings.backups_dir) as lake:
-        return copies_of(lake, [hit.article_id for hit in hits], {hit.day for hit in hits})
+        return copies_of(lake, [hit.article_id for hit in hits])

@@ -16,8 +16,7 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import SavedQuery
-from news_assets.records.articles import ArticleRevision, RawArticle
-from news_assets.records.derived import ArticleEmbedding, Change, EnrichedArticle, Failure
+from news_assets.records.derived import ArticleEmbedding, Change, Failure
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
 from news_assets.search import Index, SearchAnswer, SearchHit, open_index
@@ -37,7 +36,7 @@ from news_assets.store.queries.lists import (
     newest_failures,
 )
 from news_assets.store.queries.source_status import source_rows
-from news_assets.store.queries.url_history import article_history
+from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
 from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
 from news_assets.web.coverage import COVERAGE_DAYS, Coverage, coverage_of
@@ -141,35 +140,34 @@ class Archive:
 
     def copies(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
         """Return the copies of each hit that has any, by its article id."""
-        return copies_of(self.lake, [hit.article_id for hit in hits], {hit.day for hit in hits})
+        return copies_of(self.lake, [hit.article_id for hit in hits])
 
     # --- articles ----------------------------------------------------------------------------------------------------
 
     def article(self, article_id: str) -> ArticleView | None:
         """Return an article; None for an unknown id."""
-        ids = [article_id]
-        article = next(iter(self.lake.read(RawArticle, article_id=ids)), None)
-        if article is None:
-            return None
-        copies = copies_of(self.lake, ids, [article.day]).get(article_id, ())
+        with self.lake.latest() as lake:
+            rows = stored_rows(lake, [article_id])
+            if not rows.articles:
+                return None
+            copies = copies_of(lake, [article_id]).get(article_id, ())
         return ArticleView(
-            article=article,
-            enriched=next(iter(self.lake.read(EnrichedArticle, article_id=ids)), None),
-            revisions=sorted(
-                self.lake.read(ArticleRevision, article_id=ids), key=lambda row: row.replaced_at, reverse=True
-            ),
+            article=rows.articles[0],
+            enriched=next(iter(rows.derived["enriched_articles"]), None),
+            revisions=sorted(rows.revisions, key=lambda row: row.replaced_at, reverse=True),
             copies=copies,
-            events=article_history(self.lake, ids),
-            similar=self._similar(article, {copy.article_id for copy in copies} | {article_id}),
-            has_page=not self.lake.frame(StoredPage, None, ("article_id",), article_id=ids).is_empty(),
+            events=events_of(rows),
+            similar=self._similar(rows, {copy.article_id for copy in copies} | {article_id}),
+            has_page=bool(rows.pages),
             place=place_of_article(self.lake, article_id),
         )
 
-    def _similar(self, article: RawArticle, others: Collection[str]) -> list[SearchHit]:
+    def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:
         """Return the hits nearest in meaning to an article's stored vector, without the article and its copies."""
-        found = self.lake.read(ArticleEmbedding, article_id=[article.article_id], outcome=["ok"])
+        found: list[ArticleEmbedding] = [row for row in rows.derived["article_embeddings"] if row.outcome == "ok"]
         if not found:
             return []
+        [article] = rows.articles
         with self._turn():
             limit = _SIMILAR + len(others)
             hits = self._index.nearest(article.title or article.article_id, found[0].vector, found[0].model, limit)
@@ -202,13 +200,9 @@ class Archive:
         import polars as pl
 
         first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
-        stored = day_counts(self.lake, desk.key, first_day)
-        backlog = pl.concat(
-            [
-                pending_entries(self.lake, desk, now, first_day).select("agency", "day", "article_id"),
-                stale_rows(self.lake, desk, now, first_day).select("agency", "day", "article_id"),
-            ]
-        )
+        with self.lake.latest() as lake:
+            stored = day_counts(lake, desk.key, first_day)
+            backlog = pl.concat([find(lake, desk, now, first_day) for find in (pending_entries, stale_rows)])
         waiting = backlog.group_by("agency", "day").agg(pl.col("article_id").n_unique().alias("behind"))
         return coverage_of(desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now)
 

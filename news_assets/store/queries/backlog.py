@@ -16,6 +16,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.states import ARTICLES, Derived, derived_relations, names_of, parameters, relations_sql
+from news_assets.store.transaction import Snapshot
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,7 +148,7 @@ def stale_sql(keys: str) -> str:
     """
 
 
-def pending_entries(lake: Lake, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
+def pending_entries(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
     """Return the entries to fetch now: those without an article, changed since, or due for another attempt.
 
     Of a civic desk also those with an attachment to read.
@@ -159,7 +160,7 @@ def pending_entries(lake: Lake, desk: Desk, now: datetime, first_day: date | Non
     return newest_first(pl.concat([lake.query(query, params).select(COLUMNS) for query in queries]), desk)
 
 
-def stale_rows(lake: Lake, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
+def stale_rows(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
     """Return a row for each article and derived stage whose row is missing, outdated, failed or orphaned."""
     params = parameters(desk.key, names_of(desk), first_day or desk.first_day) | {"now": now}
     return newest_first(lake.query(stale_sql(_all_differing()), params), desk)

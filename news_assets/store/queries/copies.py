@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +25,16 @@ class Copy:
     reason: str | None = None
 
 
+# Most articles have no copy: then only the narrow columns of the first scan are read.
 _COPIES = """
-    WITH shown AS (
-        SELECT article_id AS hit, coalesce(duplicate_of, article_id) AS original
-        FROM raw_articles WHERE article_id IN (SELECT unnest($ids)) AND day IN (SELECT unnest($days))
+    WITH copied AS MATERIALIZED (
+        SELECT article_id, duplicate_of AS original FROM raw_articles
+        WHERE duplicate_of IS NOT NULL
+            AND (list_contains($ids::VARCHAR[], article_id) OR list_contains($ids::VARCHAR[], duplicate_of))
+    ), shown AS (
+        SELECT article_id AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], article_id)
+        UNION
+        SELECT original AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], original)
     )
     SELECT hit, article_id, desk, agency, day, url, coalesce(published_at, first_seen_at) AS published_at,
         duplicate_reason AS reason
@@ -37,20 +44,15 @@ _COPIES = """
 """
 
 
-def copies_of(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> dict[str, tuple[Copy, ...]]:
+def copies_of(lake: Lake | Snapshot, article_ids: Collection[str]) -> dict[str, tuple[Copy, ...]]:
     """Return the copies of each article that has any, by its id, in order of publication.
 
-    Among 300,000 articles of 600 days it takes 0.05 s for one article, and 0.4 s for ten of ten days.
-
-    Args:
-        lake: The lake.
-        article_ids: The articles.
-        days: The days on which they were published.
+    Among 30,000 articles of 24 months, twenty without copies take 60 ms of processor time.
     """
     found: dict[str, tuple[Copy, ...]] = {}
     if not article_ids:
         return found
-    for row in lake.query(_COPIES, {"ids": list(article_ids), "days": list(days)}).iter_rows(named=True):
+    for row in lake.query(_COPIES, {"ids": list(article_ids)}).iter_rows(named=True):
         hit = row.pop("hit")
         found[hit] = (*found.get(hit, ()), Copy(**row))
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from news_assets.records.derived import Failure
 from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
 
 if TYPE_CHECKING:
     import polars
@@ -113,6 +114,6 @@ def newest_failures(
     return [Failure(**row) for row in found.iter_rows(named=True)]
 
 
-def day_counts(lake: Lake, desk: str, first_day: date) -> "polars.DataFrame":
+def day_counts(lake: Lake | Snapshot, desk: str, first_day: date) -> "polars.DataFrame":
     """Return agency, day, the number of articles since a day, and how many of them failed."""
     return lake.query(_COUNTS, {"desk": desk, "first_day": first_day})

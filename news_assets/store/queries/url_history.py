@@ -4,9 +4,10 @@ The lake keeps the result and time of each stage and the number of attempts, so 
 last of repeated attempts, not for each one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, Final
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.articles.refetches import first_entries, has_news, refetch_at
@@ -16,6 +17,7 @@ from news_assets.records.derived import Failure
 from news_assets.records.polling import FeedEntry, Poll, StoredPage
 from news_assets.text.urls import canonical_url, url_hash
 
+_OF_PAGES: Final = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
 _REPLACED = {
     "edit": "replaced by a later text",
     "method": "extracted again from the stored page, with another text; the publisher changed nothing",
@@ -35,6 +37,23 @@ class Event:
     trace_id: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRows:
+    """What the tables have of some articles.
+
+    `polls` are those that found the entries, by source and time. `pages` are without their bodies. `derived` has the
+    rows of each later stage by its name.
+    """
+
+    entries: Sequence[FeedEntry]
+    polls: Mapping[tuple[str, datetime], Poll]
+    pages: Sequence[Mapping[str, Any]]
+    articles: Sequence[RawArticle]
+    revisions: Sequence[ArticleRevision]
+    derived: Mapping[str, Sequence[Any]]
+    failures: Sequence[Failure]
+
+
 def url_history(lake: Reader, url: str) -> list[Event]:
     """Return the events of an address from its first listing to the index, oldest first; none for an unknown address.
 
@@ -46,16 +65,27 @@ def url_history(lake: Reader, url: str) -> list[Event]:
 
 def article_history(lake: Reader, ids: Sequence[str]) -> list[Event]:
     """Return the events of these articles from their first listing to the index, oldest first."""
+    return events_of(stored_rows(lake, ids))
+
+
+def stored_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
+    """Return the rows of these articles."""
     entries = lake.read(FeedEntry, article_id=ids)
-    articles = lake.read(RawArticle, article_id=ids)
-    events = [
-        *_listed(entries, _polls_of(lake, entries)),
-        *_fetched(lake, ids, articles),
-        *_waiting(entries, articles),
-        *_derived(lake, ids),
-        *_failed(lake.read(Failure, article_id=ids)),
-    ]
-    return sorted(events, key=lambda event: event.at)
+    return StoredRows(
+        entries=entries,
+        polls=_polls_of(lake, entries),
+        pages=list(lake.frame(StoredPage, None, _OF_PAGES, article_id=ids).iter_rows(named=True)),
+        articles=lake.read(RawArticle, article_id=ids),
+        revisions=lake.read(ArticleRevision, article_id=ids),
+        derived={stage.name: lake.read(stage.record, article_id=ids) for stage in stages.derived_stages()},
+        failures=lake.read(Failure, article_id=ids),
+    )
+
+
+def events_of(rows: StoredRows) -> list[Event]:
+    """Return the events that these rows tell of, oldest first."""
+    events = [*_listed(rows), *_fetched(rows), *_waiting(rows.entries, rows.articles), *_derived(rows)]
+    return sorted([*events, *_failed(rows.failures)], key=lambda event: event.at)
 
 
 def article_ids_at(lake: Reader, url: str) -> list[str]:
@@ -73,9 +103,9 @@ def _polls_of(lake: Reader, entries: Sequence[FeedEntry]) -> dict[tuple[str, dat
     return {(poll.source_id, poll.polled_at): poll for poll in polls}
 
 
-def _listed(entries: Iterable[FeedEntry], polls: dict[tuple[str, datetime], Poll]) -> Iterator[Event]:
-    for entry in entries:
-        poll = polls.get((entry.source_id, entry.first_seen_at))
+def _listed(rows: StoredRows) -> Iterator[Event]:
+    for entry in rows.entries:
+        poll = rows.polls.get((entry.source_id, entry.first_seen_at))
         polled = f", polled in {poll.elapsed_ms} ms, {poll.new_count} new" if poll else ""
         dated = f", dated {entry.published_at:%Y-%m-%d %H:%M}Z" if entry.published_at else ", without a date"
         first = Event(
@@ -107,9 +137,8 @@ def _waiting(entries: Iterable[FeedEntry], articles: Iterable[RawArticle]) -> It
             )
 
 
-def _fetched(lake: Reader, ids: Sequence[str], articles: Iterable[RawArticle]) -> Iterator[Event]:
-    columns = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
-    for row in lake.frame(StoredPage, None, columns, article_id=ids).iter_rows(named=True):
+def _fetched(rows: StoredRows) -> Iterator[Event]:
+    for row in rows.pages:
         yield Event(
             at=row["fetched_at"],
             article_id=row["article_id"],
@@ -117,7 +146,7 @@ def _fetched(lake: Reader, ids: Sequence[str], articles: Iterable[RawArticle]) -
             outcome=str(row["status"]),
             what=f"page of {row['body_bytes']:,} bytes from {row['final_url']}",
         )
-    for revision in lake.read(ArticleRevision, article_id=ids):
+    for revision in rows.revisions:
         yield Event(
             at=revision.replaced_at,
             article_id=revision.article_id,
@@ -125,7 +154,7 @@ def _fetched(lake: Reader, ids: Sequence[str], articles: Iterable[RawArticle]) -
             outcome="ok",
             what=f"revision {revision.rev_n} was {_REPLACED.get(revision.cause, _REPLACED['edit'])}",
         )
-    for article in articles:
+    for article in rows.articles:
         yield Event(
             at=article.fetched_at,
             article_id=article.article_id,
@@ -144,9 +173,9 @@ def _describe(article: RawArticle) -> str:
     return f"{article.reason}; {again}"
 
 
-def _derived(lake: Reader, ids: Sequence[str]) -> Iterator[Event]:
+def _derived(rows: StoredRows) -> Iterator[Event]:
     for stage in stages.derived_stages():
-        for row in lake.read(stage.record, article_id=ids):
+        for row in rows.derived[stage.name]:
             yield Event(
                 at=getattr(row, stage.made_at),
                 article_id=row.article_id,

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from news_assets.errors import NewsAssetsError
-from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
 
 # Metric, meaning, its labels, and the SELECT of labels and value. Each reads a few columns of one table.
@@ -60,15 +59,16 @@ def health(archive: Archive, request: Request) -> Response:
     return JSONResponse({"live": True, "ready": not reasons, "reasons": reasons}, 503 if reasons else 200)
 
 
-def metrics(lake: Lake) -> Response:
-    """Return the counts of the lake's rows. Raises LakeError."""
-    lines: list[str] = [
-        f"# HELP news_commit number of the last commit\n# TYPE news_commit gauge\nnews_commit {lake.snapshot()}"
-    ]
-    for name, meaning, labels, select in _METRICS:
-        group = " GROUP BY ALL ORDER BY ALL" if labels else ""
-        rows = lake.query(f"SELECT {select}{group}").rows()
-        lines += [f"# HELP news_{name} {meaning}", f"# TYPE news_{name} gauge", *_samples(name, labels, rows)]
+def metrics(archive: Archive, request: Request) -> Response:
+    """Return the counts of the lake's rows at one commit. Raises LakeError."""
+    with archive.lake.latest() as lake:
+        commit = lake.snapshot()
+        found = [
+            lake.query(f"SELECT {select}{' GROUP BY ALL ORDER BY ALL' if by else ''}") for *_, by, select in _METRICS
+        ]
+    lines = [f"# HELP news_commit number of the last commit\n# TYPE news_commit gauge\nnews_commit {commit}"]
+    for (name, meaning, labels, _), rows in zip(_METRICS, found, strict=True):
+        lines += [f"# HELP news_{name} {meaning}", f"# TYPE news_{name} gauge", *_samples(name, labels, rows.rows())]
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from news_assets.web.api.handlers import PREFIX
 from news_assets.web.archive import Archive
+from news_assets.web.cache import AnswerCache
 from news_assets.web.limits import in_time
 from news_assets.web.operations import polls
 from news_assets.web.operations.access import Access
@@ -24,8 +25,8 @@ MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
 Posted = Callable[[Request, bytes], Response]
 
 
-def operator_routes(archive: Archive, access: Access, render: Render) -> list[Route]:
-    """Return the routes of actions, polls, health and metrics."""
+def operator_routes(archive: Archive, access: Access, render: Render, cache: AnswerCache) -> list[Route]:
+    """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
     sessions = Sessions(access.token)
     actions = Actions(archive.lake, access, sessions, render)
 
@@ -43,7 +44,7 @@ def operator_routes(archive: Archive, access: Access, render: Render) -> list[Ro
         Route(f"{PREFIX}/{polls.PATH}", _posted(poll), methods=["POST"]),
         Route("/health", in_time(partial(health, archive))),
         Route("/health/live", lambda request: PlainTextResponse("live\n")),
-        Route("/metrics", in_time(lambda request: metrics(archive.lake))),
+        Route("/metrics", in_time(cache.around(partial(metrics, archive)))),
     ]
 
 

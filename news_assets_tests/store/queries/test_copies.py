@@ -6,7 +6,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.queries.copies import Copy, copies_of
 from news_assets_tests.store.examples import sparse, upsert
-from news_assets_tests.support.small_desk import NOW, TODAY
+from news_assets_tests.support.small_desk import NOW
 
 
 def article(key: str, original: str | None = None, days: int = 0, **given: Any) -> RawArticle:
@@ -22,8 +22,7 @@ def article(key: str, original: str | None = None, days: int = 0, **given: Any) 
 def test_copies_are_those_of_one_original_in_order_of_publication(lake: Lake, hit: str, expected: list[str]) -> None:
     rows = [article("a1", days=19), article("b1", "a1"), article("c1", "a1", days=3), article("e1"), article("f1")]
     upsert(lake, [*rows, article("d1", "a1", outcome="withdrawn")])
-    [day] = [row.day for row in rows if row.article_id == hit]
-    found = copies_of(lake, [hit, "f1"], {day, TODAY})
+    found = copies_of(lake, [hit, "f1"])
     assert [one.article_id for one in found.pop(hit, ())] == expected
     assert found == {}
 
@@ -33,5 +32,5 @@ def test_a_copy_names_publisher_day_and_address(lake: Lake) -> None:
     at = NOW.replace(day=19)
     place = {"article_id": "b1", "desk": "b", "agency": "b", "url": "https://b1.example/"}
     copy = Copy(**place, day=at.date(), published_at=at, reason="same text")
-    assert copies_of(lake, ["a1"], {TODAY}) == {"a1": (copy,)}
-    assert copies_of(lake, [], set()) == {}
+    assert copies_of(lake, ["a1"]) == {"a1": (copy,)}
+    assert copies_of(lake, []) == {}
