@@ -67,6 +67,8 @@ def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         room = Newsroom(lake, index)
         room.list(entry(1))
         room.run()
+        [article] = lake.read(RawArticle)
+        lake.transact(lambda rows: rows.upsert([replace(article, meeting_id="springfieldIL/primegov/7")]))
         with served(Archive(Index(index, lambda: room.embedder, index.close), lake, desks, load_taxonomy())) as address:
             yield address
 
