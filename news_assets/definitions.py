@@ -4,19 +4,19 @@ import warnings
 
 import dagster as dg
 
-from news_assets.defs.alerts_sensor import build_alerts_sensor
 from news_assets.defs.assets import build_desk_assets
 from news_assets.defs.assets.alerts import build_alerts
 from news_assets.defs.assets.daily_report import build_daily_report
 from news_assets.defs.assets.enrichment_batches import build_enrichment_batches
 from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
 from news_assets.defs.assets.meetings import build_meeting_specs
-from news_assets.defs.batch_sensor import build_open_batches
 from news_assets.defs.checks import build_desk_checks, build_freshness_checks
 from news_assets.defs.jobs import build_desk_jobs, build_shared_jobs
 from news_assets.defs.resources import build_resources
 from news_assets.defs.schedules import build_schedules
-from news_assets.defs.sensors import build_sensors
+from news_assets.defs.sensors import build_desk_sensors
+from news_assets.defs.sensors.alerts import build_alerts_sensor
+from news_assets.defs.sensors.open_batches import build_open_batches
 from news_assets.desks.loader import load_desks
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
@@ -48,7 +48,7 @@ def build_definitions(
         ],
         asset_checks=checks,
         jobs=[*jobs, *shared_jobs],
-        sensors=[*build_sensors(desks, jobs), build_open_batches(shared_jobs), build_alerts_sensor(shared_jobs)],
+        sensors=[*build_desk_sensors(desks, jobs), build_open_batches(shared_jobs), build_alerts_sensor(shared_jobs)],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),
         executor=dg.in_process_executor,

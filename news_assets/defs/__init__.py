@@ -1,6 +1,6 @@
 """The Dagster side, and the only importer of dagster. No policy, SQL or HTTP belongs here.
 
-sensors     read the backlog in the lake, with `sensor_cursor` and `active_runs`, and request runs
+sensors/    read the lake, with `active_runs`, and request runs
 schedules   start freshness checks, report and maintenance at fixed times
 jobs        the assets and checks that run together
 assets/     read, call the pipeline, write; `resources` opens what they need, `partitions` yields their batches

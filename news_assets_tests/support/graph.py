@@ -11,7 +11,7 @@ import dagster as dg
 from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import build_desk_jobs
 from news_assets.defs.resources import build_resources
-from news_assets.defs.sensors import build_sensors
+from news_assets.defs.sensors import build_desk_sensors
 from news_assets.demo.site import PORT, SampleSite
 from news_assets.desks.loader import load_desks
 from news_assets.records.desks import Desk
@@ -51,7 +51,7 @@ class Graph:
         self.definitions = build_definitions(self.settings, (desk,), self.resources)
         self.instance = instance
         jobs = build_desk_jobs(desk)
-        self.sensors = build_sensors((desk,), jobs, tick_s=0)
+        self.sensors = build_desk_sensors((desk,), jobs, tick_s=0)
         self._cursors: dict[str, str | None] = {}
         self.reasons: list[str] = []  # skip reasons of the sensors' last ticks
 

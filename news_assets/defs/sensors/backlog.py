@@ -1,10 +1,4 @@
-"""Sensors: they read the lake and request runs. No sensor uses the network.
-
-    due_sources      sources that are due                       -> polls of each desk, of quick and of slow sources
-    pending_entries  entries without a current article          -> their agency-days, all stages in one run
-    stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
-    lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
-    first_checks     a desk that is current for the first time  -> all its checks, once
+"""Sensors that request the runs of a desk's work.
 
 `store/queries/backlog.py` finds the work by comparing rows; `pipeline/freshness/run_planner.py` plans the runs.
 """
@@ -30,10 +24,9 @@ from news_assets.defs.active_runs import (
 )
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
-from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
+from news_assets.defs.sensors.cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
-from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.freshness.run_planner import (
     PlannedRun,
     backlog_days,
@@ -62,23 +55,13 @@ Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a des
 
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
 COMPARE_EVERY_S = 60
-FIRST_CHECKS_EVERY_S = 20  # until the desk is current; later ticks read only the cursor
 WINDOW = timedelta(days=35)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
 _POLL_PRIORITY = "5"  # above every agency-day: a poll is short, and all work starts with it
 
 
-def build_sensors(desks: Sequence[Desk], jobs: "Jobs", tick_s: float = TICK_S) -> list[dg.SensorDefinition]:
-    """Return the sensors of these desks; `jobs` are all that they may request, `tick_s` bounds the time of a tick."""
-    return [
-        _due_sources(desks, jobs),
-        _pending_entries(desks, jobs, tick_s),
-        _stale_stages(desks, jobs, tick_s),
-        _lost_documents(desks, jobs),
-        _first_checks(desks, jobs),
-    ]
+def build_due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
+    """Return the sensor that requests polls of sources that are due."""
 
-
-def _due_sources(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
     @dg.sensor(
         name="due_sources",
         jobs=jobs,
@@ -123,7 +106,9 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
     )
 
 
-def _pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
+def build_pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of entries without a current article."""
+
     @dg.sensor(
         name="pending_entries",
         jobs=jobs,
@@ -137,7 +122,9 @@ def _pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.S
     return sensor
 
 
-def _stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
+def build_stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows that are missing or outdated."""
+
     @dg.sensor(
         name="stale_stages",
         jobs=jobs,
@@ -154,7 +141,9 @@ def _stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.Sens
     return sensor
 
 
-def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
+def build_lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of documents that index and lake do not share."""
+
     @dg.sensor(
         name="lost_documents",
         jobs=jobs,
@@ -176,42 +165,6 @@ def _lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
         return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=cursor.to_json())
 
     return sensor
-
-
-def _first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
-    @dg.sensor(
-        name="first_checks",
-        jobs=jobs,
-        minimum_interval_seconds=FIRST_CHECKS_EVERY_S,
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Requests all checks of a desk once, when it is current for the first time.",
-    )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        checked = set((context.cursor or "").split())
-        requests: list[dg.RunRequest] = []
-        for desk in desks:
-            if desk.key in checked:
-                continue
-            job = f"{desk.key}_checks"
-            has_run = bool(context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1))
-            if has_run or _is_current(lake, desk, utc_now()):
-                checked.add(desk.key)
-                requests += [] if has_run else [dg.RunRequest(run_key=f"{job} first", job_name=job)]
-        waiting = [desk.key for desk in desks if desk.key not in checked]
-        reason = f"not current yet: {', '.join(waiting)}" if waiting else "every desk has been checked"
-        return dg.SensorResult(requests, skip_reason=None if requests else reason, cursor=" ".join(sorted(checked)))
-
-    return sensor
-
-
-def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
-    """Return whether every source has been polled and no stage has work in the last weeks."""
-    states = {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
-    polled, waiting = {(state.source_id, state.url) for state in states.values()}, waiting_sources(desk.sources, states)
-    if any((one.source_id, one.url) not in polled for one in desk.sources if one.source_id not in waiting):
-        return False
-    window = desk, now, max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
-    return all(_until(find(lake, *window), last_day(desk, now)).is_empty() for find in (pending_entries, stale_rows))
 
 
 def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
@@ -253,7 +206,7 @@ def _evaluate(
     for desk in desks:
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
-        backlog = _until(query(desk, now, first_day), last_day(desk, now))
+        backlog = up_to(query(desk, now, first_day), last_day(desk, now))
         days, retries = backlog_days(backlog, stages.stage_names(desk)), retries_of(desk)
         plan = plan_runs(
             days,
@@ -280,7 +233,8 @@ def _evaluate(
     return requests, replace(cursor, evaluation_s=took_s), reason
 
 
-def _until(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
+def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
+    """Return the rows of a backlog up to a day, that day included."""
     import polars as pl
 
     return backlog.filter(pl.col("day") <= last)

@@ -8,9 +8,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.defs.alerts_sensor import build_alerts_sensor
 from news_assets.defs.assets.alerts import build_alerts
 from news_assets.defs.jobs import build_shared_jobs
+from news_assets.defs.sensors.alerts import build_alerts_sensor
 from news_assets.records.alerts import Condition, Message
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument

@@ -4,8 +4,8 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.assets.enrichment_batches import build_enrichment_batches
-from news_assets.defs.batch_sensor import build_open_batches
 from news_assets.defs.jobs import build_shared_jobs
+from news_assets.defs.sensors.open_batches import build_open_batches
 from news_assets.pipeline.enrich.model.batches import SENT_WITHIN
 from news_assets.records.model_calls import EnrichmentBatch
 from news_assets.store.lake import Lake

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.defs.sensor_cursor import Cursor
+from news_assets.defs.sensors.cursor import Cursor
 
 QUIET = Cursor(snapshot=7, evaluated_at=1000.0, evaluation_s=0.01)
 BUSY = replace(QUIET, has_backlog=True)

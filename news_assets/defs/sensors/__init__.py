@@ -1,0 +1,41 @@
+"""Sensors: they read the lake and request runs. No sensor uses the network.
+
+due_sources      sources that are due                       -> polls of each desk, of quick and of slow sources
+pending_entries  entries without a current article          -> their agency-days, all stages in one run
+stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
+lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
+first_checks     a desk that is current for the first time  -> all its checks, once
+open_batches     batches of language models                 -> a look at them
+alerts           articles and states to tell                -> messages
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from news_assets.defs.sensors.backlog import (
+    build_due_sources,
+    build_lost_documents,
+    build_pending_entries,
+    build_stale_stages,
+)
+from news_assets.defs.sensors.cursor import TICK_S
+from news_assets.defs.sensors.first_checks import build_first_checks
+from news_assets.records.desks import Desk
+
+if TYPE_CHECKING:
+    from news_assets.defs.instance.job_type import UnresolvedAssetJobDefinition
+
+
+def build_desk_sensors(
+    desks: Sequence[Desk], jobs: "Sequence[UnresolvedAssetJobDefinition]", tick_s: float = TICK_S
+) -> list[dg.SensorDefinition]:
+    """Return the sensors of these desks; `jobs` are all that they may request, `tick_s` bounds the time of a tick."""
+    return [
+        build_due_sources(desks, jobs),
+        build_pending_entries(desks, jobs, tick_s),
+        build_stale_stages(desks, jobs, tick_s),
+        build_lost_documents(desks, jobs),
+        build_first_checks(desks, jobs),
+    ]
