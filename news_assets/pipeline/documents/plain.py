@@ -15,12 +15,16 @@ _MARKS: Final = {"del": STRUCK, "s": STRUCK, "strike": STRUCK, "ins": ADDED}
 
 
 def read_html(body: bytes) -> ReadDocument:
-    """Return the text of an HTML document, also of what an article's page would leave out. Raises lxml's errors."""
-    from lxml import html
+    """Return the text of an HTML document, also of what an article's page would leave out."""
+    from lxml import etree, html
 
     from news_assets.pipeline.page.fragment import markdown_of_fragment
 
-    tree = html.document_fromstring(decode(body)[:MAX_MARKUP_CHARS].encode(), parser=html.HTMLParser(encoding="utf-8"))
+    markup = decode(body)[:MAX_MARKUP_CHARS].encode()
+    try:
+        tree = html.document_fromstring(markup, parser=html.HTMLParser(encoding="utf-8"))
+    except etree.ParserError:  # markup without any element, such as a lone end tag
+        return ReadDocument(kind="html", outcome="ok")
     for element in tree.iter(*_MARKS):
         mark = _MARKS[str(element.tag)]
         if (element.text_content() or "").strip():

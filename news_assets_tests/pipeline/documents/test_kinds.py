@@ -60,3 +60,8 @@ def test_a_rich_text_is_read_without_its_pictures() -> None:
 
 def test_a_plain_text_is_kept_as_it_is() -> None:
     assert read_document("Ata\r\n\r\n\r\nVotação ".encode(), "text/plain").text == "Ata\n\nVotação"
+
+
+def test_html_without_an_element_has_no_text() -> None:
+    found = read_document(b"<!--a-->", "text/html")
+    assert (found.kind, found.outcome, found.reason) == ("html", "skipped", "no text")

@@ -222,7 +222,9 @@ def backfill(lake: Lake, now: object = NOW) -> None:
 
 
 def live(lake: Lake, now: object = LATER) -> None:
-    enrich(lake, enricher(served(NAME), has_batches=lambda _name: True), now=now)
+    model = served(NAME)
+    enrich(lake, enricher(model, has_batches=lambda _name: True), now=now)
+    model.close()
 
 
 @SLOW
