@@ -17,41 +17,27 @@ index cannot be read, `EmbedError` if the model cannot be used.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, replace
-from datetime import date
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
 from news_assets.lazy import Lazy
-from news_assets.ports.search import Embedder, SearchAnswer, SearchHit, SearchIndex, SearchMode, SearchQuery, SearchSort
+from news_assets.ports.search import (
+    Embedder,
+    Filters,
+    SearchAnswer,
+    SearchHit,
+    SearchIndex,
+    SearchMode,
+    SearchQuery,
+    SearchSort,
+)
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
     from news_assets.store.queries.copies import Copy
 
 __all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "SearchSort", "copies", "open_index"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """Filters that every hit passes; None is no filter.
-
-    `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47 code, and `pt` takes `pt-BR`;
-    the days of publication are inclusive. `entity`, `sentiment`, `body`, `matter` (its key) and `meeting_status` are
-    values as the facets list them.
-    """
-
-    desk: str | None = None
-    agency: str | None = None
-    theme: str | None = None
-    language: str | None = None
-    from_day: date | None = None
-    to_day: date | None = None
-    entity: str | None = None
-    sentiment: str | None = None
-    body: str | None = None
-    matter: str | None = None
-    meeting_status: str | None = None
 
 
 class Index:

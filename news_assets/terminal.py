@@ -8,6 +8,7 @@ import codecs
 import io
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,6 +16,7 @@ from rich.progress import track
 from rich.segment import Segment
 from rich.text import Text
 
+from news_assets.errors import NewsAssetsError
 from news_assets.text.defuse import escape_unencodable, terminal_line
 
 _U_ESCAPES = "news_assets.u_escapes"
@@ -74,6 +76,26 @@ class Documents:
 
 
 documents = Documents()
+
+
+def write_document(data: bytes, output: Path | None) -> None:
+    """Write a whole document to a file, which is replaced at once or not at all, or to standard output.
+
+    Raises:
+        NewsAssetsError: The file cannot be written.
+    """
+    if output is None:
+        documents.write_bytes(data)
+        return
+    try:
+        if output.exists() and not output.is_file():  # a device or pipe, which stays what it is
+            output.write_bytes(data)
+            return
+        draft = output.with_name(f"{output.name}.part")
+        draft.write_bytes(data)
+        draft.replace(output)
+    except OSError as error:
+        raise NewsAssetsError(f"{output} cannot be written: {error.strerror}") from error
 
 
 def accept_any_text() -> None:

@@ -2,8 +2,10 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from news_assets.errors import NewsAssetsError
 from news_assets.settings import child_environment
-from news_assets.terminal import Terminal
+from news_assets.terminal import Terminal, write_document
 from news_assets_tests.test_layers import MODULES, PACKAGE, names_used
 from news_assets_tests.text.test_defuse import obeyed
 
@@ -106,3 +109,22 @@ def test_output_in_any_encoding_is_complete_and_json_stays_json(encoding: str) -
     assert usage.returncode == 1
     assert b"Traceback" not in usage.stderr
     assert b"\x1b" not in usage.stderr
+
+
+def test_a_document_replaces_a_file_at_once_or_says_why_not(tmp_path: Path) -> None:
+    output = tmp_path / "calendar.ics"
+    output.write_text("the one before")
+    write_document(b"new", output)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"calendar.ics": b"new"}
+    with pytest.raises(NewsAssetsError, match=r"missing/calendar.ics cannot be written: No such file or directory"):
+        write_document(b"new", tmp_path / "missing" / "calendar.ics")
+
+
+def test_a_document_is_written_into_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        found = reader.submit(pipe.read_bytes)
+        write_document(b"new", pipe)
+        assert found.result(10) == b"new"
+    assert pipe.is_fifo()

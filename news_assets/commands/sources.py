@@ -17,7 +17,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
-from news_assets.terminal import documents, report
+from news_assets.terminal import documents, report, write_document
 
 MAX_LIST_BYTES = 10_000_000  # a list of 50,000 feeds
 
@@ -127,13 +127,7 @@ def export_opml(desk_key: str | None, output: Path | None) -> None:
         raise NewsAssetsError(f"no desk `{desk_key}`; known: {', '.join(desk.key for desk in desks)}")
     _count_left_out(chosen)
     document = build_opml(chosen, datetime.now(UTC))
-    if output:
-        try:
-            output.write_bytes(document)
-        except OSError as error:
-            raise NewsAssetsError(f"{output} cannot be written: {error.strerror}") from error
-    else:
-        documents.write_bytes(document)
+    write_document(document, output)
 
 
 def _count_left_out(desks: Iterable[Desk]) -> None:

@@ -14,6 +14,7 @@ from news_assets.text.bounded_yaml import YamlLimitError
 
 Location = tuple[int | str, ...]
 
+NO_DESK = "no desk in this file; begin with `desk: name`"
 _SLOW_CHARS = 200_000  # PyYAML's own parser takes 2.5 s for 10,000 lines
 
 
@@ -38,8 +39,8 @@ class _QuickLoader(getattr(yaml, "CSafeLoader", _Loader)):  # type: ignore[misc]
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
 
-def compose(text: str, path: Path) -> yaml.MappingNode:
-    """Return the YAML nodes of a desk file, each with its line. Raises DeskFileError."""
+def compose(text: str, path: Path, if_empty: str = NO_DESK) -> yaml.MappingNode:
+    """Return the YAML nodes of a file, each with its line. Raises DeskFileError: `if_empty` where it is no mapping."""
     try:
         root = bounded_yaml.compose(text, _QuickLoader)
     except YamlLimitError as error:
@@ -47,7 +48,7 @@ def compose(text: str, path: Path) -> yaml.MappingNode:
     except yaml.YAMLError:
         root = _compose_clearly(text, path)
     if not isinstance(root, yaml.MappingNode):
-        raise DeskFileError([f"{path}:1: no desk in this file; begin with `desk: name`"])
+        raise DeskFileError([f"{path}:1: {if_empty}"])
     return root
 
 

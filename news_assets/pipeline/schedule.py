@@ -2,8 +2,7 @@
 
 A source is polled when the news that may wait there is worth a request, from five minutes to a day after the last poll;
 at a stated interval; with the pace `signals` every 10 to 60 minutes (`civic/pace.py`); or, with the pace `civic`,
-twice a day, daily or weekly. Failing sources back off to 30 days and
-are never dropped: dead feeds come back.
+twice a day, daily or weekly. Failing sources back off to 30 days and are never dropped: dead feeds come back.
 """
 
 import hashlib

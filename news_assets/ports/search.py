@@ -87,15 +87,14 @@ class SearchDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
-    """One search. `theme` matches any level of the path; days are inclusive; an empty `text` lists the newest.
+class Filters:
+    """Filters that every hit passes; None is no filter.
 
-    Sorted by date, documents with the words are listed, newest first; in a search by vector, the 100 nearest are.
+    `desk` and `agency` are keys; `theme` is a code of any level; `language` is a BCP 47 code, and `pt` takes `pt-BR`;
+    the days of publication are inclusive. `entity`, `sentiment`, `body`, `matter` (its key) and `meeting_status` are
+    values as the facets list them.
     """
 
-    text: str
-    mode: SearchMode = "hybrid"
-    vector: tuple[float, ...] | None = None
     desk: str | None = None
     agency: str | None = None
     theme: str | None = None
@@ -107,6 +106,18 @@ class SearchQuery:
     body: str | None = None
     matter: str | None = None
     meeting_status: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery(Filters):
+    """One search with its filters; an empty `text` lists the newest.
+
+    Sorted by date, documents with the words are listed, newest first; in a search by vector, the 100 nearest are.
+    """
+
+    text: str
+    mode: SearchMode = "hybrid"
+    vector: tuple[float, ...] | None = None
     sort: SearchSort = "relevance"
     limit: int = 10
     offset: int = 0

@@ -111,7 +111,6 @@ def build_app(
         *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive)) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),
-        Route("/health/ready", in_time(pages.ready)),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
     middleware = [

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from news_assets.desks.opml import opml_of_feeds
 from news_assets.errors import NewsAssetsError, RunRequestError
@@ -81,7 +81,6 @@ class Pages:
             "marked_spans": _marked_spans,
             "duration": duration,
             "facet_values": FACET_VALUES,
-            "stage_names": stage_names(),
             "has_meetings": has_meetings(archive),
             "dagster_url": dagster_url.rstrip("/"),
         }
@@ -118,7 +117,10 @@ class Pages:
     def _grids(self, page: ListPage, parameters: OfDesk) -> Values:
         now = datetime.now(UTC)
         desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
-        return {"grids": [self._archive.coverage(desk, now) for desk in desks]}
+        return {
+            "grids": [self._archive.coverage(desk, now) for desk in desks],
+            "stage_names": {desk.key: stage_names(desk) for desk in desks},
+        }
 
     def _meetings(self, page: ListPage, parameters: MeetingParameters) -> Values:
         civic = [desk for desk in self._archive.desks if desk.is_civic]
@@ -160,14 +162,6 @@ class Pages:
         kind, body = found
         shown = kind if kind.partition(";")[0].strip().lower() in _SHOWN_AS else "text/plain"
         return Response(body, headers={"Content-Type": shown, **_ORIGINAL_HEADERS})
-
-    def ready(self, request: Request) -> Response:
-        """Return 200 if lake and index can be read, else 503 with the reason."""
-        try:
-            self._archive.is_ready()
-        except NewsAssetsError as error:
-            return PlainTextResponse(f"not ready: {error}\n", 503)
-        return PlainTextResponse("ready\n")
 
     # --- pages and errors --------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -26,12 +26,10 @@ from zoneinfo import ZoneInfo
 
 from news_assets.clients.web.politeness import Politeness, vendor_slot
 from news_assets.pipeline.civic.pace import (
-    GROUP_BREAK_S,
     SIGNAL_FLOOR_S,
     is_pass_due,
     pass_days,
     signal_interval,
-    vendor_groups,
 )
 from news_assets.pipeline.poll.runs import most_overdue_first
 from news_assets.pipeline.schedule import due_sources, next_poll_at
@@ -53,9 +51,22 @@ URLS = {
     "granicus": "https://{}.granicus.com/ViewPublisher.php?view_id=1",
 }
 START = datetime(2026, 11, 15, 5, tzinfo=UTC)  # a Sunday
+GROUP_BREAK_S = 30.0  # from the start of one vendor's pass to that of the next
 TICK_S, START_S, RESPONSE_S = 60, 5.0, 0.8  # of the sensor, of a run, of a request
 ROUNDING_S = 0.001  # epoch seconds have seven digits after the point: a slot must be free when it is taken
 HIDDEN_RATIO = 0.03  # of the changes are not in the signal: dates of change are not always raised
+
+
+def vendor_groups(sources: Sequence[Source], meetings: Mapping[str, int]) -> list[list[Source]]:
+    """Return the sources by vendor, the group with most meetings first, and in each the most active city first.
+
+    `meetings` are the numbers of recent meetings by agency.
+    """
+    groups: dict[str, list[Source]] = defaultdict(list)
+    for source in sources:
+        groups[source.kind].append(source)
+    ordered = [sorted(group, key=lambda one: -meetings.get(one.agency, 0)) for group in groups.values()]
+    return sorted(ordered, key=lambda group: -sum(meetings.get(one.agency, 0) for one in group))
 
 
 @dataclass(slots=True)

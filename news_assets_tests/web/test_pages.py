@@ -150,10 +150,6 @@ def test_another_host_name_a_long_address_and_a_post_are_refused(browser: httpx.
     assert browser.post("/search").status_code == 405
 
 
-def test_the_server_says_that_it_lives_and_is_ready(browser: httpx.Client) -> None:
-    assert [browser.get(f"/health/{name}").text for name in ("live", "ready")] == ["live\n", "ready\n"]
-
-
 def test_a_page_is_in_the_language_that_is_asked_for(browser: httpx.Client) -> None:
     by_header = browser.get("/search", headers={"Accept-Language": "pt-BR,pt;q=0.9"})
     by_link = browser.get("/search?lang=pt")

@@ -1,6 +1,5 @@
 """`export meetings --format ical` and `ocd`: meetings by body and day, or those with items that a search finds."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -8,13 +7,12 @@ from pathlib import Path
 from news_assets.commands.lake import Form, check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.civic.exports import calendar_of, ocd_event
-from news_assets.records.meetings import StoredItem
+from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
-from news_assets.store.queries.civic.meetings import selected_meetings
-from news_assets.terminal import documents
+from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings
+from news_assets.terminal import write_document
 from news_assets.text.tabular.cells import json_of
 
 _HITS = 250  # a request to the index
@@ -49,28 +47,21 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
             days=selection.days,
             article_ids=found,
         )
-        listed = lake.read(StoredItem, meeting_id={meeting.meeting_id for meeting in meetings}) if meetings else []
+        items = agendas_of(lake, {meeting.meeting_id for meeting in meetings})
     if not meetings:
         raise NewsAssetsError("no such meetings; `news-assets export meetings` writes all of them as rows")
-    items: dict[str, list[StoredItem]] = defaultdict(list)
-    for item in sorted(listed, key=lambda item: item.sequence):
-        items[item.meeting_id].append(item)
     zones = agency_zones()
     if form is Form.ICAL:
         data = calendar_of(meetings, items, zones)
     else:
-        events = (ocd_event(meeting, items[meeting.meeting_id], zones) for meeting in meetings)
+        events = (ocd_event(meeting, items.get(meeting.meeting_id, ()), zones) for meeting in meetings)
         data = "".join(json_of(event) + "\n" for event in events).encode()
-    if output is None:
-        documents.write_bytes(data)
-    else:
-        output.write_bytes(data)
+    write_document(data, output)
 
 
-def agency_zones() -> dict[tuple[str, str], str]:
+def agency_zones() -> Zones:
     """Return the time zones of all agencies of the desk files, by desk and agency."""
-    desks = load_desks(Settings.read().desks, ALL_KINDS)
-    return {(desk.key, agency.key): agency.timezone for desk in desks for agency in desk.agencies}
+    return zones_of(load_desks(Settings.read().desks, ALL_KINDS))
 
 
 def _articles_with(words: str, selection: Selection) -> set[str]:

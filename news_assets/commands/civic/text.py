@@ -8,7 +8,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.documents import StoredDocument
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import MeetingDetails, meeting_details, with_text
-from news_assets.terminal import documents
+from news_assets.terminal import write_document
 
 _SHORTEST_ID = 8  # of a document's id, which is a hash
 
@@ -17,18 +17,13 @@ def text(text_id: str, output: Path | None) -> None:
     """Write the text with this id; an existing file is replaced at once or not at all.
 
     Raises:
-        NewsAssetsError: Nothing has this id, or it has no text.
+        NewsAssetsError: Nothing has this id, it has no text, or the file cannot be written.
     """
     with open_lake() as lake:
         found = _text_of(lake, text_id)
     if not found.strip():
         raise NewsAssetsError(f"`{text_id}` has no text; `news-assets meeting ID` shows the outcome of documents")
-    if output is None:
-        documents.write(found.rstrip("\n") + "\n")
-        return
-    part = output.with_name(f"{output.name}.part")
-    part.write_text(found.rstrip("\n") + "\n", encoding="utf-8")
-    part.replace(output)
+    write_document((found.rstrip("\n") + "\n").encode(), output)
 
 
 def _text_of(lake: Lake, text_id: str) -> str:

@@ -10,6 +10,9 @@ from news_assets.desks.yaml_nodes import compose, construct, line_of, repeated_k
 from news_assets.errors import DeskFileError, SettingsError
 from news_assets.pipeline.alerts.spec import Alerts
 
+_EMPTY = "no queries in this file; begin with `queries:`"
+_UNIONS = {"webhook", "mail", "telegram", "slack"}  # which pydantic adds to the path of a channel
+
 
 def load_alerts(path: Path | None) -> Alerts:
     """Return the queries, channels and operators' rules of a file; None gives none of them.
@@ -20,11 +23,11 @@ def load_alerts(path: Path | None) -> Alerts:
     if path is None:
         return Alerts()
     try:
-        root = compose(read_text(path), path)
+        root = compose(read_text(path), path, _EMPTY)
         mistakes = [f"{path}:{line}: `{key}` is repeated; keep one" for key, line in repeated_keys(root)]
         value = construct(root, path)
     except DeskFileError as error:
-        raise SettingsError(str(error).replace("no desk in this file; begin with `desk: name`", _EMPTY)) from error
+        raise SettingsError(str(error)) from error
     if not mistakes:
         try:
             return Alerts.model_validate(value)
@@ -32,10 +35,6 @@ def load_alerts(path: Path | None) -> Alerts:
             found = sorted((line_of(root, line["loc"]), _explain(line)) for line in error.errors())
             mistakes = [f"{path}:{line}: {what}" for line, what in found]
     raise SettingsError("\n".join(mistakes))
-
-
-_EMPTY = "no queries in this file; begin with `queries:`"
-_UNIONS = {"webhook", "mail", "telegram", "slack"}  # which pydantic adds to the path of a channel
 
 
 def _explain(error: Any) -> str:

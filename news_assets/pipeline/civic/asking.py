@@ -1,8 +1,8 @@
 """Ask civic sources for their meetings: what is requested of each in which order. No lake.
 
 A source is asked for all days of a pass once a night (`pace.py`), because what vendors say about changes is not always
-true. Between two such passes it is asked for the vendor's change signal, where there is one, and
-then for the days that changed (`inquiry.py`).
+true. Between two such passes it is asked for the vendor's change signal, where there is one, and then for the days that
+changed (`inquiry.py`).
 """
 
 import time

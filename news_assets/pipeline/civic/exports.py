@@ -5,10 +5,11 @@ Both keep our ids, so that an import of a later export changes events and adds n
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
+from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.text.zones import zone_info
 
@@ -20,6 +21,11 @@ _DOCUMENTS = (("agenda", "agenda_url"), ("packet", "packet_url"), ("minutes", "m
 
 Items = Mapping[str, Sequence[StoredItem]]  # of meetings by meeting_id, in the order of the agenda
 Zones = Mapping[tuple[str, str], str]  # by desk and agency
+
+
+def zones_of(desks: Iterable[Desk]) -> Zones:
+    """Return the time zones of the agencies of desks, by desk and agency."""
+    return {(desk.key, agency.key): agency.timezone for desk in desks for agency in desk.agencies}
 
 
 def calendar_of(meetings: Sequence[StoredMeeting], items: Items, zones: Zones) -> bytes:

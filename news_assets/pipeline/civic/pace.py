@@ -1,4 +1,4 @@
-"""How often cities are polled, and in which order; pure.
+"""How often cities are polled; pure.
 
     signal   the vendor's cheapest answer that shows changes, every 10 to 60 minutes; then the days that changed
     pass     the days from a week back to 90 days on, once a night, because dates of change are not reliable
@@ -7,8 +7,6 @@ Limits by vendor (slots, delays) are in `sources/civic/kinds.py`; a desk file ma
 """
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 
 from news_assets.records.desks import Source
@@ -21,7 +19,6 @@ _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
 _WORKING_DAYS, _WORKING_HOURS = range(5), range(8, 18)  # local, when offices of cities publish
 
 PAST_DAYS, FUTURE_DAYS = 7, 90
-GROUP_BREAK_S = 30.0  # from the start of one vendor's pass to that of the next
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
 
@@ -65,15 +62,3 @@ def is_pass_due(source: Source, last_pass_at: datetime | None, now: datetime) ->
     if due_at > local:
         due_at -= timedelta(days=1)
     return last_pass_at < due_at
-
-
-def vendor_groups(sources: Sequence[Source], meetings: Mapping[str, int]) -> list[list[Source]]:
-    """Return the sources by vendor, the group with most meetings first, and in each the most active city first.
-
-    `meetings` are the numbers of recent meetings by agency.
-    """
-    groups: dict[str, list[Source]] = defaultdict(list)
-    for source in sources:
-        groups[source.kind].append(source)
-    ordered = [sorted(group, key=lambda one: -meetings.get(one.agency, 0)) for group in groups.values()]
-    return sorted(ordered, key=lambda group: -sum(meetings.get(one.agency, 0) for one in group))

@@ -18,7 +18,8 @@ def open_zip(body: bytes) -> ZipFile:
     """
     try:
         return ZipFile(BytesIO(body))
-    except (BadZipFile, NotImplementedError, ValueError) as error:  # the others: a version to come, wrong offsets
+    # NotImplementedError: made by a later version of zip; ValueError: a name that is no UTF-8
+    except (BadZipFile, NotImplementedError, ValueError) as error:
         raise ReadingError(f"not a zip archive that can be read: {error}") from error
 
 

@@ -154,10 +154,10 @@ def pending_entries(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day:
 
     Of a civic desk also those with an attachment to read.
     """
-    params = {"desk": desk.key, "now": now, "first_day": first_day or desk.first_day}
-    queries = (_UNREAD, _PENDING) if desk.is_civic else (_PENDING,)
     import polars as pl
 
+    params = {"desk": desk.key, "now": now, "first_day": first_day or desk.first_day}
+    queries = (_UNREAD, _PENDING) if desk.is_civic else (_PENDING,)
     return newest_first(pl.concat([lake.query(query, params).select(COLUMNS) for query in queries]), desk)
 
 

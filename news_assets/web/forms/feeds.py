@@ -19,7 +19,7 @@ _EMPTY: Final = datetime(1970, 1, 1, tzinfo=UTC)  # `updated` of a feed without 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of a feed. `key` is its id in this archive, `url` where to read it, `seen_at` a page of this server."""
+    """One entry of a feed. `key` is its id in this archive, `url` where to read it, `page` its page on this server."""
 
     key: str
     title: str

@@ -1,15 +1,15 @@
 """Meetings as entries of a feed and as events of a calendar."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from news_assets.pipeline.civic.exports import calendar_of
-from news_assets.records.meetings import StoredItem, StoredMeeting
+from news_assets.pipeline.civic.exports import calendar_of, zones_of
+from news_assets.records.meetings import StoredMeeting
+from news_assets.store.queries.civic.meetings import agendas_of
 from news_assets.web.archive import Archive
 from news_assets.web.forms.feeds import Entry
 from news_assets.web.meetings.answers import MeetingItem
-from news_assets.web.meetings.reading import listed_meetings, zones_of
+from news_assets.web.meetings.reading import listed_meetings
 from news_assets.web.parameters import MAX_LIMIT, MeetingParameters
 
 MAX_EVENTS: Final = 1_000
@@ -46,7 +46,5 @@ def calendar(archive: Archive, parameters: MeetingParameters) -> bytes:
 def calendar_of_ids(archive: Archive, meeting_ids: Sequence[str]) -> bytes:
     """Return these meetings with their agendas as iCalendar, in the same order."""
     rows = {row.meeting_id: row for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)}
-    items: dict[str, list[StoredItem]] = defaultdict(list)
-    for item in sorted(archive.lake.read(StoredItem, meeting_id=meeting_ids), key=lambda item: item.sequence):
-        items[item.meeting_id].append(item)
-    return calendar_of([rows[key] for key in meeting_ids if key in rows], items, zones_of(archive))
+    found = [rows[key] for key in meeting_ids if key in rows]
+    return calendar_of(found, agendas_of(archive.lake, meeting_ids), zones_of(archive.desks))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from news_assets.pipeline.civic.exports import name_of
+from news_assets.pipeline.civic.exports import name_of, zones_of
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.store.queries.civic.lists import nearest_meetings
@@ -33,7 +33,7 @@ def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[Mee
     given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
     found = nearest_meetings(archive.lake, first_day, **given, after=after, limit=parameters.limit + 1)
     shown = found[: parameters.limit]
-    zones = zones_of(archive)
+    zones = zones_of(archive.desks)
     return Part(
         items=[_item(row, zones) for _, row in shown],
         next=cursor_of(first_day.isoformat(), *shown[-1][0]) if len(found) > len(shown) else None,
@@ -54,7 +54,7 @@ def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
         return None
     lines = [_line(one) for one in details.items]
     return MeetingView(
-        meeting=_item(details.meeting, zones_of(archive)),
+        meeting=_item(details.meeting, zones_of(archive.desks)),
         comment=details.meeting.comment,
         links=[Link(**link) for link in json.loads(details.meeting.links_json)],
         participation=json.loads(details.meeting.participation_json),
@@ -85,13 +85,8 @@ def matter_view(archive: Archive, matter_id: str) -> MatterView | None:
 
 def meetings_by_id(archive: Archive, meeting_ids: Collection[str]) -> dict[str, MeetingItem]:
     """Return these meetings by id."""
-    zones = zones_of(archive)
+    zones = zones_of(archive.desks)
     return {row.meeting_id: _item(row, zones) for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)}
-
-
-def zones_of(archive: Archive) -> Mapping[tuple[str, str], str]:
-    """Return the time zones of the agencies of the desk files, by desk and agency."""
-    return {(desk.key, agency.key): agency.timezone for desk in archive.desks for agency in desk.agencies}
 
 
 def has_meetings(archive: Archive) -> bool:

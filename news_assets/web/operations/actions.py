@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.pipeline.stages import stage_names
+from news_assets.pipeline.stages import STAGES, all_stages
 from news_assets.ports.lake import Rows
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
@@ -91,6 +91,8 @@ class Actions:
             raise HTTPException(404, f"no article {article_id}")
         entries = self._lake.read(FeedEntry, article_id=[article_id])
         url = article.url if article else entries[0].url if entries else None
+        if article and article.meeting_id:  # it is composed of its documents
+            url = None
         return self._render(
             request,
             "operate.html",
@@ -152,9 +154,9 @@ class Actions:
 
 
 def _preview(failure: Failure, url: str | None) -> Preview:
-    names = stage_names()
+    names = [stage.name for stage in all_stages()]
     stages = names[names.index(failure.stage) :] if failure.stage in names else (failure.stage,)
-    return Preview(failure, url if failure.stage == names[0] else None, stages)
+    return Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
 
 
 def _note(rows: Rows, who: str, action: str, row: Any, detail: str, now: datetime) -> None:

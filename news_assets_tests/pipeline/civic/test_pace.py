@@ -10,7 +10,6 @@ from news_assets.pipeline.civic.pace import (
     is_pass_due,
     pass_days,
     signal_interval,
-    vendor_groups,
 )
 from news_assets.records.desks import Source
 
@@ -69,13 +68,3 @@ def test_the_passes_of_different_cities_are_spread_over_the_night() -> None:
     evening = datetime(2026, 11, 23, 20, tzinfo=UTC)
     due_by_two = [one for one in sources if is_pass_due(one, evening, datetime(2026, 11, 24, 10, tzinfo=UTC))]
     assert 60 < len(due_by_two) < 140, "a third of them in the first of three hours"
-
-
-def test_vendors_are_passed_in_groups_with_the_most_active_first() -> None:
-    quiet, busy, other = (
-        replace(SOURCE, agency="quietCA"),
-        replace(SOURCE, agency="busyCA"),
-        replace(SOURCE, agency="otherCA", kind="iqm2"),
-    )
-    meetings = {"quietCA": 1, "busyCA": 9, "otherCA": 5}
-    assert vendor_groups([quiet, other, busy], meetings) == [[busy, quiet], [other]]

@@ -23,7 +23,7 @@ def reader(guarded: Site) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def client(operated: Site) -> Iterator[httpx.Client]:
-    """A browser that nobody has logged in with."""
+    """A browser without a log-in."""
     headers = {"Accept": "text/html", "Origin": operated.address, "Sec-Fetch-Site": "same-origin"}
     with httpx.Client(base_url=operated.address, headers=headers) as browser:
         yield browser

@@ -122,7 +122,7 @@ def test_past_days_are_passed_on(url: str, there: Dagster) -> None:
     [
         ("{", "body: Invalid JSON"),
         ('{"agencies": []}', "agencies: List should have at least 1 item"),
-        ('{"agencies": ["nobody"]}', "agencies: `nobody` is no active agency"),
+        ('{"agencies": ["unknown"]}', "agencies: `unknown` is no active agency"),
         ('{"agencies": ["prefeitura"], "day": "x"}', "day: Extra inputs are not permitted"),
         ('{"agencies": ["prefeitura"], "days": ["x"]}', "days.0: Input should be a valid date"),
         ('{"agencies": ["prefeitura"], "days": ["2026-01-01", "2026-01-03"]}', "days: there is a gap"),

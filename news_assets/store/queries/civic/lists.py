@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from news_assets.records.meetings import ItemId, MeetingDay, MeetingId, StoredMeeting
 from news_assets.store.lake import Lake
+from news_assets.store.queries.civic.meetings import OF_BODY
 
 Position = tuple[int, int, str]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
 
@@ -20,7 +21,7 @@ _NEAREST = f"""
         FROM meetings
         WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
             AND ($status IS NULL OR status = $status)
-            AND ($body IS NULL OR contains(lower(body), lower($body)) OR contains(lower(title), lower($body)))
+            AND ($body IS NULL OR {OF_BODY})
             AND ($from_day IS NULL OR day >= $from_day::DATE) AND ($to_day IS NULL OR day <= $to_day::DATE)
     )
     WHERE $distance IS NULL OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)

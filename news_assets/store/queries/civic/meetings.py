@@ -1,5 +1,6 @@
 """Meetings with their items, articles and documents."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -11,6 +12,7 @@ from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.store.lake import Lake
 
+OF_BODY = "(contains(lower(body), lower($body)) OR contains(lower(title), lower($body)))"
 _WITH_ITEMS = "meeting_id IN (SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
 
 
@@ -37,8 +39,16 @@ def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
     found = lake.read(StoredMeeting, meeting_id=[meeting_id])
     if not found:
         return None
-    items = sorted(lake.read(StoredItem, meeting_id=[meeting_id]), key=lambda item: (item.sequence, item.item_id))
+    items = agendas_of(lake, [meeting_id]).get(meeting_id, [])
     return MeetingDetails(meeting=found[0], items=tuple(item_details(lake, items)))
+
+
+def agendas_of(lake: Reader, meeting_ids: Collection[str]) -> dict[str, list[StoredItem]]:
+    """Return the items of each of these meetings that has any, in the order of its agenda."""
+    items: dict[str, list[StoredItem]] = defaultdict(list)
+    for item in sorted(lake.read(StoredItem, meeting_id=meeting_ids), key=lambda item: (item.sequence, item.item_id)):
+        items[item.meeting_id].append(item)
+    return dict(items)
 
 
 def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]:
@@ -88,7 +98,7 @@ def selected_meetings(
     conditions: dict[str, tuple[str, object]] = {
         "desk": ("desk = $desk", desk),
         "agency": ("agency = $agency", agency),
-        "body": ("(contains(lower(body), lower($body)) OR contains(lower(title), lower($body)))", body),
+        "body": (OF_BODY, body),
         "first": ("day >= $first", days[0]),
         "last": ("day <= $last", days[1]),
         "ids": (_WITH_ITEMS, None if article_ids is None else list(article_ids)),
