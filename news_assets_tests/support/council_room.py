@@ -1,5 +1,6 @@
 """The civic desk of one council: its polls and stages over a lake, with the real HTTP client."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -120,3 +121,23 @@ class _CountingSandbox(InlineSandbox):
     def read_document(self, *args: Any, **options: Any) -> Any:
         self._room.documents_read += 1
         return super().read_document(*args, **options)
+
+
+class Killed(BaseException):
+    """What ends a process, which nothing catches."""
+
+
+class DyingLake:
+    """A lake that dies before it stores its n-th transaction."""
+
+    def __init__(self, lake: Lake, lives: int) -> None:
+        self._lake, self._lives = lake, lives
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lake, name)
+
+    def transact(self, work: Callable[[Any], Any]) -> Any:
+        self._lives -= 1
+        if self._lives < 0:
+            raise Killed
+        return self._lake.transact(work)

@@ -1,13 +1,21 @@
-"""Matters: the same file in several meetings of an agency."""
+"""Matters: the same file in several meetings of an agency, and one enrichment for all of them.
 
-from collections.abc import Collection, Iterable
+The enrichment of a matter is that of the text of its last enriched appearance. Earlier appearances with other texts
+take it from the first with that text, so that one more meeting with the same documents changes no row.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from news_assets.pipeline.enrich.duplicates import moved
+from news_assets.pipeline.enrich.labels import labelled, labels_in_force
+from news_assets.pipeline.enrich.rows import enriched_row, identity_of, result_of
 from news_assets.pipeline.stage_state.declaration import sha256
-from news_assets.ports.lake import Rows
+from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle
+from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.records.meetings import AgendaItem, Matter, StoredItem
 from news_assets.text.fingerprint import normal_words
 
@@ -24,20 +32,107 @@ def matter_key(item: AgendaItem) -> str:
     return f"title:{sha256(title)[:16]}" if len(title) >= MIN_TITLE_CHARS else ""
 
 
-def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> list[Matter]:
-    """Make the rows of these matters of an agency again from their items and enriched articles, and store them."""
-    if not keys:
-        return []
+@dataclass(frozen=True, slots=True)
+class _Appearances:
+    """The agenda items of one matter, by day, and the rows of their articles without the failed ones.
+
+    `canonical` is the enrichment of the matter, None without any, and `taking` are the articles that take it.
+    """
+
+    items: Sequence[StoredItem]
+    enriched: Mapping[str, EnrichedArticle]
+    canonical: EnrichedArticle | None
+    taking: Collection[str]
+
+
+def _appearances(reader: Reader, desk: str, agency: str, keys: Collection[str]) -> list[_Appearances]:
+    """Return the appearances of each of these matters that has any."""
     items: dict[str, list[StoredItem]] = {}
-    for item in rows.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
+    for item in reader.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
         items.setdefault(item.matter, []).append(item)
     ids = {item.article_id for of_matter in items.values() for item in of_matter if item.article_id}
-    found = rows.frame(EnrichedArticle, None, ("article_id", "summary"), article_id=ids, outcome=["ok"])
-    summaries = {article_id: summary for article_id, summary in found.iter_rows() if summary}
-    made = [_matter(of_matter, summaries) for of_matter in items.values()]
-    if made:
-        rows.upsert(made)
-    return made
+    columns = ("article_id", "text_hash", "filter_reason")
+    found = reader.frame(RawArticle, None, columns, article_id=ids, outcome=["ok"])
+    texts = {article_id: text for article_id, text, reason in found.iter_rows() if text and not reason}
+    enriched = {row.article_id: row for row in reader.read(EnrichedArticle, article_id=ids, outcome=["ok"])}
+    return [_of_matter(of_matter, texts, enriched) for of_matter in items.values()]
+
+
+def _of_matter(
+    items: Iterable[StoredItem], texts: Mapping[str, str], enriched: Mapping[str, EnrichedArticle]
+) -> _Appearances:
+    """Return the appearances of one matter; `texts` are the hashes of the texts that are enriched, by article id."""
+    ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
+    ids = [item.article_id for item in ordered if item.article_id]
+    rows = {one: enriched[one] for one in ids if one in enriched}
+    own = [one for one in ids if one in texts and one in rows and rows[one].summary and rows[one].reused_from is None]
+    if not own:
+        return _Appearances(ordered, rows, None, ())
+    text = texts[own[-1]]
+    canonical = next(one for one in own if texts[one] == text)
+    taking = {one for one in ids[: ids.index(own[-1])] if texts.get(one, text) != text}
+    return _Appearances(ordered, rows, rows[canonical], taking)
+
+
+def taken_rows(reader: Reader, articles: Iterable[RawArticle]) -> dict[str, EnrichedArticle]:
+    """Return the rows of those of these articles that take the enrichment of their matter, by article id."""
+    wanted = {article.article_id: article for article in articles if article.matter and not article.filter_reason}
+    keys: dict[tuple[str, str], set[str]] = {}
+    for article in wanted.values():
+        keys.setdefault((article.desk, article.agency), set()).add(article.matter)
+    found = [one for (desk, agency), matters in keys.items() for one in _appearances(reader, desk, agency, matters)]
+    return {row.article_id: row for row in _taken(reader, found, wanted)}
+
+
+def _taken(
+    reader: Reader, matters: Iterable[_Appearances], articles: Mapping[str, RawArticle]
+) -> Iterator[EnrichedArticle]:
+    """Yield the rows of those of these articles that take the enrichment of their matter."""
+    given = {
+        article_id: one.canonical
+        for one in matters
+        for article_id in one.taking
+        if one.canonical and article_id in articles
+    }
+    canonical_ids = {row.article_id for row in given.values()}
+    texts = {row.article_id: row.text or "" for row in reader.read(RawArticle, article_id=canonical_ids)}
+    for article_id, row in given.items():
+        article = articles[article_id]
+        yield enriched_row(
+            article,
+            row.input_hash,
+            moved(result_of(row), texts[row.article_id], article.text or ""),
+            identity_of(row),
+            row.enriched_at,
+            reused_from=row.article_id,
+            local_reason=row.local_reason,
+        )
+
+
+def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
+    """Make the rows of these matters of an agency again, and those of the articles that take their enrichment."""
+    matters = _appearances(rows, desk, agency, keys) if keys else []
+    if matters:
+        rows.upsert([_matter_row(one) for one in matters])
+        _share(rows, matters)
+
+
+def _share(rows: Rows, matters: Sequence[_Appearances]) -> None:
+    """Store the enrichment of each matter with the articles that take it.
+
+    The row of an article that took one and does not any more is deleted, and made again from its own text. Rows that
+    are missing or of an earlier text are left to the stage.
+    """
+    stored = {key: row for one in matters for key, row in one.enriched.items()}
+    taking = {key for one in matters for key in one.taking if key in stored}
+    if lost := {key for key, row in stored.items() if row.reused_from} - taking:
+        rows.delete(EnrichedArticle, article_id=lost)
+    articles = {row.article_id: row for row in rows.read(RawArticle, article_id=taking)}
+    current = {key: row for key, row in articles.items() if row.content_hash == stored[key].content_hash}
+    labels = labels_in_force(rows.read(ThemeLabel, article_id=current))
+    made = [labelled(row, labels.get(row.article_id)) for row in _taken(rows, matters, current)]
+    if changed := [row for row in made if row != stored[row.article_id]]:
+        rows.upsert(changed)
 
 
 def refresh_matters_of(rows: Rows, articles: Iterable[RawArticle | EnrichedArticle]) -> None:
@@ -51,12 +146,9 @@ def refresh_matters_of(rows: Rows, articles: Iterable[RawArticle | EnrichedArtic
         refresh_matters(rows, desk, agency, of_agency - {""})
 
 
-def _matter(items: Iterable[StoredItem], summaries: dict[str, str]) -> Matter:
-    ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
-    last = ordered[-1]
-    articles = tuple(item.article_id for item in ordered if item.article_id)
-    summary_of = next((article_id for article_id in reversed(articles) if article_id in summaries), None)
-    days = [item.day for item in ordered if item.day]
+def _matter_row(one: _Appearances) -> Matter:
+    last = one.items[-1]
+    days = [item.day for item in one.items if item.day]
     return Matter(
         desk=last.desk,
         agency=last.agency,
@@ -64,11 +156,11 @@ def _matter(items: Iterable[StoredItem], summaries: dict[str, str]) -> Matter:
         title=last.title,
         matter_file=last.matter_file,
         matter_type=last.matter_type,
-        item_ids=tuple(item.item_id for item in ordered),
-        article_ids=articles,
+        item_ids=tuple(item.item_id for item in one.items),
+        article_ids=tuple(item.article_id for item in one.items if item.article_id),
         first_day=days[0] if days else None,
         last_day=days[-1] if days else None,
         attachment_hash=sha256("\n".join(sorted(last.document_ids))) if last.document_ids else "",
-        summary=summaries.get(summary_of or ""),
-        summary_of=summary_of,
+        summary=one.canonical.summary if one.canonical else None,
+        summary_of=one.canonical.article_id if one.canonical else None,
     )

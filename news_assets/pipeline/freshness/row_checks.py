@@ -78,7 +78,8 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
     import polars as pl
 
     columns = ("article_id", "model", "key_points", "key_point_spans")
-    rows = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"], enricher=[ENRICHER])
+    asked: dict[str, list[str | None]] = {"outcome": ["ok"], "enricher": [ENRICHER], "reused_from": [None]}
+    rows = lake.frame(EnrichedArticle, None, columns, desk=[desk], **asked)
     points = rows.with_columns(pl.col("key_point_spans").list.eval(pl.element() == "").list.sum().alias("empty"))
     kept = [
         (article_id, model, f"{empty} of {total} key points")

@@ -1,7 +1,6 @@
 """A civic desk over a council's API: polls, documents, articles, enrichment, index and search."""
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -21,7 +20,7 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.pipeline.civic.conftest import MEETING, REPORT, attachment
 from news_assets_tests.support.council import Council, days_from, served
-from news_assets_tests.support.council_room import NOW, CouncilRoom
+from news_assets_tests.support.council_room import NOW, CouncilRoom, DyingLake, Killed
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.pdfs import pdf_of
 
@@ -340,26 +339,6 @@ def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom
     [span] = [fact["span"] for fact in facts if fact["kind"] == "email"]
     start, end = map(int, span.split("-"))
     assert (article.text or "")[start:end] == "clerk@springfield.gov"
-
-
-class Killed(BaseException):
-    """What ends a process, which nothing catches."""
-
-
-class DyingLake:
-    """A lake that dies before it stores its n-th transaction."""
-
-    def __init__(self, lake: Lake, lives: int) -> None:
-        self._lake, self._lives = lake, lives
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._lake, name)
-
-    def transact(self, work: Callable[[Any], Any]) -> Any:
-        self._lives -= 1
-        if self._lives < 0:
-            raise Killed
-        return self._lake.transact(work)
 
 
 def test_a_desk_that_is_killed_again_and_again_ends_with_equal_rows(

@@ -1,0 +1,189 @@
+"""A matter in several meetings: each of its texts is enriched once, and every appearance shows the last summary."""
+
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from news_assets.pipeline.articles.withdrawal import withdraw
+from news_assets.pipeline.enrich.labels import store_label
+from news_assets.ports.search import SearchQuery
+from news_assets.records.articles import ArticleRevision, RawArticle
+from news_assets.records.derived import EnrichedArticle, IndexedDocument
+from news_assets.records.meetings import Matter
+from news_assets.records.reading import Enrichment
+from news_assets.store.lake import Lake
+from news_assets.store.queries.backlog import stale_rows
+from news_assets.store.queries.civic.meetings import meeting_details
+from news_assets.taxonomy.loader import load_taxonomy
+from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
+from news_assets_tests.support.council import Council
+from news_assets_tests.support.council_room import CouncilRoom, CountingEnricher, DyingLake, Killed
+from news_assets_tests.support.fakes import FakeSearchIndex
+
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
+TITLE = "Contract for night buses"
+BY_REPORT, BY_MAP = "It costs four million dollars.", "It has a map of all stops."
+
+
+class ReadingEnricher(CountingEnricher):
+    """Summarises by what the text has, so that a summary shows the text that it was made from."""
+
+    def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
+        self.asked.append(title)
+        summary = BY_MAP if "A map of all stops" in text else BY_REPORT if "four million" in text else title
+        return Enrichment(summary=summary, key_points=(title,), key_point_spans=("0-8",))
+
+
+@pytest.fixture
+def room(room: CouncilRoom) -> CouncilRoom:
+    room.enricher = ReadingEnricher()
+    return room
+
+
+def appear(room: CouncilRoom, council: Council, number: int, *files: str) -> None:
+    """Put the matter on the agenda of a meeting, each a week after the one before."""
+    if number not in council.events:
+        council.meet(number, MEETING + (number - 1) * WEEK, changed_at=room.now)
+    attachments = [attachment(room, name) for name in files]
+    council.put(number, 100 + number, TITLE, *attachments, EventItemMatterFile="26-0012")
+
+
+def summaries(lake: Lake) -> list[str | None]:
+    """Return the summary that each appearance shows, by day."""
+    rows = sorted(lake.read(EnrichedArticle), key=lambda row: row.day)
+    return [row.summary for row in rows]
+
+
+@pytest.fixture
+def changed(room: CouncilRoom, council: Council) -> CouncilRoom:
+    """Two meetings with one report, then a third with a map beside it."""
+    for number, files in ((1, ["report"]), (2, ["report"]), (3, ["report", "map"])):
+        appear(room, council, number, *files)
+        room.poll(DAY)
+        room.run()
+    return room
+
+
+def test_new_attachments_are_enriched_once_and_every_appearance_shows_it(changed: CouncilRoom) -> None:
+    lake = changed.lake
+
+    assert changed.enricher.asked == [TITLE, TITLE]  # one for each text
+    assert summaries(lake) == [BY_MAP] * 3
+    [matter] = lake.read(Matter)
+    assert (matter.summary, matter.summary_of) == (BY_MAP, matter.article_ids[2])
+    for number in (1, 2, 3):
+        details = meeting_details(lake, f"springfieldIL/legistar/{number}")
+        assert details is not None
+        assert [one.summary for one in details.items] == [BY_MAP]
+    first = min(lake.read(RawArticle), key=lambda row: row.day)
+    assert "A map" not in (first.text or "")
+    assert lake.read(ArticleRevision) == []
+
+
+def test_every_appearance_is_found_by_the_words_of_the_summary(changed: CouncilRoom) -> None:
+    first, _, last = sorted(changed.lake.read(RawArticle), key=lambda row: row.day)
+    assert ("map" in (first.text or ""), "map" in (last.text or "")) == (False, True)
+
+    found = changed.index.search(SearchQuery(text="map", mode="keyword")).hits
+
+    assert {hit.day for hit in found} == {first.day, last.day}  # the second has the text of the first
+    assert stale_rows(changed.lake, changed.desk, changed.now).is_empty()
+
+
+def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: CouncilRoom, council: Council) -> None:
+    changed.run()
+    before = changed.lake.read(EnrichedArticle)
+    asked = len(changed.enricher.asked)
+
+    appear(changed, council, 4, "report", "map")
+    changed.poll(DAY)
+    changed.run()
+
+    after = sorted(changed.lake.read(EnrichedArticle), key=lambda row: row.day)
+    assert after[:3] == sorted(before, key=lambda row: row.day)
+    assert (after[3].summary, len(changed.enricher.asked)) == (BY_MAP, asked)
+
+
+def test_an_earlier_appearance_that_changes_takes_the_summary_without_a_call(
+    changed: CouncilRoom, council: Council
+) -> None:
+    asked = len(changed.enricher.asked)
+    council.meet(1, MEETING, changed_at=changed.now)
+    council.items[1][0]["EventItemMatterName"] = TITLE
+    council.items[1][0]["EventItemTitle"] = f"{TITLE} and trams"
+
+    changed.poll(DAY)
+    changed.run()
+
+    first = min(changed.lake.read(RawArticle), key=lambda row: row.day)
+    assert first.title == f"{TITLE} and trams"
+    assert (summaries(changed.lake), len(changed.enricher.asked)) == ([BY_MAP] * 3, asked)
+
+
+def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
+    tables: tuple[type[Any], ...] = (Matter, RawArticle, EnrichedArticle, IndexedDocument)
+    changed.run()
+    before = [changed.lake.read(table) for table in tables]
+
+    changed.now += DAY
+    changed.run()
+
+    assert [changed.lake.read(table) for table in tables] == before
+
+
+def test_a_withdrawn_appearance_takes_its_summary_along(changed: CouncilRoom) -> None:
+    asked = len(changed.enricher.asked)
+    last = max(changed.lake.read(RawArticle), key=lambda row: row.day)
+    changed.lake.transact(lambda rows: withdraw(rows, [last], "ordered by a court", changed.now))
+
+    assert BY_MAP not in summaries(changed.lake)
+    assert [matter.summary for matter in changed.lake.read(Matter)] == [None]
+
+    changed.run()
+
+    assert summaries(changed.lake) == [BY_REPORT] * 2
+    assert [matter.summary for matter in changed.lake.read(Matter)] == [BY_REPORT]
+    assert len(changed.enricher.asked) == asked  # the results of earlier texts are cached
+
+
+def test_a_label_of_a_person_stays_on_an_earlier_appearance(changed: CouncilRoom, council: Council) -> None:
+    first = min(changed.lake.read(RawArticle), key=lambda row: row.day).article_id
+    code = next(iter(load_taxonomy().themes))
+    changed.lake.transact(lambda rows: store_label(rows, first, "civic", code, "Ana", load_taxonomy(), changed.now))
+    council.files["/files/plan.pdf"] = council.files["/files/report.pdf"]
+
+    appear(changed, council, 4, "plan")
+    changed.poll(DAY)
+    changed.run()
+    changed.run()
+
+    [row] = changed.lake.read(EnrichedArticle, article_id=[first])
+    assert (row.summary, row.theme_code, row.theme_reason) == (BY_REPORT, code, "labelled by Ana")
+    assert stale_rows(changed.lake, changed.desk, changed.now).is_empty()
+
+
+def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Council, tmp_path: Path) -> None:
+    for number, files in ((1, ["report"]), (2, ["report", "map"]), (3, ["report", "map"])):
+        appear(room, council, number, *files)
+    tables: tuple[type[Any], ...] = (Matter, RawArticle, EnrichedArticle, IndexedDocument)
+    with Lake.open(tmp_path / "other.sqlite", tmp_path / "other") as quiet:
+        undisturbed = CouncilRoom(quiet, FakeSearchIndex(), room.url, tmp_path, enricher=ReadingEnricher())
+        undisturbed.poll()
+        undisturbed.run()
+        undisturbed.run()
+        expected = [quiet.read(table) for table in tables]
+    lake = room.lake
+    room.poll()
+    for lives in range(100):
+        room.lake = cast("Lake", DyingLake(lake, lives))
+        with suppress(Killed):
+            room.run()
+            break
+    room.lake = lake
+    room.run()
+
+    assert lives >= 3
+    assert [lake.read(table) for table in tables] == expected
