@@ -1,6 +1,6 @@
 """The civic desk of one council: its polls and stages over a lake, with the real HTTP client."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -100,9 +100,10 @@ class CouncilRoom:
             )
         )
 
-    def run(self, *names: str) -> None:
-        """Run these stages, or all, over every agency-day with an entry."""
-        keys = AgencyDays("civic", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry)))
+    def run(self, *names: str, days: Collection[date] | None = None) -> None:
+        """Run these stages, or all, over every agency-day with an entry, or those of these days."""
+        found = frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry) if days is None or one.day in days)
+        keys = AgencyDays("civic", found)
         ports = {
             "fetcher": self.fetcher,
             "sandbox": self.sandbox,

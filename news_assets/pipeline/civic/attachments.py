@@ -16,7 +16,7 @@ from news_assets.pipeline.civic.document_rows import Attachment, document_row, r
 from news_assets.pipeline.civic.withdrawal import withdrawn_documents
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.failures import failure_of_work, record_failures
+from news_assets.pipeline.stage_state.failures import drop_failures, failure_of_work, record_failures
 from news_assets.ports.lake import Lake, Rows
 from news_assets.ports.reading import Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import RawArticle
@@ -55,7 +55,7 @@ def read_attachments(
     reading = _read_all(lake, due, items, access, desk, fetcher, sandbox, clock)
     while read := list(islice(reading, BATCH_DOCUMENTS)):
         found = [row for rows in read for row in rows]
-        lake.transact(lambda rows: _store(rows, found, due, clock()))  # noqa: B023 - runs at once
+        lake.transact(lambda rows: _store(rows, stage, found, due, clock()))  # noqa: B023 - runs at once
         written += len(found)
     tried = {one.entry.article_id: one.entry for one in due}
     if tried:
@@ -148,8 +148,8 @@ def _validators(of_url: Sequence[Attachment]) -> Validators:
 # --- store -----------------------------------------------------------------------------------------------------------
 
 
-def _store(rows: Rows, read: Sequence[StoredDocument], due: Sequence[Attachment], now: datetime) -> None:
-    """Store documents; the articles that are composed already are due again where a text changed."""
+def _store(rows: Rows, stage: Stage, read: Sequence[StoredDocument], due: Sequence[Attachment], now: datetime) -> None:
+    """Store documents; the articles of all days that are composed already are due again where a text changed."""
     withdrawn = withdrawn_documents(rows, [row.document_id for row in read])  # meanwhile
     read = [row for row in read if row.document_id not in withdrawn]
     if not read:
@@ -157,11 +157,20 @@ def _store(rows: Rows, read: Sequence[StoredDocument], due: Sequence[Attachment]
     rows.upsert(read)
     texts = {one.document_id: one.before.text if one.before else None for one in due}
     changed = {row.document_id for row in read if row.text != texts[row.document_id]}
-    if not changed:
-        return
-    agencies, days = {row.agency for row in read}, {row.day for row in read}
-    items = rows.read(StoredItem, agency=agencies, day=days)
-    ids = {item.article_id for item in items if item.article_id and changed & set(item.document_ids)}
+    if changed:
+        _make_due(rows, stage, {row.agency for row in read}, changed, now)
+
+
+def _make_due(rows: Rows, stage: Stage, agencies: Collection[str], changed: Collection[str], now: datetime) -> None:
+    """Let the articles with a changed document be composed again; those that lack none now have not failed any more."""
+    listed = rows.frame(StoredItem, None, ("article_id", "document_ids"), agency=agencies)
+    listed = listed.explode("document_ids").drop_nulls()
+    ids = set(listed.filter(listed["document_ids"].is_in(list(changed)))["article_id"])
+    wanted = listed.filter(listed["article_id"].is_in(list(ids)))
+    failed = rows.frame(StoredDocument, None, ("document_id",), document_id=wanted["document_ids"], outcome=["failed"])
+    drop_failures(
+        rows, stage, ids - set(wanted.join(failed, left_on="document_ids", right_on="document_id")["article_id"])
+    )
     articles = rows.read(RawArticle, article_id=ids) if ids else []
     if composed := [replace(article, next_try_at=now) for article in articles if article.outcome == "ok"]:
         rows.upsert(composed)

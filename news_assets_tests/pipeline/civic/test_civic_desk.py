@@ -12,7 +12,7 @@ import pytest
 from news_assets.pipeline.schedule import due_sources
 from news_assets.ports.search import SearchQuery
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle, IndexedDocument
+from news_assets.records.derived import EnrichedArticle, Failure, IndexedDocument
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, SourceState
@@ -217,6 +217,29 @@ def test_an_item_is_composed_with_the_reason_and_again_when_its_document_comes(
     [article] = room.lake.read(RawArticle)
     assert "four million dollars" in (article.text or "")
     assert article.reason is None
+    assert is_current(room)
+
+
+def test_a_document_that_comes_late_makes_the_items_of_other_days_due(room: CouncilRoom, council: Council) -> None:
+    council.meet(2, MEETING + DAY)
+    for meeting in (1, 2):
+        council.put(meeting, 10 + meeting, "Contract for night buses", attachment(room, "report"))
+    council.refusals["/files"] = 503
+    room.poll()
+    room.run()
+    assert [article.text for article in room.lake.read(RawArticle)] == ["Contract for night buses"] * 2
+    council.refusals.clear()
+    room.now += HOUR
+
+    room.run("documents", days={MEETING})
+
+    assert pending_entries(room.lake, room.desk, room.now).select("day", "stage", "why").rows() == [
+        (MEETING + DAY, "raw_articles", "due"),
+        (MEETING, "raw_articles", "due"),
+    ]
+    assert room.lake.read(Failure) == []
+    room.run()
+    assert ["four million dollars" in (article.text or "") for article in room.lake.read(RawArticle)] == [True, True]
     assert is_current(room)
 
 
