@@ -63,6 +63,8 @@ def build_enricher(
         open_model=open_model,
         entities=settings.entities,
         prompt=load_prompt("enrich", settings.prompts),
+        brief_prompt=load_prompt("enrich", settings.prompts, "brief"),
+        full_prompt=load_prompt("enrich", settings.prompts, "full"),
         entities_prompt=load_prompt("entities", settings.prompts),
         taxonomy=load_taxonomy(settings.taxonomy),
         accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,

@@ -11,7 +11,16 @@ from pydantic import ValidationError
 from news_assets.desks.city_keys import city_key
 from news_assets.desks.import_rows import quoted
 from news_assets.desks.source_options import PageRuleSpec, SelectorsSpec, VendorSpec, access_of
-from news_assets.desks.spec import DESK_KEY, AgencySpec, DeskSpec, SourceSpec, suggestion
+from news_assets.desks.spec import (
+    DESK_KEY,
+    AgencySpec,
+    DepthSpec,
+    DeskSpec,
+    EnrichSpec,
+    FiltersSpec,
+    SourceSpec,
+    suggestion,
+)
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records.desks import Agency, Desk, Source
@@ -102,7 +111,10 @@ def explain(error: Any) -> str:
         case "missing":
             return f"{where} is missing; add `{name}: ...`"
         case "extra_forbidden":
-            specs = (DeskSpec, AgencySpec, SourceSpec, SelectorsSpec, PageRuleSpec, VendorSpec)
+            specs = (
+                *(DeskSpec, AgencySpec, SourceSpec, SelectorsSpec, PageRuleSpec, VendorSpec),
+                *(EnrichSpec, DepthSpec, FiltersSpec),
+            )
             known = {key for spec in specs for key in spec.model_fields}
             return f"{where}: unknown key; {suggestion(name, known - {name}, 'remove it')}"
         case "value_error":

@@ -13,7 +13,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
-from news_assets.records.desks import DROPPED_ITEMS, ITEMS_NOT_ENRICHED, EnrichRules, ItemFilters, Pace
+from news_assets.records.desks import (
+    BRIEF_ITEMS,
+    DROPPED_ITEMS,
+    FULL_ITEMS,
+    ITEMS_NOT_ENRICHED,
+    DepthRules,
+    EnrichRules,
+    ItemFilters,
+    Pace,
+)
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
@@ -189,21 +198,35 @@ def _entities(value: str) -> str:
     return value
 
 
+Phrase = Annotated[str, Field(min_length=2, max_length=100)]
+
+
+class DepthSpec(_Spec):
+    """Rules of how fully agenda items are summarised; see `records.DepthRules`. A given list replaces the default."""
+
+    brief: tuple[Phrase, ...] = Field(BRIEF_ITEMS, max_length=500)
+    full: tuple[Phrase, ...] = Field(FULL_ITEMS, max_length=500)
+    dollars: int = Field(250_000, ge=1)
+    chars: int = Field(40_000, ge=1)
+
+    def rules(self) -> DepthRules:
+        """Return the rules."""
+        return DepthRules(**self.model_dump())
+
+
 class EnrichSpec(_Spec):
     """The rules of enrichment by a language model; see `records.EnrichRules`."""
 
     min_chars: int = Field(400, ge=0, le=10_000)
-    skip_titles: tuple[Annotated[str, Field(min_length=2, max_length=100)], ...] = Field((), max_length=100)
+    skip_titles: tuple[Phrase, ...] = Field((), max_length=100)
     fallback: Literal["local", "none"] = "local"
     via: Literal["direct", "batch"] | None = None
     entities: Annotated[str, AfterValidator(_entities)] | None = None
+    depth: DepthSpec = DepthSpec()
 
     def rules(self) -> EnrichRules:
         """Return the rules."""
-        return EnrichRules(**self.model_dump())
-
-
-Phrase = Annotated[str, Field(min_length=2, max_length=100)]
+        return EnrichRules(**self.model_dump() | {"depth": self.depth.rules()})
 
 
 class FiltersSpec(_Spec):

@@ -37,7 +37,7 @@ class ModelRequest:
     """What is sent to a language model for one article, directly or in a batch.
 
     `instructions` are the same for many articles; `text` holds the article as data. `schema` is the JSON schema of the
-    answer, an object.
+    answer, an object, whose summary has at most `max_sentences` sentences.
     """
 
     input_hash: str
@@ -49,6 +49,7 @@ class ModelRequest:
     instructions: str
     text: str
     schema: dict[str, Any]
+    max_sentences: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,9 @@ class EnrichedArticle:
     theme_reason: Annotated[
         str | None, "why there is no theme: weak or divided evidence, or a language without words"
     ] = None
-    summary: Annotated[str | None, "summary of one or two sentences"]
+    summary: Annotated[
+        str | None, "summary of one or two sentences; a language model's of an agenda item has up to six"
+    ]
     keywords: Annotated[tuple[str, ...], "key terms, most significant first"]
     language: Annotated[str | None, "BCP 47 code, detected from the text"]
     word_count: Annotated[int, "length of the text in words"]

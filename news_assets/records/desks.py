@@ -111,6 +111,40 @@ class Agency:
     page_rules: tuple[PageRule, ...] = ()
 
 
+BRIEF_ITEMS: Final = (
+    *(
+        "receive and file",
+        "correspondence",
+        "announcements",
+        "meeting schedule",
+        "meeting calendar",
+        "warrant register",
+    ),
+    *("payment of claims", "payroll", "license", "licenses", "licence", "licences", "permit renewal", "special event"),
+    *("street closure", "donation", "donations", "travel", "surplus property", "excused absence", "extension of time"),
+)
+FULL_ITEMS: Final = (
+    *("ordinance", "ordinances", "public hearing", "public hearings", "budget", "budgets", "appropriation", "bonds"),
+    *("tax", "taxes", "levy", "fee schedule", "rates", "zoning", "rezoning", "rezone", "zone change", "general plan"),
+    *("comprehensive plan", "specific plan", "land use", "development agreement", "annexation", "eminent domain"),
+    *("collective bargaining", "labor agreement", "settlement", "moratorium", "charter amendment", "ballot measure"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRules:
+    """Which agenda items a language model summarises in one sentence, and which fully (`depth:` below `enrich:`).
+
+    `brief` and `full` are phrases of titles, types and sections. Items that name `dollars` or more, or have a text of
+    `chars` characters or more, are summarised fully too.
+    """
+
+    brief: tuple[str, ...] = BRIEF_ITEMS
+    full: tuple[str, ...] = FULL_ITEMS
+    dollars: int = 250_000
+    chars: int = 40_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrichRules:
     """What a desk file says about enrichment by a language model (`enrich:`).
@@ -119,7 +153,7 @@ class EnrichRules:
     are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
     with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
     `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
-    NEWS_ENTITIES says.
+    NEWS_ENTITIES says. `depth` decides how fully agenda items are summarised.
     """
 
     min_chars: int = 400
@@ -127,6 +161,7 @@ class EnrichRules:
     fallback: Literal["local", "none"] = "local"
     via: Literal["direct", "batch"] | None = None
     entities: str | None = None
+    depth: DepthRules = DepthRules()
 
 
 DROPPED_ITEMS: Final = (

@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records.desks import Agency, Desk, EnrichRules, Source, Vendor
+from news_assets.records.desks import Agency, DepthRules, Desk, EnrichRules, Source, Vendor
 from news_assets.sources.kinds import KINDS as SOURCE_KINDS
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 
@@ -311,6 +311,16 @@ def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
     with pytest.raises(DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"):
         load_desks([str(path)], KINDS)
     assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]
+
+
+def test_a_desk_states_how_fully_agenda_items_are_summarised(tmp_path: Path) -> None:
+    rules = "enrich: {depth: {brief: [bus day], dollars: 1000000}}\n"
+    (desk,) = load_desks([written(tmp_path, GOOD + rules)], KINDS)
+    assert desk.enrich.depth == DepthRules(brief=("bus day",), dollars=1_000_000)
+    [mistake] = mistakes(tmp_path, GOOD + "enrich: {depth: {dollars: much}}\n")
+    assert "enrich.depth.dollars: Input should be a valid integer" in mistake
+    [mistake] = mistakes(tmp_path, GOOD + "enrich: {depth: {breif: [x]}}\n")
+    assert "enrich.depth.breif: unknown key; did you mean `brief`?" in mistake
 
 
 def test_a_desk_states_rules_of_enrichment(tmp_path: Path) -> None:

@@ -72,6 +72,8 @@ def made(number: int, text: str = TEXT, **given: Any) -> RawArticle:
         "outcome": "ok",
         "duplicate_of": None,
         "duplicate_reason": None,
+        "matter": "",
+        "meeting_id": "",
     }
     return full(RawArticle, **values | given)
 
@@ -126,6 +128,8 @@ def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
         "open_model": by_name.__getitem__,
         "entities": "",
         "prompt": load_prompt("enrich"),
+        "brief_prompt": load_prompt("enrich", depth="brief"),
+        "full_prompt": load_prompt("enrich", depth="full"),
         "entities_prompt": load_prompt("entities"),
         "taxonomy": taxonomy(),
         "accepted_error": None,

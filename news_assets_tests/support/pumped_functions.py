@@ -21,13 +21,14 @@ from news_assets.pipeline.documents.kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.enrich.keywords import keywords
 from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
+from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
 from news_assets.pipeline.enrich.model.rules import reason_not_sent
 from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
-from news_assets.records.desks import EnrichRules
+from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
 from news_assets.sources.civic.exchanges import read_answers
@@ -125,6 +126,7 @@ ARTICLE = "<!DOCTYPE html><html><head><title>a b c</title></head><body><article>
 FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("passage_to_a_model", lambda text: passage_to_a_model(text[:500], text), TEXT),
     ("reason_not_sent", lambda text: reason_not_sent(text, text, EnrichRules(skip_titles=("a b",))), TEXT),
+    ("depth_of", lambda text: depth_of(text, text, text, text, DepthRules(brief=("a b",))), (*TEXT, "$1,", "$ 1k")),
     ("SearchedText", lambda text: SearchedText(text).find(f"a b c {text[:500]}"), TEXT),
     ("canonical_url", urls.canonical_url, ADDRESSES),
     ("canonical_url path", lambda text: urls.canonical_url("http://a.b/c" + text), (*ADDRESSES, *TEXT)),

@@ -67,7 +67,7 @@ def _estimate(lake: Lake, desk: Desk, days: Days, enricher: ModelEnricher, now: 
     preview = Preview(stage_named("enriched_articles"), lake, desk, enricher, lambda: now)
     for group in progress(archive_groups(lake, desk.key, None, *days), desk.key):
         preview.add(group.keys)
-    means = mean_tokens(lake, [enricher.prompt.version, enricher.entities_prompt.version])
+    means = mean_tokens(lake, [prompt.version for prompt in (*enricher.prompts, enricher.entities_prompt)])
     new, again = (
         estimated(calls, means, now, is_batch=partial(enricher.sends_batches, desk.enrich, is_backfill=is_backfill))
         for calls, is_backfill in ((preview.found.new, False), (preview.found.again, True))

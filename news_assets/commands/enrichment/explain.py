@@ -1,21 +1,26 @@
 """The command `explain`: who made an article's enrichment, from what, at which price, and what was refused."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import open_lake
+from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.enrich.model.depth import Depth, depth_of
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated, marked, marked_paragraphs
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
+from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall, total_usd
 from news_assets.records.reading import Enrichment
+from news_assets.settings import Settings
+from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.queries.url_history import article_ids_at
 from news_assets.terminal import Terminal
 
@@ -24,12 +29,16 @@ _MADE_BY = ("enricher", "model", "prompt_version", "taxonomy_version", "enriched
 
 @dataclass(frozen=True, slots=True)
 class _Explanation:
-    """An article, its row if it has one, the calls in the order in which they were made, and the evidence."""
+    """An article, its row if it has one, the calls in the order in which they were made, and the evidence.
+
+    `depth` of an agenda item's summary, and why it is that; None for news.
+    """
 
     article: RawArticle
     row: EnrichedArticle | None
     calls: Sequence[ModelCall]
     evidence: Sequence[Evidence]
+    depth: tuple[Depth, str] | None
 
     @property
     def is_outdated(self) -> bool:
@@ -43,8 +52,9 @@ def explain(name: str, *, as_json: bool) -> None:
     Raises:
         NewsAssetsError: There is no such article.
     """
+    rules = {desk.key: desk.enrich.depth for desk in load_desks(Settings.read().desks, ALL_KINDS)}
     with open_lake() as lake:
-        found = [_explanation(lake, article) for article in _articles(lake, name)]
+        found = [_explanation(lake, article, rules) for article in _articles(lake, name)]
     for one in found:
         if as_json:
             write_line(_facts(one))
@@ -59,7 +69,7 @@ def _articles(lake: Reader, name: str) -> list[RawArticle]:
     return found
 
 
-def _explanation(lake: Reader, article: RawArticle) -> _Explanation:
+def _explanation(lake: Reader, article: RawArticle, rules: Mapping[str, DepthRules]) -> _Explanation:
     rows = lake.read(EnrichedArticle, article_id=[article.article_id])
     row = rows[0] if rows else None
     asked_for = {article.article_id, *([row.reused_from] if row and row.reused_from else [])}
@@ -67,7 +77,9 @@ def _explanation(lake: Reader, article: RawArticle) -> _Explanation:
     if row:  # an equal text was asked about once, perhaps for another article
         calls |= {call.call_id: call for call in lake.read(ModelCall, input_hash=[row.input_hash])}
     evidence = evidence_of(row, article.text or "") if row else []
-    return _Explanation(article, row, sorted(calls.values(), key=lambda call: call.called_at), evidence)
+    facts = (article.title or "", article.category or "", article.section or "", article.text or "")
+    depth = depth_of(*facts, rules.get(article.desk, DepthRules())) if article.meeting_id else None
+    return _Explanation(article, row, sorted(calls.values(), key=lambda call: call.called_at), evidence, depth)
 
 
 # --- output ----------------------------------------------------------------------------------------------------------
@@ -86,6 +98,7 @@ def _facts(one: _Explanation) -> dict[str, Any]:
         "reason": row.reason if row else None,
         "made_by": {name: getattr(row, name) for name in _MADE_BY} if row else None,
         "is_outdated": one.is_outdated,
+        "depth": one.depth and dict(zip(("depth", "reason"), one.depth, strict=True)),
         "result": {field.name: getattr(row, field.name) for field in fields(Enrichment)} if row else None,
         "evidence": [asdict(each) for each in one.evidence],
         "marked_text": marked(article.text or "", one.evidence) if one.evidence else None,
@@ -122,6 +135,8 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
         yield f"local, because: {row.local_reason}{again}"
     if row.outcome != "ok":
         yield f"{row.outcome}: {row.reason}"
+    if one.depth:
+        yield f"depth of a language model's summary: {one.depth[0]}, because {one.depth[1]}"
     if one.is_outdated:
         yield "the article has changed since; it will be enriched again"
     yield from _result_lines(row)

@@ -10,6 +10,7 @@ from news_assets.pipeline.enrich.duplicates import leads_to, moved, originals_fi
 from news_assets.pipeline.enrich.model.asking import Asked, Question, cached_results, recall_or_ask
 from news_assets.pipeline.enrich.model.batches import BatchSubmitter
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.model.rules import reason_not_sent
 from news_assets.pipeline.enrich.rows import (
@@ -125,8 +126,7 @@ class ModelRun:
         return found
 
     def _is_of_this_chain(self, row: EnrichedArticle) -> bool:
-        taxonomy, prompt = self._enricher.taxonomy.version, self._enricher.prompt.version
-        models = [MadeBy(ENRICHER, model.name, prompt, taxonomy) for model in self._enricher.models]
+        models = [self._made_by(model, prompt) for model in self._enricher.models for prompt in self._enricher.prompts]
         return row.outcome == "ok" and identity_of(row) in (self._local_identity, *models)
 
     def _reused(self, article: RawArticle, original: "EnrichedArticle | RawArticle") -> _Result:
@@ -204,28 +204,38 @@ class ModelRun:
         """Ask the models, each for what the ones before left open; return why none is available, if none is."""
         left, down = list(articles), []
         for model in self._enricher.models:
-            if not left:
-                break
-            keys = {a.article_id: self._enricher.key(a, model.name) for a in left}
-            questions = {
-                keys[a.article_id]: Question(
-                    self._enricher.request(a, _found(locals_, a), model.name), a, _found(locals_, a)
-                )
-                for a in left
-            }
-            asked = self._ask(model, self._enricher.prompt.version, questions)
-            made_by = MadeBy(ENRICHER, model.name, self._enricher.prompt.version, self._enricher.taxonomy.version)
-            still = []
-            for article in left:
-                key = keys[article.article_id]
-                if key in asked.results:
-                    self._results[article.article_id] = _Result(key, asked.results[key], made_by)
-                else:
-                    self._without_answer(article, asked.reason(key, model.name), is_closed=key in asked.closed)
-                    still.append(article)
-            left = still
-            down += [asked.unavailable] if asked.unavailable else []
+            asked = [
+                self._ask_by(model, prompt, of_prompt, locals_)
+                for prompt, of_prompt in self._enricher.by_prompt(left, self._desk.enrich.depth)
+            ]
+            left = [article for still, _ in asked for article in still]
+            down += [why for _, why in asked if why][:1]
         return down[-1] if left and down and len(down) == len(self._enricher.models) else ""
+
+    def _ask_by(
+        self,
+        model: LanguageModel,
+        prompt: Prompt,
+        articles: Sequence[RawArticle],
+        locals_: Mapping[str, Enrichment | EnrichError],
+    ) -> tuple[list[RawArticle], str]:
+        """Ask a model with one prompt; return the articles without an answer, and why the model gives none."""
+        requests = {a.article_id: self._enricher.request(a, _found(locals_, a), model.name, prompt) for a in articles}
+        keys = {article_id: request.input_hash for article_id, request in requests.items()}
+        questions = {keys[a.article_id]: Question(requests[a.article_id], a, _found(locals_, a)) for a in articles}
+        asked = self._ask(model, prompt.version, questions)
+        still = []
+        for article in articles:
+            key = keys[article.article_id]
+            if key in asked.results:
+                self._results[article.article_id] = _Result(key, asked.results[key], self._made_by(model, prompt))
+            else:
+                self._without_answer(article, asked.reason(key, model.name), is_closed=key in asked.closed)
+                still.append(article)
+        return still, asked.unavailable
+
+    def _made_by(self, model: LanguageModel, prompt: Prompt) -> MadeBy:
+        return MadeBy(ENRICHER, model.name, prompt.version, self._enricher.taxonomy.version)
 
     def _ask(self, model: LanguageModel, prompt_version: str, questions: Mapping[str, Question]) -> Asked:
         lake, taxonomy, sandbox = self._lake, self._enricher.taxonomy, self._enricher.sandbox

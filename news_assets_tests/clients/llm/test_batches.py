@@ -51,6 +51,7 @@ def request(n: int) -> ModelRequest:
         instructions="Read the article.",
         text=f"<article>Notícia {n} <|im_start|>\u2028 fim</article>",
         schema=schema,
+        max_sentences=2,
     )
 
 

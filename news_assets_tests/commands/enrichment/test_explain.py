@@ -127,3 +127,19 @@ def test_an_unknown_article_is_one_line(home: Path, call: Call) -> None:
     code, _, error = call("explain", "a-9")
     assert (code, len(error.splitlines())) == (1, 1)
     assert "no article `a-9`" in error
+
+
+def test_it_says_how_fully_an_agenda_item_is_summarised(home: Path, call: Call) -> None:
+    with Lake.open(home / "catalog.sqlite", home / "data") as lake:
+        [article] = lake.read(RawArticle, article_id=["a-1"])
+        item = replace(article, title="Ordinance on buses", meeting_id="springfieldIL/legistar/1")
+        lake.transact(lambda rows: rows.upsert([item]))
+
+    _, said, _ = call("explain", "a-1")
+
+    assert "depth of a language model's summary: full, because its title has “ordinance”\n" in said
+    _, line, _ = call("explain", "a-1", "--json")
+    assert json.loads(line)["depth"] == {
+        "depth": "full",
+        "reason": "its title has “ordinance”",
+    }

@@ -48,6 +48,8 @@ def enricher(model: Answering, budget: Budget) -> ModelEnricher:
         open_model=lambda name: model,
         entities="",
         prompt=load_prompt("enrich"),
+        brief_prompt=load_prompt("enrich", depth="brief"),
+        full_prompt=load_prompt("enrich", depth="full"),
         entities_prompt=load_prompt("entities"),
         taxonomy=load_taxonomy(None),
         accepted_error=None,

@@ -210,12 +210,13 @@ def _collect(
 def _questions(lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch) -> dict[str, Question]:
     """Return what was asked, by input hash; what has changed since is left out, its answer is of no use."""
     inputs: Mapping[str, str] = json.loads(row.inputs_json)
+    prompt = next((one for one in enricher.prompts if one.version == row.prompt_version), enricher.prompt)
     found = {}
     for article in lake.read(RawArticle, article_id=set(inputs.values()), outcome=["ok"]):
         key = input_hash(article.title or "", article.text or "", enricher.local)
         local = cached_results(lake, [key]).get(key) or Enrichment()
         if row.kind == "enrich":
-            request = enricher.request(article, local, row.model)
+            request = enricher.request(article, local, row.model, prompt)
         else:
             request = enricher.entities_request(article, row.model)
         if request.input_hash in inputs:

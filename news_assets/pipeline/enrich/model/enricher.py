@@ -1,18 +1,20 @@
 """What enrichment by language models needs: the models in the order in which they are asked, prompts and taxonomy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 
+from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel
 from news_assets.pipeline.enrich.model.candidates import candidates
+from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.requests import build_request, request_hash
 from news_assets.ports.enrichment import BatchedModel, Enricher, LanguageModel, ModelRequest
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
-from news_assets.records.desks import EnrichRules
+from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.model_calls import BATCH
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
@@ -28,6 +30,8 @@ class ModelEnricher:
         open_model: Opens a model by its name, the same one at each call.
         entities: Name of the model that finds entities; empty for none.
         prompt: Of the enrichment.
+        brief_prompt: Of the enrichment of agenda items that need one sentence.
+        full_prompt: Of the enrichment of agenda items that need more than two.
         entities_prompt: Of the entities.
         taxonomy: Whose codes an answer may have.
         accepted_error: Where the local enricher is the first of the chain: the share of wrong themes that is accepted
@@ -43,6 +47,8 @@ class ModelEnricher:
     open_model: Callable[[str], LanguageModel]
     entities: str
     prompt: Prompt
+    brief_prompt: Prompt
+    full_prompt: Prompt
     entities_prompt: Prompt
     taxonomy: Taxonomy
     accepted_error: float | None
@@ -73,16 +79,31 @@ class ModelEnricher:
         """Whether requests to a model are sent in batches."""
         return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
 
-    def request(self, article: RawArticle, local: Enrichment, model: str) -> ModelRequest:
-        """Return the request for an article's enrichment by a model."""
-        themes = candidates(self.taxonomy, local)
-        return build_request(article, self.prompt, themes, self.key(article, model))
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts of the enrichment."""
+        return self.prompt, self.brief_prompt, self.full_prompt
+
+    def by_prompt(self, articles: Iterable[RawArticle], rules: DepthRules) -> Iterator[tuple[Prompt, list[RawArticle]]]:
+        """Yield the articles that each prompt of the enrichment is for: agenda items by their depth, news by one."""
+        found = list(articles)
+        items = [article for article in found if article.meeting_id]
+        calls = [(a.title or "", a.category or "", a.section or "", a.text or "", rules) for a in items]
+        depths = {
+            item.article_id: answer[0]
+            for item, answer in zip(items, self.sandbox.run(depth_of, calls), strict=True)
+            if not isinstance(answer, NewsAssetsError)
+        }
+        for depth, prompt in (("usual", self.prompt), ("brief", self.brief_prompt), ("full", self.full_prompt)):
+            if of_depth := [article for article in found if depths.get(article.article_id, "usual") == depth]:
+                yield prompt, of_depth
+
+    def request(self, article: RawArticle, local: Enrichment, model: str, prompt: Prompt) -> ModelRequest:
+        """Return the request for an article's enrichment by a model, with one of `prompts`."""
+        key = request_hash(article, model, prompt, self.taxonomy)
+        return build_request(article, prompt, candidates(self.taxonomy, local), key)
 
     def entities_request(self, article: RawArticle, model: str) -> ModelRequest:
         """Return the request for an article's entities."""
         key = request_hash(article, model, self.entities_prompt, self.taxonomy)
         return build_request(article, self.entities_prompt, (), key)
-
-    def key(self, article: RawArticle, model: str) -> str:
-        """Return the key of an article's enrichment by a model in the cache."""
-        return request_hash(article, model, self.prompt, self.taxonomy)

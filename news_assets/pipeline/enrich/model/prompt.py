@@ -4,6 +4,7 @@
     kind: enrich                    # or entities
     version: "1"
     answers: [theme, summary]       # the fields of the answer, of those that `schema.py` knows
+    sentences: 2                    # most sentences of the summary; optional
     ---
     Instructions. `{themes}` stands for the list of themes to choose from.
 
@@ -28,6 +29,7 @@ _FILE = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _PLACEHOLDERS = {"enrich": {"themes"}, "entities": set[str]()}
 _KEYS = {"kind", "version", "answers"}
+_SENTENCES, _MOST_SENTENCES = 2, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,20 @@ class Prompt:
     version: str
     answers: tuple[str, ...]
     body: str
+    sentences: int
 
 
-def load_prompt(kind: Kind, folder: Path | None = None) -> Prompt:
+def load_prompt(kind: Kind, folder: Path | None = None, depth: str = "") -> Prompt:
     """Return the prompt of this kind of a folder, by default the built-in one.
+
+    Prompts of a `depth` (`brief`, `full`) have a file of that name; a folder may lack it, and the built-in one counts.
 
     Raises:
         SettingsError: The file is missing or wrong; one line that says what and where.
     """
-    path = (folder or BUILT_IN) / f"{kind}.md"
+    path = (folder or BUILT_IN) / f"{depth or kind}.md"
+    if depth and not path.exists():
+        path = BUILT_IN / path.name
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -68,12 +75,13 @@ def _parsed(text: str) -> tuple[Prompt | None, str]:
     if mistake := _mistake(front, match[2]):
         return None, mistake
     version = f"{front['version']}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    return Prompt(front["kind"], version, tuple(front["answers"]), match[2].strip()), ""
+    sentences = front.get("sentences", _SENTENCES)
+    return Prompt(front["kind"], version, tuple(front["answers"]), match[2].strip(), sentences), ""
 
 
 def _mistake(front: object, body: str) -> str:
-    if not isinstance(front, dict) or set(front) != _KEYS:
-        return f"its front matter has the keys {', '.join(sorted(_KEYS))}, all of them and no others"
+    if not isinstance(front, dict) or set(front) - {"sentences"} != _KEYS:
+        return f"its front matter has the keys {', '.join(sorted(_KEYS))}, all of them, and may have sentences"
     kind, answers = front["kind"], front["answers"]
     if kind not in get_args(Kind):
         return f"kind `{kind}` is unknown; there are {', '.join(get_args(Kind))}"
@@ -81,6 +89,8 @@ def _mistake(front: object, body: str) -> str:
         return "`version` takes a short text in quotes"
     if not isinstance(answers, list) or not all(isinstance(name, str) for name in answers):
         return "`answers` takes a list of fields"
+    if front.get("sentences", 1) not in range(1, _MOST_SENTENCES + 1):
+        return f"`sentences` takes a number from 1 to {_MOST_SENTENCES}"
     return _mistake_of_fields(kind, answers, body)
 
 

@@ -48,6 +48,7 @@ def build_request(article: RawArticle, prompt: Prompt, candidates: Sequence[Them
         instructions=prompt.body.replace("{themes}", themes),
         text=_delimited(article, marker=input_hash[:16]),
         schema=answer_schema(prompt.kind, prompt.answers, [theme.code for theme in candidates]),
+        max_sentences=prompt.sentences,
     )
 
 

@@ -31,27 +31,28 @@ def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
     """Return why an article is left to the local enricher; None if it is sent."""
     if len(text.strip()) < rules.min_chars:
         return f"not sent: the text has {len(text.strip())} characters, fewer than {rules.min_chars}"
-    if found := _skipped(rules.skip_titles).search(_plain(title)):
+    if found := any_phrase(rules.skip_titles).search(plain(title)):
         return f"not sent: the title has “{found[0].strip()}”, which the desk file skips"
-    if found := _procedural().match(_plain(title)):
+    if found := _procedural().match(plain(title)):
         return f"not sent: a text of set form, as its title begins with “{found[1]}”"
     if passage := passage_to_a_model(title, text):
         return f"not sent: the text talks to a language model: “{passage}”"
     return None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text in the form in which `any_phrase` finds phrases."""
     return fold(text).lower()
 
 
 @lru_cache(maxsize=64)
-def _skipped(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of any of these phrases as whole words, in folded text; of none it matches nothing."""
+def any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of any of these phrases as whole words, in plain text; of none it matches nothing."""
     return re.compile(
-        rf"(?<!\w)(?:{'|'.join(re.escape(_plain(phrase)) for phrase in phrases)})(?!\w)" if phrases else "(?!)"
+        rf"(?<!\w)(?:{'|'.join(re.escape(plain(phrase)) for phrase in phrases)})(?!\w)" if phrases else "(?!)"
     )
 
 
 @lru_cache(maxsize=1)
 def _procedural() -> re.Pattern[str]:
-    return re.compile(rf"\A\W*+({'|'.join(re.escape(_plain(phrase)) for phrase in PROCEDURAL)})(?: |:|$)")
+    return re.compile(rf"\A\W*+({'|'.join(re.escape(plain(phrase)) for phrase in PROCEDURAL)})(?: |:|$)")

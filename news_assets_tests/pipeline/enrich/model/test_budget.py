@@ -43,6 +43,7 @@ def request(key: str = "k", text: str = "") -> ModelRequest:
         instructions="",
         text=text,
         schema={},
+        max_sentences=2,
     )
 
 

@@ -46,6 +46,8 @@ def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
         open_model=NoJson,
         entities=entities,
         prompt=load_prompt("enrich"),
+        brief_prompt=load_prompt("enrich", depth="brief"),
+        full_prompt=load_prompt("enrich", depth="full"),
         entities_prompt=load_prompt("entities"),
         taxonomy=load_taxonomy(None),
         accepted_error=None,

@@ -39,6 +39,7 @@ def test_another_text_is_another_version(tmp_path: Path) -> None:
         ("kind: enrich", "kind: poem", "kind `poem` is unknown; there are enrich, entities"),
         ("---\nkind", "kind", "no front matter"),
         ('version: "2"\n', "", "its front matter has the keys answers, kind, version"),
+        ("answers:", "sentences: 40\nanswers:", "`sentences` takes a number from 1 to 8"),
     ],
 )
 def test_a_wrong_prompt_is_one_line_with_its_file(tmp_path: Path, old: str, new: str, mistake: str) -> None:
@@ -51,6 +52,16 @@ def test_a_wrong_prompt_is_one_line_with_its_file(tmp_path: Path, old: str, new:
 def test_a_prompt_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"entities\.md: cannot be read"):
         load_prompt("entities", tmp_path)
+
+
+def test_a_folder_without_prompts_of_depths_has_the_built_in_ones(tmp_path: Path) -> None:
+    folder = written(tmp_path, GOOD)
+    assert load_prompt("enrich", folder, "full") == load_prompt("enrich", depth="full")
+
+    (folder / "full.md").write_text(GOOD.replace("answers:", "sentences: 4\nanswers:"))
+
+    assert load_prompt("enrich", folder, "full").sentences == 4
+    assert load_prompt("enrich", folder).sentences == 2
 
 
 def test_an_article_cannot_close_its_own_marker() -> None:

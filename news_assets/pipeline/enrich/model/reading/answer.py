@@ -49,7 +49,7 @@ def _read(
 ) -> Checked | tuple[tuple[str, ...], str]:
     if request.kind == "entities":
         return found_entities(raw, request.schema, text)
-    return checked(raw, request.schema, title, text, language)
+    return checked(raw, request.schema, title, text, language, request.max_sentences)
 
 
 def _enrichment(

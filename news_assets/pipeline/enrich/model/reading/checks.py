@@ -16,7 +16,7 @@ from news_assets.text.language import language_of
 from news_assets.text.words import fold, words
 
 MAX_RAW_CHARS = 60_000
-MAX_SUMMARY_SENTENCES, MAX_KEY_POINTS, MAX_KEYWORDS = 2, 5, 8
+MAX_KEY_POINTS, MAX_KEYWORDS = 5, 8
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 15, 450
 MAX_KEYWORD_CHARS = 60
 MAX_SHOWN_CHARS = 60
@@ -62,7 +62,9 @@ def parsed(raw: str, schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def checked(raw: str, schema: dict[str, Any], title: str, text: str, language: str | None) -> Checked:
+def checked(
+    raw: str, schema: dict[str, Any], title: str, text: str, language: str | None, max_sentences: int
+) -> Checked:
     """Return what an answer to a request of kind `enrich` says about an article.
 
     Raises:
@@ -71,8 +73,8 @@ def checked(raw: str, schema: dict[str, Any], title: str, text: str, language: s
     answer = parsed(raw, schema)
     sent = text[:MAX_SENT_CHARS]
     summary, key_points = answer["summary"], answer.get("key_points", [])[:MAX_KEY_POINTS]
-    if not 1 <= len(summary) <= MAX_SUMMARY_SENTENCES:
-        raise EnrichError(f"length: the summary has {len(summary)} sentences, not 1 to {MAX_SUMMARY_SENTENCES}")
+    if not 1 <= len(summary) <= max_sentences:
+        raise EnrichError(f"length: the summary has {len(summary)} sentences, not 1 to {max_sentences}")
     for one in (*summary, *key_points):
         _check_sentence(one["sentence"])
     sentences = [" ".join(one["sentence"].split()) for one in (*summary, *key_points)]

@@ -18,7 +18,9 @@ GERMAN = "Die Regierung hat gestern in der Hauptstadt ein neues Gesetz über die
 
 
 def read(answer: dict[str, Any] | str) -> Checked:
-    return checked(answer if isinstance(answer, str) else json.dumps(answer), SCHEMA, TITLE, TEXT, "pt-BR")
+    return checked(
+        answer if isinstance(answer, str) else json.dumps(answer), SCHEMA, TITLE, TEXT, "pt-BR", max_sentences=2
+    )
 
 
 def sentence(text: str) -> dict[str, Any]:

@@ -1,0 +1,126 @@
+"""How fully language models summarise agenda items, and which request each item makes."""
+
+import re
+from typing import Any
+
+import pytest
+
+from news_assets.pipeline.enrich.model.depth import depth_of
+from news_assets.ports.enrichment import ModelRequest
+from news_assets.records.desks import DepthRules
+from news_assets.records.model_calls import ModelCall
+from news_assets.store.lake import Lake
+from news_assets_tests.store.examples import upsert
+from news_assets_tests.support.model_enrichment import ScriptedModel, desk, enrich, enricher, honest, made, rows
+
+ITEM = """The city council considers the item below, which staff recommends. It concerns the streets at the old market.
+The work begins in April and ends in June. Residents of the Second Ward are told by letter two weeks before it begins.
+The fund for streets pays for it. The committee on streets voted for it by five to two. No other permits are needed."""
+SENTENCES = re.split(r"(?<=[.!?])\s+", " ".join(ITEM.split()))
+
+
+@pytest.mark.parametrize(
+    ("title", "matter_type", "section", "text", "depth", "why"),
+    [
+        ("Ordinance on short-term rental licenses", "", "", "", "full", "its title has “ordinance”"),
+        ("Amend Title 17", "Ordinance", "Consent calendar", "", "full", "its type has “ordinance”"),
+        ("Rezoning of 12 Oak Street", "Resolution", "", "", "full", "its title has “rezoning”"),
+        ("Tavern license for 12 Oak Street", "", "Public hearings", "", "brief", "its title has “license”"),
+        ("Appeal of Acme Inc.", "", "Public Hearings", "", "full", "its section has “public hearings”"),
+        (
+            "Receive and file the report",
+            "Report",
+            "",
+            "It names $4 million.",
+            "brief",
+            "its title has “receive and file”",
+        ),
+        ("Bus contract", "", "", "It costs $1.25 million a year, then $90,000.", "full", "it names $1,250,000"),
+        ("Bus contract", "", "", "It costs $249,999.99.", "usual", "neither its words, its sums"),
+        ("Bus contract", "", "", "x" * 6_000 + " $4 million", "usual", "neither its words, its sums"),
+        ("Bus contract", "", "", "word " * 8_000, "full", "its text has 40,000 characters"),
+        ("Ordinances", "", "", "", "full", "its title has “ordinances”"),
+        ("Subordinance", "", "", "", "usual", "neither its words"),
+    ],
+)
+def test_title_type_section_sums_and_length_decide(
+    title: str, matter_type: str, section: str, text: str, depth: str, why: str
+) -> None:
+    found, reason = depth_of(title, matter_type, section, text, DepthRules())
+    assert (found, reason[: len(why)]) == (depth, why)
+
+
+def test_a_desk_file_states_other_phrases_and_sums() -> None:
+    rules = DepthRules(brief=("market",), full=(), dollars=10, chars=1_000)
+    assert depth_of("Ordinance", "", "", "", rules)[0] == "usual"
+    assert depth_of("Market day", "", "", "", rules)[0] == "brief"
+    assert depth_of("Bus contract", "", "", "It costs $10.", rules)[0] == "full"
+
+
+def by_schema(request: ModelRequest) -> dict[str, Any]:
+    """Answer as a model should: every sentence of the text as the summary, up to what is asked for."""
+    wanted = request.schema["properties"]
+    given = honest(request.text) | {
+        "theme": None,
+        "keywords": ["council"],
+        "summary": [{"sentence": one, "quote": one} for one in SENTENCES[: request.max_sentences]],
+    }
+    return {name: given[name] for name in wanted}
+
+
+class AnsweringModel(ScriptedModel):
+    """A model that keeps to the schema of each request."""
+
+    def answer_all(self, requests: Any) -> Any:
+        for request in requests:
+            self.answer = lambda _text, request=request: by_schema(request)  # type: ignore[misc]
+            yield from super().answer_all([request])
+
+
+def items() -> list[Any]:
+    """Return a routine item, a usual one, an ordinance, and an article of news with the same words."""
+    return [
+        made(1, ITEM, title="Street closure for the market", meeting_id="m", language="en"),
+        made(2, ITEM + " Second.", title="Contract for the market", meeting_id="m", language="en"),
+        made(3, ITEM + " Third.", title="Ordinance on the market", meeting_id="m", language="en"),
+        made(4, ITEM + " Fourth.", title="Ordinance on the market", language="en"),
+    ]
+
+
+def test_routine_items_have_one_sentence_and_consequential_ones_up_to_six(lake: Lake) -> None:
+    upsert(lake, items())
+    model = AnsweringModel()
+
+    enrich(lake, enricher(model))
+
+    found = rows(lake)
+    lengths = {key[-1]: len(row.summary_spans) for key, row in found.items()}
+    assert lengths == {"1": 1, "2": 2, "3": 6, "4": 2}
+    versions = {key[-1]: row.prompt_version.rpartition("-")[0] for key, row in found.items()}
+    assert versions == {"1": "brief-1", "2": "1", "3": "full-1", "4": "1"}
+    assert found["mec-00001"].key_points == ()
+    calls = lake.read(ModelCall)
+    assert {call.prompt_version for call in calls} == {row.prompt_version for row in found.values()}
+    enrich(lake, enricher(model), re_enrich=True)
+    assert len(model.sent) == 4  # the others come from the cache
+
+
+def test_rules_of_depth_do_not_change_the_inputs_of_news(lake: Lake) -> None:
+    upsert(lake, items())
+    first, second = AnsweringModel(), AnsweringModel()
+
+    enrich(lake, enricher(first))
+    everything_full = DepthRules(brief=(), full=("market",))
+    enrich(lake, enricher(second), of=desk(depth=everything_full), re_enrich=True)
+
+    assert sorted(request.article_id[-1] for request in second.sent) == ["1", "2"]  # items of another depth than before
+
+
+def test_an_answer_with_more_sentences_than_asked_for_is_refused(lake: Lake) -> None:
+    upsert(lake, items()[:1])
+    quoted = [{"sentence": one, "quote": one} for one in SENTENCES[:2]]
+    model = ScriptedModel(lambda _text: {"theme": None, "summary": quoted, "keywords": []})
+
+    enrich(lake, enricher(model))
+
+    assert "the summary has 2 sentences, not 1 to 1" in (rows(lake)["mec-00001"].local_reason or "")
