@@ -36,7 +36,7 @@ def build_definitions(
     checks = [
         check for desk in desks for check in (*build_desk_checks(desk, assets[desk.key]), build_freshness_checks(desk))
     ]
-    newsroom = [report, build_enrichment_batches(), build_alerts(desks, checks)]
+    newsroom = [report, build_enrichment_batches(desks), build_alerts(desks, checks)]
     all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
     shared_jobs = build_shared_jobs(desks)

@@ -122,7 +122,7 @@ class Settings(BaseSettings):
     )
     max_usd_per_day: Usd = Field(0.0, description="most for a day (UTC), of which backfills spend 80 %; 0 for no limit")
     max_usd_per_month: Usd = Field(0.0, description="most for a month (UTC); 0 for no limit")
-    taxonomy: OptionalPath = Field(None, description="path of a taxonomy file; empty for the built-in one")
+    taxonomy: OptionalPath = Field(None, description="path of a taxonomy file; empty for the built-in ones")
     queries: OptionalPath = Field(None, description="path of a file of saved queries and channels; empty for none")
     smtp: Annotated[SecretStr, AfterValidator(values.check_mail_server)] = Field(
         SecretStr(""), description="mail server of alerts, smtp://user:password@host:587 or smtps://; empty for none"

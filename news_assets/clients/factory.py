@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def local_enricher(settings: Settings, sandbox: Sandbox, open_embedder: Callable[[], Embedder]) -> "SandboxedEnricher":
-    """Return the local enricher with the taxonomy of NEWS_TAXONOMY, else the built-in one.
+    """Return the local enricher with the taxonomy of NEWS_TAXONOMY, else the built-in one; desks may have others.
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
@@ -49,7 +49,7 @@ def build_enricher(
     from news_assets.pipeline.enrich.model.budget import Budget
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
-    from news_assets.taxonomy.loader import load_taxonomy
+    from news_assets.taxonomy.loader import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
     names = [name for name in settings.enricher if name != LOCAL_ENRICHER]
@@ -72,6 +72,7 @@ def build_enricher(
         open_batches=lambda name: open_batches(name, *of_bedrock),
         has_batches=lambda name: has_batches(name, *of_bedrock),
         budget=Budget(settings.ceilings, read_spent),
+        taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
     )
 
 

@@ -16,6 +16,7 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
+from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.address import Address
@@ -59,6 +60,11 @@ def open_lake() -> Lake:
     """Return the lake that the settings name."""
     address = lake_address()
     return Lake.open(address.catalog, address.data, backups=address.backups)
+
+
+def desk_named(key: str) -> Desk | None:
+    """Return the desk of this key in the desk files; None for one that is in the lake only."""
+    return next((desk for desk in load_desks(Settings.read().desks, ALL_KINDS) if desk.key == key), None)
 
 
 def check_names(desk: str | None, agency: str | None) -> None:

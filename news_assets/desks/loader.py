@@ -25,6 +25,7 @@ from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, 
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
@@ -69,7 +70,7 @@ def path_of(name: str) -> Path:
 
 
 def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
-    """Return the desk described by a file's text; `path` is only used in error messages.
+    """Return the desk described by a file's text; `path` is that of the file, where other paths in it begin.
 
     Raises:
         DeskFileError: All its mistakes, one `file:line: what; fix` each.
@@ -81,11 +82,15 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
     except ValidationError as error:
         found = sorted((line_of(root, line["loc"]), explain(line)) for line in error.errors()[: MAX_MISTAKES + 1])
         raise DeskFileError(mistakes + [f"{path}:{line}: {what}" for line, what in found]) from error
-    wrong = islice(chain(_repeated_sources(spec), _unknown_parents(spec), _wrong_city_keys(spec)), MAX_MISTAKES + 1)
+    taxonomy = _taxonomy_file(spec, path)
+    found_wrong = chain(
+        _repeated_sources(spec), _unknown_parents(spec), _wrong_city_keys(spec), _missing_file(spec, taxonomy)
+    )
+    wrong = islice(found_wrong, MAX_MISTAKES + 1)
     mistakes += [f"{path}:{line}: {what}" for line, what in sorted((line_of(root, at), what) for at, what in wrong)]
     if mistakes:
         raise DeskFileError(mistakes)
-    return _desk_of(spec)
+    return _desk_of(spec, taxonomy)
 
 
 def read_text(path: Path) -> str:
@@ -150,10 +155,23 @@ def _wrong_city_keys(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
                 yield ("agencies", key), f"agencies.{key}: {error.mistakes[0]}; or set `city_keys: false`"
 
 
+def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
+    if spec.taxonomy is None:
+        return None
+    built_in = {file.stem: file for file in (BUILT_IN, CIVIC_TOPICS)}
+    return built_in.get(spec.taxonomy) or path.parent / spec.taxonomy
+
+
+def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[tuple[Location, str]]:
+    if taxonomy is not None and not taxonomy.is_file():
+        names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))
+        yield ("taxonomy",), f"taxonomy: no file {taxonomy}; write {names}, or the path of a YAML file"
+
+
 # --- from spec to desk -----------------------------------------------------------------------------------------------
 
 
-def _desk_of(spec: DeskSpec) -> Desk:
+def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
     agencies = tuple(_agency_of(spec, key, agency) for key, agency in sorted(spec.agencies.items()))
     return Desk(
         key=spec.desk,
@@ -163,6 +181,7 @@ def _desk_of(spec: DeskSpec) -> Desk:
         agencies=agencies,
         enrich=spec.enrich.rules(),
         filters=spec.filters.filters(),
+        taxonomy=taxonomy,
     )
 
 

@@ -244,7 +244,8 @@ class DeskSpec(_Spec):
     """A whole desk file. `kinds` in the validation context are the known kinds of source.
 
     `outside` names bodies without sources in this desk that agencies give as `parent`. With `city_keys`, agencies with
-    civic sources have keys such as `paloaltoCA` (`city_keys.py`).
+    civic sources have keys such as `paloaltoCA` (`city_keys.py`). `taxonomy` is the name of a built-in taxonomy, or a
+    path that begins at the folder of the desk file.
     """
 
     desk: DeskKey
@@ -255,6 +256,7 @@ class DeskSpec(_Spec):
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
     city_keys: bool = True
+    taxonomy: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()
     vendors: dict[Kind, VendorSpec] = Field(default_factory=dict)

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from news_assets.errors import EnrichError
+from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind
 from news_assets.records.reading import Enrichment
 
@@ -27,7 +28,7 @@ class Enricher(Protocol):
 class PerDesk(Protocol):
     """An enricher that may differ by desk."""
 
-    def for_desk(self, desk: str) -> Enricher:
+    def for_desk(self, desk: Desk) -> Enricher:
         """Return the enricher of a desk. Raises EnrichError, EmbedError."""
         ...
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Final, Literal
 
 Pace = Literal["adaptive", "civic", "signals"]
@@ -189,7 +190,10 @@ class ItemFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Agencies that share one desk file, one partition grid and one queue."""
+    """Agencies that share one desk file, one partition grid and one queue.
+
+    `taxonomy` is the file of its themes; None where the desk file names none.
+    """
 
     key: str
     timezone: str
@@ -198,6 +202,7 @@ class Desk:
     agencies: tuple[Agency, ...]
     enrich: EnrichRules = EnrichRules()
     filters: ItemFilters = ItemFilters()
+    taxonomy: Path | None = None
 
     @property
     def is_civic(self) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,10 +19,12 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from news_assets.errors import TaxonomyError, listed
+from news_assets.records.desks import Desk
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
 
 BUILT_IN = Path(__file__).with_name("themes.yaml")
+CIVIC_TOPICS = Path(__file__).with_name("civic_topics.yaml")
 MAX_LEVEL = 3
 ANY_LANGUAGE = ""
 
@@ -89,6 +92,29 @@ def load_taxonomy(path: Path | None = None) -> Taxonomy:
         raise TaxonomyError(listed(reader.mistakes))
     themes = {theme.code: theme for theme in reader.themes}
     return Taxonomy(_version(themes.values()), MappingProxyType(themes))
+
+
+def taxonomy_file(desk: Desk, setting: Path | None) -> Path:
+    """Return the file of a desk's taxonomy: that of its desk file, else `setting`, else a built-in one.
+
+    Of a desk with meetings that is the civic topics.
+    """
+    return desk.taxonomy or setting or (CIVIC_TOPICS if desk.is_civic else BUILT_IN)
+
+
+def taxonomy_of(desk: Desk, setting: Path | None) -> Taxonomy:
+    """Return the taxonomy of a desk, by `taxonomy_file`; it is read again once the file has changed.
+
+    Raises:
+        TaxonomyError: As `load_taxonomy`.
+    """
+    file = taxonomy_file(desk, setting)
+    return _loaded(file, file.stat().st_mtime_ns if file.is_file() else 0)
+
+
+@lru_cache(maxsize=16)
+def _loaded(file: Path, changed_ns: int) -> Taxonomy:
+    return load_taxonomy(file)
 
 
 def _version(themes: Iterable[Theme]) -> str:

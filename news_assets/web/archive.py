@@ -37,7 +37,7 @@ from news_assets.store.queries.lists import (
 )
 from news_assets.store.queries.source_status import source_rows
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.loader import Taxonomy, taxonomy_of
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
 from news_assets.web.coverage import COVERAGE_DAYS, Coverage, coverage_of
 from news_assets.web.parameters import (
@@ -64,21 +64,21 @@ class BusyError(NewsAssetsError):
 
 
 class Archive:
-    """Reads of the index, the lake and the desk files."""
+    """Reads of the index, the lake and the desk files; `taxonomies` are those of the desks by key."""
 
     def __init__(
         self,
         index: Index,
         lake: Lake,
         desks: Sequence[Desk],
-        taxonomy: Taxonomy,
+        taxonomies: Mapping[str, Taxonomy],
         queries: Sequence[SavedQuery] = (),
     ) -> None:
         self._index = index
         self._searching = threading.Lock()
         self.lake = lake
         self.desks = desks
-        self._taxonomy = taxonomy
+        self._taxonomies = taxonomies
         self.queries = queries
         self._commit = (0, -_COMMIT_SECONDS)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
@@ -87,9 +87,10 @@ class Archive:
     @contextmanager
     def open(cls, settings: Settings, lake: Lake) -> Iterator[Self]:
         """Yield the archive that these settings name. Raises NewsAssetsError."""
-        desks, taxonomy = load_desks(settings.desks, ALL_KINDS), load_taxonomy(settings.taxonomy)
+        desks = load_desks(settings.desks, ALL_KINDS)
+        taxonomies = {desk.key: taxonomy_of(desk, settings.taxonomy) for desk in desks}
         with open_index(settings) as index:
-            yield cls(index, lake, desks, taxonomy, load_alerts(settings.queries).queries)
+            yield cls(index, lake, desks, taxonomies, load_alerts(settings.queries).queries)
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -97,9 +98,13 @@ class Archive:
         """Return the agency's name in its desk file, else its key."""
         return self._names.get(key, key)
 
-    def theme_label(self, code: str, language: str) -> str:
-        """Return the theme's label, else its code: the taxonomy may have changed since."""
-        theme = self._taxonomy.themes.get(code)
+    def theme_label(self, code: str, language: str, desk: str | None = None) -> str:
+        """Return the theme's label, else its code: the taxonomy may have changed since.
+
+        Without a desk the label is that of the first desk whose taxonomy has the code.
+        """
+        taxonomies = [one for key, one in self._taxonomies.items() if desk in (None, key)]
+        theme = next((one.themes[code] for one in taxonomies if code in one.themes), None)
         return theme.label(language) if theme else code
 
     # --- search ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
 """Files of classifiers, and their use by the local enricher."""
 
+import os
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,10 @@ from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.trained.classifier import ThemeClassifier
 from news_assets.pipeline.enrich.trained.training import train
+from news_assets.records.desks import Desk
 from news_assets.records.reading import Embedded
+from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS
+from news_assets_tests.support.council_room import desk_of
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.theme_examples import EMBEDDING_MODEL, examples, taxonomy, taxonomy_file, text_of
 
@@ -52,6 +58,10 @@ def classifier(tmp_path: Path) -> ThemeClassifier:
     return train(examples(themes), themes, EMBEDDING_MODEL)[0]
 
 
+def desk(key: str, **given: Any) -> Desk:
+    return Desk(key=key, timezone="UTC", language="en", first_day=date(2026, 1, 1), agencies=(), **given)
+
+
 def enricher(folder: Path, vector: tuple[float, float] = (0.0, 1.0)) -> SandboxedEnricher:
     return SandboxedEnricher(taxonomy_file(folder), InlineSandbox(), folder, lambda: OneVector(vector))
 
@@ -68,25 +78,25 @@ def test_a_stored_classifier_is_read_as_it_was(tmp_path: Path, classifier: Theme
 
 def test_the_enricher_of_a_desk_uses_its_newest_classifier(tmp_path: Path, classifier: ThemeClassifier) -> None:
     local = enricher(tmp_path)
-    assert local.for_desk("d") is local
+    assert local.for_desk(desk("d")) is local
     assert local.enrich("", text_of("sport", 2), "en").theme_path == ()
 
     theme_models.save(tmp_path, "d", classifier, ABOUT)
-    first = local.for_desk("d")
+    first = local.for_desk(desk("d"))
     found = first.enrich("", text_of("sport", 2), "en")
     assert (found.theme_path, found.theme_labels, found.theme_reason) == (("sport",), ("Sport",), None)
     assert found.theme_score > 0.5
-    assert local.for_desk("d") is first
-    assert local.for_desk("other") is local
+    assert local.for_desk(desk("d")) is first
+    assert local.for_desk(desk("other")) is local
 
     theme_models.save(tmp_path, "d", classifier, replace(ABOUT, version="v2"))
-    assert [first.model, local.for_desk("d").model] == [f"{local.model}+v1", f"{local.model}+v2"]
+    assert [first.model, local.for_desk(desk("d")).model] == [f"{local.model}+v1", f"{local.model}+v2"]
 
 
 def test_levels_below_the_first_are_found_by_words(tmp_path: Path, classifier: ThemeClassifier) -> None:
     theme_models.save(tmp_path, "d", classifier, ABOUT)
     text = "The doctor, the ward and the clinic: nursing staff of the night shift, and a nurse"
-    found = enricher(tmp_path, (1.0, 0.0)).for_desk("d").enrich("Hospital nurses", text, "en")
+    found = enricher(tmp_path, (1.0, 0.0)).for_desk(desk("d")).enrich("Hospital nurses", text, "en")
     assert found.theme_path == ("health", "health.nurses")
 
 
@@ -94,7 +104,7 @@ def test_a_text_without_words_keeps_the_answer_of_the_local_enricher(
     tmp_path: Path, classifier: ThemeClassifier
 ) -> None:
     theme_models.save(tmp_path, "d", classifier, ABOUT)
-    assert enricher(tmp_path).for_desk("d").enrich("", "", "en").theme_path == ()
+    assert enricher(tmp_path).for_desk(desk("d")).enrich("", "", "en").theme_path == ()
 
 
 def test_a_classifier_of_another_taxonomy_is_not_used(
@@ -102,14 +112,14 @@ def test_a_classifier_of_another_taxonomy_is_not_used(
 ) -> None:
     theme_models.save(tmp_path, "d", replace(classifier, taxonomy_version="other"), ABOUT)
     local = enricher(tmp_path)
-    assert local.for_desk("d") is local
+    assert local.for_desk(desk("d")) is local
     assert "desk d: its classifier is of another taxonomy and is not used; run `news-assets train-themes" in caplog.text
 
 
 def test_a_classifier_for_vectors_of_another_model_is_refused(tmp_path: Path, classifier: ThemeClassifier) -> None:
     theme_models.save(tmp_path, "d", replace(classifier, embedding_model="other"), ABOUT)
     with pytest.raises(EnrichError, match="trained on vectors of other, but the model is two dimensions: set NEWS_EMB"):
-        enricher(tmp_path).for_desk("d")
+        enricher(tmp_path).for_desk(desk("d"))
 
 
 def _cut(file: Path) -> None:
@@ -133,7 +143,7 @@ def test_a_spoilt_file_is_one_clear_line(tmp_path: Path, classifier: ThemeClassi
     with pytest.raises(
         EnrichError, match=r"v1\.npz: is not a classifier of themes .*; run `news-assets train"
     ) as found:
-        enricher(tmp_path).for_desk("d")
+        enricher(tmp_path).for_desk(desk("d"))
     assert "\n" not in str(found.value)
 
 
@@ -141,4 +151,27 @@ def test_the_version_in_use_is_a_name_and_no_path(tmp_path: Path, classifier: Th
     theme_models.save(tmp_path, "d", classifier, ABOUT)
     (tmp_path / "themes/d/current").write_text("../v1")
     with pytest.raises(EnrichError, match="current: names no version"):
-        enricher(tmp_path).for_desk("d")
+        enricher(tmp_path).for_desk(desk("d"))
+
+
+def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of_news() -> None:
+    enricher = SandboxedEnricher(None, InlineSandbox(), Path(), lambda: OneVector((0.0, 1.0)))
+    city = desk_of("https://webapi.legistar.com/v1/springfield")
+    title, text = "Rezoning of 12 Oak Street", "The zoning map amendment lets the owner build apartments on the parcel."
+
+    assert enricher.for_desk(desk("news")) is enricher
+    assert enricher.for_desk(city).enrich(title, text, "en").theme_labels == ("Zoning",)
+    assert enricher.for_desk(city) is enricher.for_desk(city)
+    assert enricher.for_desk(replace(city, taxonomy=BUILT_IN)) is enricher
+    assert enricher.for_desk(desk("news", taxonomy=CIVIC_TOPICS)) is enricher.for_desk(city)
+
+
+def test_another_content_of_a_desks_taxonomy_is_used_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    enricher = SandboxedEnricher(None, InlineSandbox(), Path(), lambda: OneVector((0.0, 1.0)))
+    labels = []
+    for number, label in enumerate(("Buses", "Trams")):
+        file.write_text(f"themes: [{{code: a, label: {label}, keywords: [bus]}}, {{code: b, label: B, keywords: [x]}}]")
+        os.utime(file, (number, number))
+        labels.append(enricher.for_desk(desk("d", taxonomy=file)).enrich("Bus", "The bus is a bus.", "en").theme_labels)
+    assert labels == [("Buses",), ("Trams",)]

@@ -8,6 +8,7 @@ from news_assets.desks.loader import built_in_desks, load_desks
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records.desks import Agency, DepthRules, Desk, EnrichRules, Source, Vendor
 from news_assets.sources.kinds import KINDS as SOURCE_KINDS
+from news_assets.taxonomy.loader import CIVIC_TOPICS
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 
 KINDS = ("feed", "sitemap")
@@ -311,6 +312,18 @@ def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
     with pytest.raises(DeskFileError, match=r"d\.yaml:2: not YAML: could not determine a constructor"):
         load_desks([str(path)], KINDS)
     assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]
+
+
+def test_a_desk_names_its_taxonomy_or_a_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").touch()
+    files = []
+    for taxonomy in ("", "taxonomy: civic_topics\n", "taxonomy: own.yaml\n"):
+        (desk,) = load_desks([written(tmp_path, GOOD + taxonomy)], KINDS)
+        files.append(desk.taxonomy)
+    assert files == [None, CIVIC_TOPICS, tmp_path / "own.yaml"]
+    [mistake] = mistakes(tmp_path, GOOD + "taxonomy: other.yaml\n")
+    fix = "write themes or civic_topics, or the path of a YAML file"
+    assert mistake == f"desk.yaml:21: taxonomy: no file {tmp_path}/other.yaml; {fix}"
 
 
 def test_a_desk_states_how_fully_agenda_items_are_summarised(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """Loading taxonomy files, and reporting all their mistakes at once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from news_assets.errors import MAX_MISTAKES, TaxonomyError
-from news_assets.taxonomy.loader import Theme, load_taxonomy
+from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS, Theme, load_taxonomy, taxonomy_file
 from news_assets.text.words import stopwords, words
+from news_assets_tests.support.council_room import desk_of
+from news_assets_tests.support.model_enrichment import desk
 from news_assets_tests.text.test_bounded_yaml import BOMBS
 
 SAMPLE = """
@@ -175,3 +178,10 @@ def test_a_bomb_is_one_error_with_its_line(tmp_path: Path, name: str) -> None:
 
 def test_thousands_of_mistakes_are_a_short_list(tmp_path: Path) -> None:
     assert len(mistakes_of(tmp_path / "t.yaml", "themes:\n" + "- {cod: 1}\n" * 5000)) == MAX_MISTAKES + 1
+
+
+def test_the_desk_file_comes_before_the_setting_and_the_setting_before_what_is_built_in(tmp_path: Path) -> None:
+    news, city, own, setting = desk(), desk_of("https://example.org/"), tmp_path / "own.yaml", tmp_path / "setting.yaml"
+    assert [taxonomy_file(one, None) for one in (news, city)] == [BUILT_IN, CIVIC_TOPICS]
+    assert [taxonomy_file(one, setting) for one in (news, city)] == [setting, setting]
+    assert [taxonomy_file(replace(one, taxonomy=own), setting) for one in (news, city)] == [own, own]

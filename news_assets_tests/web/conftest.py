@@ -48,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         room = Newsroom(lake, index, _Pages())
         fill(room)
         opened = Index(index, lambda: room.embedder, index.close)
-        archive = Archive(opened, lake, [DESK], load_taxonomy(), QUERIES)
+        archive = Archive(opened, lake, [DESK], {DESK.key: load_taxonomy()}, QUERIES)
         with served(archive) as address:
             yield address
 
@@ -69,7 +69,7 @@ def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         room.run()
         [article] = lake.read(RawArticle)
         lake.transact(lambda rows: rows.upsert([replace(article, meeting_id="springfieldIL/primegov/7")]))
-        with served(Archive(Index(index, lambda: room.embedder, index.close), lake, desks, load_taxonomy())) as address:
+        with served(Archive(Index(index, lambda: room.embedder, index.close), lake, desks, {})) as address:
             yield address
 
 

@@ -13,7 +13,6 @@ from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.ports.search import SearchAnswer, SearchQuery
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web import archive as archive_module
 from news_assets.web import limits
 from news_assets.web.archive import Archive
@@ -47,7 +46,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
         @contextmanager
         def start(**options: Any) -> Iterator[httpx.Client]:
-            archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy())
+            archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], {})
             with served(archive, **options) as address, httpx.Client(base_url=address, timeout=30) as client:
                 client.room = room  # type: ignore[attr-defined]
                 yield client

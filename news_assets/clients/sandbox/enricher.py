@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from news_assets.clients import theme_models
 from news_assets.errors import EnrichError, NewsAssetsError
@@ -14,8 +14,9 @@ from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.ports.enrichment import Enricher
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder
+from news_assets.records.desks import Desk
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import load_taxonomy
+from news_assets.taxonomy.loader import load_taxonomy, taxonomy_file, taxonomy_of
 
 R = TypeVar("R")
 
@@ -32,6 +33,7 @@ class SandboxedEnricher:
         self, taxonomy: Path | None, sandbox: Sandbox, models_dir: Path, open_embedder: Callable[[], Embedder]
     ) -> None:
         self.taxonomy = load_taxonomy(taxonomy)
+        self._taxonomy_file = taxonomy
         local = LocalEnricher(self.taxonomy)
         self.name, self.model = local.name, local.model
         self.prompt_version, self.taxonomy_version = local.prompt_version, local.taxonomy_version
@@ -39,6 +41,7 @@ class SandboxedEnricher:
         self._sandbox = sandbox
         self._models_dir, self._open_embedder = models_dir, open_embedder
         self._trained: dict[str, tuple[str, Enricher]] = {}
+        self._of_taxonomies: dict[str, Self] = {}  # by version
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
@@ -54,13 +57,27 @@ class SandboxedEnricher:
             raise EnrichError(str(found)) from found
         return found
 
-    def for_desk(self, desk: str) -> Enricher:
-        """Return the enricher with the desk's classifier in its present version; without one this enricher.
+    def for_desk(self, desk: Desk) -> Enricher:
+        """Return the enricher with the desk's taxonomy and its classifier in its present version, if it has one.
 
         Raises:
+            TaxonomyError: The taxonomy cannot be read.
             EnrichError: The classifier cannot be read, or was trained on vectors of another model.
             EmbedError: The embedding model cannot be opened.
         """
+        return self.with_taxonomy_of(desk)._classifying(desk.key)
+
+    def with_taxonomy_of(self, desk: Desk) -> Self:
+        """Return the enricher with the desk's taxonomy, without a classifier. Raises TaxonomyError."""
+        version = taxonomy_of(desk, self._taxonomy_file).version
+        if version == self.taxonomy_version:
+            return self
+        if version not in self._of_taxonomies:
+            file = taxonomy_file(desk, self._taxonomy_file)
+            self._of_taxonomies[version] = type(self)(file, self._sandbox, self._models_dir, self._open_embedder)
+        return self._of_taxonomies[version]
+
+    def _classifying(self, desk: str) -> Enricher:
         version = theme_models.current_version(self._models_dir, desk)
         if version is None:
             return self
@@ -91,7 +108,7 @@ def _theme_input(taxonomy: Path | None, version: str, title: str, text: str, lan
     return _local(taxonomy, version).theme_input(title, text, language)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=8)
 def _local(taxonomy: Path | None, version: str) -> LocalEnricher:
     """Return the enricher of the sandbox's process; another `version` of the taxonomy is read again."""
     return LocalEnricher(load_taxonomy(taxonomy))

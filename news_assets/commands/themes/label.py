@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 import typer
 
 from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
-from news_assets.commands.lake import check_names, open_lake
+from news_assets.commands.lake import check_names, desk_named, open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.labels import store_label
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.loader import Taxonomy, load_taxonomy, taxonomy_of
 from news_assets.terminal import Terminal
 from news_assets.text.sentences import prose
 
@@ -28,7 +28,8 @@ def label(desk: str, limit: int, by: str | None, *, as_json: bool, reads: bool) 
     """Ask for the themes of the least certain articles; or print these, or read labels, as JSON lines."""
     check_names(desk, None)
     person = by or _user()
-    taxonomy = load_taxonomy(Settings.read().taxonomy)
+    of_file, setting = desk_named(desk), Settings.read().taxonomy
+    taxonomy = taxonomy_of(of_file, setting) if of_file else load_taxonomy(setting)
     with open_lake() as lake:
         if reads:
             write_results(

@@ -7,7 +7,7 @@ from news_assets.clients import theme_models
 from news_assets.clients.factory import local_enricher, open_ports
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
+from news_assets.commands.lake import check_names, desk_named, open_lake
 from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
 from news_assets.pipeline.enrich.trained.training import data_hash, train
 from news_assets.settings import Settings
@@ -20,6 +20,8 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports, open_lake() as lake:
         enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
+        if of_file := desk_named(desk):
+            enricher = enricher.with_taxonomy_of(of_file)
         labels = labels_of(lake, desk, enricher.taxonomy)
         examples = examples_of(lake, labels, enricher.theme_input)
         classifier, found = train(examples, enricher.taxonomy, labels.embedding_model)

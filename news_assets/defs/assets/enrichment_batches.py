@@ -1,5 +1,7 @@
 """The asset `newsroom/enrichment_batches`: collects the batches of language models that are over."""
 
+from collections.abc import Sequence
+
 import dagster as dg
 
 from news_assets.defs.clock import utc_now
@@ -7,13 +9,14 @@ from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.batches import settle_batches
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
 
 BATCHES_KEY = dg.AssetKey(["newsroom", "enrichment_batches"])
 
 
-def build_enrichment_batches() -> dg.AssetsDefinition:
-    """Return the asset over all desks."""
+def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
+    """Return the asset over these desks."""
 
     @dg.asset(key=BATCHES_KEY, group_name="newsroom", owners=OWNERS, kinds={"python"}, code_version="1")
     def enrichment_batches(
@@ -26,7 +29,7 @@ def build_enrichment_batches() -> dg.AssetsDefinition:
         which it is not known whether they were made are looked for. Can be repeated at any time.
         """
         try:
-            found = settle_batches(lake, enricher, utc_now)
+            found = settle_batches(lake, enricher, desks, utc_now)
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
         table = markdown_table(("batch", "progress"), sorted(found.items()))

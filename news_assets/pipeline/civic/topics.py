@@ -6,14 +6,11 @@ A theme is the one subject of an article. Topics are all subjects of an item tha
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-import news_assets.taxonomy.loader
 from news_assets.pipeline.enrich.themes import ThemeTable
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.loader import CIVIC_TOPICS, Taxonomy, load_taxonomy
 
-TOPICS_FILE: Final = Path(news_assets.taxonomy.loader.__file__).with_name("civic_topics.yaml")
 OTHER: Final = "other"
 MAX_TOPICS = 3  # of an item
 _MIN_EVIDENCE = 1.2  # a keyword in the title, or two in the text
@@ -24,7 +21,7 @@ _LANGUAGE = "en"
 @cache
 def topics_taxonomy() -> Taxonomy:
     """Return the topics with their words."""
-    return load_taxonomy(TOPICS_FILE)
+    return load_taxonomy(CIVIC_TOPICS)
 
 
 @cache

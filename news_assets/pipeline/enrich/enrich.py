@@ -6,7 +6,7 @@ its text is only nearly the same.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from news_assets.errors import EnrichError
@@ -57,13 +57,14 @@ def enrich_batch(
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local enricher instead.
     """
-    local = enricher.local if isinstance(enricher, ModelEnricher) else enricher
-    if isinstance(local, PerDesk):
-        local = local.for_desk(desk.key)
-    if isinstance(enricher, ModelEnricher) and enricher.asks_models(desk.enrich):
-        asked = replace(enricher, local=local).within_budget(clock, is_backfill=re_enrich)
-        return enrich_with_models(stage, lake, desk, keys, clock, asked, only, re_enrich=re_enrich)
-    enricher = local
+    if isinstance(enricher, ModelEnricher):
+        enricher = enricher.for_desk(desk)
+        if enricher.asks_models(desk.enrich):
+            asked = enricher.within_budget(clock, is_backfill=re_enrich)
+            return enrich_with_models(stage, lake, desk, keys, clock, asked, only, re_enrich=re_enrich)
+        enricher = enricher.local
+    elif isinstance(enricher, PerDesk):
+        enricher = enricher.for_desk(desk)
     rows_before = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
     articles = [
         article

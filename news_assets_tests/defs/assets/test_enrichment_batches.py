@@ -14,7 +14,7 @@ from news_assets_tests.support.model_server import model_server
 
 
 def test_the_asset_collects_what_the_sensor_has_seen(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    asset, sensor = build_enrichment_batches(), build_open_batches(build_shared_jobs([desk()]))
+    asset, sensor = build_enrichment_batches([desk()]), build_open_batches(build_shared_jobs([desk()]))
     with model_server() as server, dg.DagsterInstance.ephemeral() as instance:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)

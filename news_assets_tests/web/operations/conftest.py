@@ -10,7 +10,6 @@ import pytest
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
@@ -52,6 +51,6 @@ def opened(folder: Path) -> Iterator[Site]:
         room.pages.missing.add("https://example.org/3")
         room.list(entry(1), entry(2), entry(3))
         room.run()
-        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy())
+        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], {})
         with served(archive, access=Access(token=TOKEN, delete_documents=deleted.extend)) as address:
             yield Site(address, lake, deleted)

@@ -15,7 +15,6 @@ from news_assets.desks.loader import load_desks
 from news_assets.search import Index
 from news_assets.sources.kinds import KINDS
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets_tests.web.conftest import served
@@ -88,7 +87,7 @@ def url(tmp_path: Path, there: Dagster) -> Iterator[str]:
         Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
         SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
     ):
-        archive = Archive(Index(index, lambda: None, index.close), lake, desks, load_taxonomy())  # type: ignore[arg-type, return-value]
+        archive = Archive(Index(index, lambda: None, index.close), lake, desks, {})  # type: ignore[arg-type, return-value]
         with served(archive, access=Access(token=TOKEN, dagster_url=f"{there.address}/")) as address:
             yield f"{address}/api/v1/polls"
 

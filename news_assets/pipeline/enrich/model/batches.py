@@ -27,6 +27,7 @@ from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.enrichment import Answered, BatchedModel, LanguageModel, ModelRequest
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk
 from news_assets.records.model_calls import BATCH, CLOSED, OPEN, EnrichmentBatch, ModelCall, total_usd
 from news_assets.records.reading import Enrichment
 
@@ -149,15 +150,19 @@ def _inputs(batches: Iterable[EnrichmentBatch]) -> set[str]:
     return {key for row in batches for key in json.loads(row.inputs_json)}
 
 
-def settle_batches(lake: Lake, enricher: ModelEnricher, clock: Callable[[], datetime]) -> dict[str, str]:
-    """Look for the batches that may have been sent, and collect those that are over.
+def settle_batches(
+    lake: Lake, enricher: ModelEnricher, desks: Iterable[Desk], clock: Callable[[], datetime]
+) -> dict[str, str]:
+    """Look for the batches that may have been sent, and collect those that are over, each as its desk reads answers.
 
     Return what is known of each open batch, by its key; a batch whose provider does not answer stays open.
     """
     found: dict[str, str] = {}
+    by_key = {desk.key: desk for desk in desks}
     for row in sorted(lake.read(EnrichmentBatch, progress=OPEN), key=lambda row: row.submitted_at):
         try:
-            settled = _settled(lake, enricher, row, clock)
+            desk = by_key.get(row.desk)
+            settled = _settled(lake, enricher.for_desk(desk) if desk else enricher, row, clock)
         except BatchError as error:
             found[row.batch_key] = str(error)
             continue

@@ -11,10 +11,10 @@ from news_assets.pipeline.enrich.model.candidates import candidates
 from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.requests import build_request, request_hash
-from news_assets.ports.enrichment import BatchedModel, Enricher, LanguageModel, ModelRequest
+from news_assets.ports.enrichment import BatchedModel, Enricher, LanguageModel, ModelRequest, PerDesk
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
-from news_assets.records.desks import DepthRules, EnrichRules
+from news_assets.records.desks import DepthRules, Desk, EnrichRules
 from news_assets.records.model_calls import BATCH
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
@@ -34,6 +34,7 @@ class ModelEnricher:
         full_prompt: Of the enrichment of agenda items that need more than two.
         entities_prompt: Of the entities.
         taxonomy: Whose codes an answer may have.
+        taxonomy_of: Returns the taxonomy of a desk, where desks have several.
         accepted_error: Where the local enricher is the first of the chain: the share of wrong themes that is accepted
             of it. None where it is not: then it only fills in.
         sandbox: Where texts and answers are read.
@@ -56,6 +57,16 @@ class ModelEnricher:
     open_batches: Callable[[str], BatchedModel]
     has_batches: Callable[[str], bool]
     budget: Budget = field(default_factory=Budget)
+    taxonomy_of: Callable[[Desk], Taxonomy] | None = None
+
+    def for_desk(self, desk: Desk) -> Self:
+        """Return the same with the taxonomy of a desk, and with its local enricher.
+
+        Raises:
+            NewsAssetsError: The taxonomy or the desk's classifier cannot be used.
+        """
+        local = self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
+        return replace(self, local=local, taxonomy=self.taxonomy_of(desk) if self.taxonomy_of else self.taxonomy)
 
     def within_budget(self, clock: Callable[[], datetime], *, is_backfill: bool) -> Self:
         """Return the same with models that are asked as long as the budget lasts."""

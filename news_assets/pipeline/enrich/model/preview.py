@@ -131,7 +131,7 @@ class Preview:
         self._unwritten = _Unwritten(lake)
         self._taken: dict[str, tuple[str, ModelRequest]] = {}  # by input hash
         self._enricher = replace(
-            enricher,
+            enricher.for_desk(desk),
             models=tuple(self._counting(model.name) for model in enricher.models[:1]),
             open_model=self._counting,
             budget=Budget(),

@@ -62,7 +62,7 @@ def send(lake: Lake, now: object = NOW) -> None:
 
 
 def settle(lake: Lake, now: object = LATER) -> dict[str, str]:
-    return settle_batches(lake, enricher(served(NAME)), lambda: now)
+    return settle_batches(lake, enricher(served(NAME)), [desk()], lambda: now)
 
 
 def comparable(lake: Lake) -> list[object]:
@@ -304,7 +304,7 @@ def _run(folder: Path, number: int) -> None:
     with Lake.open(folder / "catalog.sqlite", folder / "data") as lake:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        settle_batches(lake, by, lambda: now)
+        settle_batches(lake, by, [desk()], lambda: now)
         enrich(lake, by, BATCHED, now)
 
 

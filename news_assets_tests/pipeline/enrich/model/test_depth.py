@@ -1,6 +1,7 @@
 """How fully language models summarise agenda items, and which request each item makes."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import CIVIC_TOPICS, load_taxonomy, taxonomy_of
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import ScriptedModel, desk, enrich, enricher, honest, made, rows
 
@@ -114,6 +116,18 @@ def test_rules_of_depth_do_not_change_the_inputs_of_news(lake: Lake) -> None:
     enrich(lake, enricher(second), of=desk(depth=everything_full), re_enrich=True)
 
     assert sorted(request.article_id[-1] for request in second.sent) == ["1", "2"]  # items of another depth than before
+
+
+def test_a_desk_asks_for_the_themes_of_its_own_taxonomy(lake: Lake) -> None:
+    upsert(lake, items()[2:])
+    model = AnsweringModel()
+    city = replace(desk(), taxonomy=CIVIC_TOPICS)
+
+    enrich(lake, enricher(model, taxonomy_of=lambda of: taxonomy_of(of, None)), of=city)
+
+    codes = {tuple(one.schema["properties"]["theme"]["anyOf"][0]["enum"]) for one in model.sent}
+    assert codes == {tuple(load_taxonomy(CIVIC_TOPICS).themes)}
+    assert {row.taxonomy_version for row in rows(lake).values()} == {load_taxonomy(CIVIC_TOPICS).version}
 
 
 def test_an_answer_with_more_sentences_than_asked_for_is_refused(lake: Lake) -> None:
