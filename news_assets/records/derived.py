@@ -44,7 +44,7 @@ class EnrichedArticle:
     prompt_version: Annotated[str, "version of the prompt or the rules"]
     taxonomy_version: Annotated[str, "version of the taxonomy"]
     reused_from: Annotated[
-        str | None, "article_id whose result the row has: the original of a copy, or a later appearance of the matter"
+        str | None, "article_id whose result the row has: the original of a copy, or another appearance of the matter"
     ]
     enriched_at: Annotated[datetime, "time of the enrichment"]
     outcome: RowOutcome

@@ -64,7 +64,8 @@ def fetch_batch(
     stored = {article.article_id: article for article in rows}
     due = due_entries(entries, stored, clock(), refetch=refetch)
     civic = {source.source_id for agency in desk.agencies for source in agency.sources if source.is_civic}
-    written = compose_articles(stage, lake, [one for one in due if one.source_id in civic], clock, sandbox)
+    languages = {agency.key: agency.language for agency in desk.agencies}
+    written = compose_articles(stage, lake, [one for one in due if one.source_id in civic], languages, clock, sandbox)
     due = [one for one in due if one.source_id not in civic]
     validators = {} if refetch else stored_validators(lake, due, stored)
 

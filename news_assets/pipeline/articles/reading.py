@@ -26,9 +26,10 @@ class ArticleText:
     lead_minhash: bytes | None
 
     @classmethod
-    def of(cls, text: str) -> "ArticleText | None":
-        """Return the text with its properties; None if it is empty."""
-        return cls(text, text_hash(text), len(words(text)), language_of(text), minhash(text)) if text else None
+    def of(cls, text: str, language: str | None = None) -> "ArticleText | None":
+        """Return the text with its properties; None if it is empty. `language` (BCP 47) is that of a short text."""
+        found = language_of(text, language)
+        return cls(text, text_hash(text), len(words(text)), found, minhash(text)) if text else None
 
 
 @dataclass(frozen=True, slots=True)

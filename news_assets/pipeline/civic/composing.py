@@ -51,16 +51,18 @@ def compose_articles(
     stage: Stage,
     lake: Lake,
     entries: Sequence[FeedEntry],
+    languages: Mapping[str, str],
     clock: Callable[[], datetime],
     sandbox: Sandbox,
 ) -> int:
     """Compose the articles of these entries of agenda items; return how many were written.
 
-    An item waits until each of its documents is read, or reading them has failed.
+    An item waits until each of its documents is read, or reading them has failed. `languages` are those of the
+    agencies (BCP 47), for texts that are too short to tell.
     """
     written = 0
     for start in range(0, len(entries), BATCH_ARTICLES):
-        composed = _composed(lake, entries[start : start + BATCH_ARTICLES], sandbox)
+        composed = _composed(lake, entries[start : start + BATCH_ARTICLES], languages, sandbox)
         if composed:
             now = clock()
             lake.transact(lambda rows: _store(rows, stage, composed, now))  # noqa: B023 - runs at once
@@ -68,7 +70,9 @@ def compose_articles(
     return written
 
 
-def _composed(lake: Lake, entries: Sequence[FeedEntry], sandbox: Sandbox) -> list[_Composed]:
+def _composed(
+    lake: Lake, entries: Sequence[FeedEntry], languages: Mapping[str, str], sandbox: Sandbox
+) -> list[_Composed]:
     own = {item.item_id: item for item in lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])}
     meeting_ids = {item.meeting_id for item in own.values()}
     meetings = {row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)}
@@ -86,7 +90,10 @@ def _composed(lake: Lake, entries: Sequence[FeedEntry], sandbox: Sandbox) -> lis
     ]
     texts = sandbox.run(
         ArticleText.of,
-        [(item_text(item, [documents[one] for one in found if one in documents]),) for _, item, found in ready],
+        [
+            (item_text(item, [documents[one] for one in found if one in documents]), languages.get(entry.agency))
+            for entry, item, found in ready
+        ],
     )
     composed = [
         _Composed(entry, item, meetings[item.meeting_id], _sound(text), _unread(item, found, documents))

@@ -1,13 +1,14 @@
 """Matters: the same file in several meetings of an agency, and one enrichment for all of them.
 
-The enrichment of a matter is that of the text of its last enriched appearance. Earlier appearances with other texts
-take it from the first with that text, so that one more meeting with the same documents changes no row.
+The enrichment of a matter is that of the text of its last appearance with a summary. Earlier appearances with other
+texts and later ones without a summary take it, from the first with that text, so that one more meeting with the same
+documents changes no row.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from news_assets.pipeline.enrich.duplicates import moved
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
@@ -51,27 +52,38 @@ def _appearances(reader: Reader, desk: str, agency: str, keys: Collection[str]) 
     for item in reader.read(StoredItem, desk=[desk], agency=[agency], matter=keys):
         items.setdefault(item.matter, []).append(item)
     ids = {item.article_id for of_matter in items.values() for item in of_matter if item.article_id}
-    columns = ("article_id", "text_hash", "filter_reason")
+    columns = ("article_id", "text_hash", "content_hash", "filter_reason")
     found = reader.frame(RawArticle, None, columns, article_id=ids, outcome=["ok"])
-    texts = {article_id: text for article_id, text, reason in found.iter_rows() if text and not reason}
+    texts = {
+        article_id: _Text(text, state) for article_id, text, state, reason in found.iter_rows() if text and not reason
+    }
     enriched = {row.article_id: row for row in reader.read(EnrichedArticle, article_id=ids, outcome=["ok"])}
     return [_of_matter(of_matter, texts, enriched) for of_matter in items.values()]
 
 
+class _Text(NamedTuple):
+    """The hash of a text that is enriched, and the state of its article."""
+
+    text_hash: str
+    content_hash: str
+
+
 def _of_matter(
-    items: Iterable[StoredItem], texts: Mapping[str, str], enriched: Mapping[str, EnrichedArticle]
+    items: Iterable[StoredItem], texts: Mapping[str, _Text], enriched: Mapping[str, EnrichedArticle]
 ) -> _Appearances:
-    """Return the appearances of one matter; `texts` are the hashes of the texts that are enriched, by article id."""
+    """Return the appearances of one matter; `texts` are by article id."""
     ordered = sorted(items, key=lambda item: (item.day or date.max, item.item_id))
     ids = [item.article_id for item in ordered if item.article_id]
     rows = {one: enriched[one] for one in ids if one in enriched}
     own = [one for one in ids if one in texts and one in rows and rows[one].summary and rows[one].reused_from is None]
     if not own:
         return _Appearances(ordered, rows, None, ())
-    text = texts[own[-1]]
-    canonical = next(one for one in own if texts[one] == text)
-    taking = {one for one in ids[: ids.index(own[-1])] if texts.get(one, text) != text}
-    return _Appearances(ordered, rows, rows[canonical], taking)
+    last, text = ids.index(own[-1]), texts[own[-1]].text_hash
+    canonical = next(one for one in own if texts[one].text_hash == text)
+    earlier = {one for one in ids[:last] if one in texts and texts[one].text_hash != text}
+    later = {one for one in ids[last + 1 :] if one in texts and one in rows}
+    without = {one for one in later if rows[one].content_hash == texts[one].content_hash}
+    return _Appearances(ordered, rows, rows[canonical], earlier | without)
 
 
 def taken_rows(reader: Reader, articles: Iterable[RawArticle]) -> dict[str, EnrichedArticle]:

@@ -243,6 +243,13 @@ def test_a_document_that_comes_late_makes_the_items_of_other_days_due(room: Coun
     assert is_current(room)
 
 
+def test_an_item_too_short_to_tell_its_language_has_that_of_the_agency(room: CouncilRoom, council: Council) -> None:
+    council.put(1, 12, "Tavern license renewal")
+    room.poll()
+    room.run("raw_articles")
+    assert [article.language for article in room.lake.read(RawArticle)] == ["en"]
+
+
 def test_an_item_waits_for_documents_that_were_not_tried(room: CouncilRoom, council: Council) -> None:
     council.put(1, 12, "Contract for night buses", attachment(room, "report"))
     room.poll()

@@ -33,7 +33,7 @@ class ReadingEnricher(CountingEnricher):
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         self.asked.append(title)
-        summary = BY_MAP if "A map of all stops" in text else BY_REPORT if "four million" in text else title
+        summary = BY_MAP if "A map of all stops" in text else BY_REPORT if "four million" in text else None
         return Enrichment(summary=summary, key_points=(title,), key_point_spans=("0-8",))
 
 
@@ -121,6 +121,26 @@ def test_an_earlier_appearance_that_changes_takes_the_summary_without_a_call(
     first = min(changed.lake.read(RawArticle), key=lambda row: row.day)
     assert first.title == f"{TITLE} and trams"
     assert (summaries(changed.lake), len(changed.enricher.asked)) == ([BY_MAP] * 3, asked)
+
+
+def test_a_later_appearance_without_documents_takes_the_summary_until_it_has_some(
+    changed: CouncilRoom, council: Council
+) -> None:
+    appear(changed, council, 4)
+    for _ in range(2):
+        changed.poll(DAY)
+        changed.run()
+        assert summaries(changed.lake) == [BY_MAP] * 4
+    asked = len(changed.enricher.asked)
+
+    council.meet(4, MEETING + 3 * WEEK, changed_at=changed.now)
+    council.items[4].clear()
+    appear(changed, council, 4, "report")
+    changed.poll(DAY)
+    changed.run()
+    changed.run()  # of the first two, which have this text themselves
+
+    assert (summaries(changed.lake), len(changed.enricher.asked)) == ([BY_REPORT] * 4, asked)
 
 
 def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
