@@ -146,10 +146,17 @@ def served(name: str, **limits: Any) -> ConcurrentModel:
     return ConcurrentModel(name, partial(open_model, name, found.timeout_s, found.concurrency), found)
 
 
-def enrich(lake: Lake, by: ModelEnricher, of: Desk | None = None, now: datetime = NOW, **options: Any) -> int:
-    """Run the stage over all articles."""
+def enrich(
+    lake: Lake,
+    by: ModelEnricher,
+    of: Desk | None = None,
+    now: datetime = NOW,
+    keys: AgencyDays = KEYS,
+    **options: Any,
+) -> int:
+    """Run the stage over all articles of these agency-days."""
     stage = stage_named("enriched_articles")
-    return enrich_batch(stage, lake, of or desk(), KEYS, lambda: now, enricher=by, **options)
+    return enrich_batch(stage, lake, of or desk(), keys, lambda: now, enricher=by, **options)
 
 
 def rows(lake: Lake) -> dict[str, EnrichedArticle]:
