@@ -92,7 +92,7 @@ def build_app(
         requests_per_minute: What one client may ask for; 0 for no limit.
         access: What operators may do.
     """
-    pages = Pages(archive, access.dagster_url)
+    pages = Pages(archive, access)
     meetings = MeetingPages(archive, pages.page)
     cache = AnswerCache(archive)
 

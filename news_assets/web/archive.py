@@ -15,7 +15,7 @@ from typing import Final, Self, TypeVar
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.records.derived import ArticleEmbedding, Change, Failure
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
@@ -72,14 +72,14 @@ class Archive:
         lake: Lake,
         desks: Sequence[Desk],
         taxonomy: Taxonomy,
-        queries: Sequence[SavedQuery] = (),
+        rules: Alerts | None = None,
     ) -> None:
         self._index = index
         self._searching = threading.Lock()
         self.lake = lake
         self.desks = desks
         self._taxonomy = taxonomy
-        self.queries = queries
+        self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
 
@@ -89,7 +89,7 @@ class Archive:
         """Yield the archive that these settings name. Raises NewsAssetsError."""
         desks, taxonomy = load_desks(settings.desks, ALL_KINDS), load_taxonomy(settings.taxonomy)
         with open_index(settings) as index:
-            yield cls(index, lake, desks, taxonomy, load_alerts(settings.queries).queries)
+            yield cls(index, lake, desks, taxonomy, load_alerts(settings.queries))
 
     # --- names -------------------------------------------------------------------------------------------------------
 

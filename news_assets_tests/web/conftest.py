@@ -17,7 +17,7 @@ import uvicorn
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.desks.loader import load_desks
 from news_assets.errors import FetchError
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.spec import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.matters import refresh_matters
 from news_assets.ports.lake import Rows
 from news_assets.ports.reading import PageRequest
@@ -33,7 +33,8 @@ from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
 from news_assets_tests.support.stored_meeting import DESK_FILE, ITEM, MEETING, REPORT, ROLL_CALL
 
-QUERIES = [SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",))]
+CHANNELS = {"desk": Mail(kind="mail", to=("desk@example.org",)), "chat": Mail(kind="mail", to=("chat@example.org",))}
+QUERIES = (SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",)),)
 HOSTILE = "=Bus 4 < 5 & more"
 
 
@@ -48,7 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         room = Newsroom(lake, index, _Pages())
         fill(room)
         opened = Index(index, lambda: room.embedder, index.close)
-        archive = Archive(opened, lake, [DESK], load_taxonomy(), QUERIES)
+        archive = Archive(opened, lake, [DESK], load_taxonomy(), Alerts(channels=CHANNELS, queries=QUERIES))
         with served(archive) as address:
             yield address
 

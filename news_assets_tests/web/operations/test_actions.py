@@ -8,8 +8,9 @@ import pytest
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument
-from news_assets_tests.web.operations.conftest import TOKEN, Site
+from news_assets_tests.web.operations.conftest import TOKEN, Site, log_in
 
+QUERIES = "/operations/queries"
 RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"
 
 
@@ -19,18 +20,6 @@ def reader(guarded: Site) -> Iterator[httpx.Client]:
     headers = {"Accept": "text/html", "Origin": guarded.address, "Sec-Fetch-Site": "same-origin"}
     with httpx.Client(base_url=guarded.address, headers=headers) as browser:
         yield browser
-
-
-@pytest.fixture
-def client(operated: Site) -> Iterator[httpx.Client]:
-    """A browser without a log-in."""
-    headers = {"Accept": "text/html", "Origin": operated.address, "Sec-Fetch-Site": "same-origin"}
-    with httpx.Client(base_url=operated.address, headers=headers) as browser:
-        yield browser
-
-
-def log_in(client: httpx.Client, name: str = "Ana") -> httpx.Response:
-    return client.post("/operations/login", data={"name": name, "token": TOKEN, "to": "/operations/articles/a-2"})
 
 
 def attempts(site: Site) -> dict[str, int]:
@@ -97,7 +86,7 @@ def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
         ({"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "same-site"}, 403),
     ],
 )
-@pytest.mark.parametrize("path", [RETRY, WITHDRAW, "/api/v1/polls"])
+@pytest.mark.parametrize("path", [RETRY, WITHDRAW, QUERIES, f"{QUERIES}/delete", "/api/v1/polls"])
 def test_who_is_no_operator_or_comes_from_elsewhere_changes_nothing(
     guarded: Site, headers: dict[str, str], status: int, path: str
 ) -> None:
