@@ -136,7 +136,9 @@ class OneMeeting(Parameters, frozen=True):
 class OneMatter(Parameters, frozen=True):
     """A matter of an agency."""
 
-    matter_id: str = Field(max_length=2 * MAX_KEY_CHARS, description="key of the agency, a slash and key of the matter")
+    desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
+    matter: str = Field(max_length=MAX_KEY_CHARS, description="key of the matter within the agency")
 
 
 class FailureParameters(OfDesk, frozen=True):

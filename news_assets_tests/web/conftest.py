@@ -23,6 +23,7 @@ from news_assets.ports.lake import Rows
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
+from news_assets.records.meetings import Matter
 from news_assets.records.reading import Page
 from news_assets.search import Index
 from news_assets.sources.kinds import ALL_KINDS
@@ -93,6 +94,8 @@ def _store_meetings(rows: Rows) -> None:
         rows.upsert(items)
     rows.upsert([REPORT])
     refresh_matters(rows, MEETING.desk, MEETING.agency, {ITEM.matter})
+    [matter] = rows.read(Matter)
+    rows.upsert([replace(matter, desk="towns", title="Of another desk", item_ids=(), article_ids=())])
 
 
 class _Pages(Pages):

@@ -44,8 +44,8 @@ class Operation:
 
     @property
     def route(self) -> str:
-        """The path for the router: ids may have slashes."""
-        return self.path.replace("}", ":path}")
+        """The path for the router: the last parameter may have slashes."""
+        return f"{self.path[:-1]}:path}}" if self.path.endswith("}") else self.path
 
     @property
     def name(self) -> str:
@@ -122,10 +122,10 @@ OPERATIONS: Final = (
         parts=(AgendaLine, ItemDocument),
     ),
     Operation(
-        path="matters/{matter_id}",
+        path="matters/{desk}/{agency}/{matter}",
         summary="One matter with its appearances in meetings",
         parameters=OneMatter,
-        read=lambda archive, one: matter_view(archive, one.matter_id),
+        read=matter_view,
         answer=MatterView,
         item=MatterView,
     ),
