@@ -131,7 +131,12 @@ class Settings(BaseSettings):
     dagster_url: str = Field(
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
-        description="address of Dagster's web server, for links and requested polls",
+        description="address of Dagster's web server, for requested polls",
+    )
+    dagster_public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="its address in browsers, for links; empty for NEWS_DAGSTER_URL",
     )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
         SecretStr(""), description="token for actions on the pages, 20 characters or more; empty for read-only pages"

@@ -47,7 +47,12 @@ def _access(settings: Settings) -> "Access":
             ports["search"].delete(article_ids)
 
     token = settings.operator_token.get_secret_value()
-    return Access(token=token, dagster_url=settings.dagster_url, delete_documents=delete_documents)
+    return Access(
+        token=token,
+        dagster_url=settings.dagster_url,
+        dagster_public_url=settings.dagster_public_url,
+        delete_documents=delete_documents,
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -45,6 +45,7 @@ from news_assets.web.parameters import (
     MAX_PAGE,
     ArticleParameters,
     ChangeParameters,
+    CoverageParameters,
     FailureParameters,
     ListParameters,
     OfDesk,
@@ -195,25 +196,29 @@ class Archive:
 
     # --- operations --------------------------------------------------------------------------------------------------
 
-    def coverage(self, desk: Desk, now: datetime) -> Coverage:
-        """Return the articles of a desk by agency and day, and what waits for a stage."""
+    def coverage(self, desk: Desk, now: datetime, stage: str | None = None) -> Coverage:
+        """Return the articles of a desk by agency and day, and how many wait for a stage, or for any."""
         import polars as pl
 
         first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
         with self.lake.latest() as lake:
             stored = day_counts(lake, desk.key, first_day)
             backlog = pl.concat([find(lake, desk, now, first_day) for find in (pending_entries, stale_rows)])
+        if stage:
+            backlog = backlog.filter(pl.col("stage") == stage)
         waiting = backlog.group_by("agency", "day").agg(pl.col("article_id").n_unique().alias("behind"))
         return coverage_of(desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now)
 
-    def covered(self, parameters: OfDesk) -> Part[CoverageItem]:
+    def covered(self, parameters: CoverageParameters) -> Part[CoverageItem]:
         """Return a part of the counts of the last days by agency and day. Raises ParameterError."""
         now = datetime.now(UTC)
         items = [
             CoverageItem(
                 desk=grid.desk, agency=agency, day=day, articles=cell.articles, failed=cell.failed, behind=cell.behind
             )
-            for grid in (self.coverage(desk, now) for desk in self.desks if parameters.desk in (None, desk.key))
+            for grid in (
+                self.coverage(desk, now, parameters.stage) for desk in self.desks if parameters.desk in (None, desk.key)
+            )
             for agency, _, cells in grid.rows
             for day, cell in zip(grid.days, cells, strict=True)
             if cell and parameters.agency in (None, agency)

@@ -33,8 +33,8 @@ from news_assets.web.meetings.reading import first_day_to_come, has_meetings
 from news_assets.web.operations.access import READ_ONLY, Access
 from news_assets.web.parameters import (
     MAX_PAGE,
+    CoverageParameters,
     MeetingParameters,
-    OfDesk,
     ParameterError,
     Parameters,
     SearchAddress,
@@ -83,7 +83,7 @@ class Pages:
             "duration": duration,
             "facet_values": FACET_VALUES,
             "has_meetings": has_meetings(archive),
-            "dagster_url": access.dagster_url.rstrip("/"),
+            "dagster_url": access.links_url,
             "is_open": bool(access.token),
         }
 
@@ -116,11 +116,11 @@ class Pages:
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
         }
 
-    def _grids(self, page: ListPage, parameters: OfDesk) -> Values:
+    def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:
         now = datetime.now(UTC)
         desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
         return {
-            "grids": [self._archive.coverage(desk, now) for desk in desks],
+            "grids": [self._archive.coverage(desk, now, parameters.stage) for desk in desks],
             "stage_names": {desk.key: stage_names(desk) for desk in desks},
         }
 

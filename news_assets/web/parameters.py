@@ -110,6 +110,12 @@ class OfDesk(ListParameters, frozen=True):
     agency: str | None = _key("key of the agency")
 
 
+class CoverageParameters(OfDesk, frozen=True):
+    """The articles of the last days by agency and day."""
+
+    stage: str | None = _key("name of the stage's table, to count only what waits for it")
+
+
 class ArticleParameters(OfDesk, frozen=True):
     """The articles as stored, newest first."""
 

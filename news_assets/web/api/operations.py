@@ -14,6 +14,7 @@ from news_assets.web.meetings.reading import listed_meetings, matter_view, meeti
 from news_assets.web.parameters import (
     ArticleParameters,
     ChangeParameters,
+    CoverageParameters,
     FailureParameters,
     MeetingParameters,
     OfDesk,
@@ -80,7 +81,7 @@ FAILURES: Final = Operation(
 COVERAGE: Final = Operation(
     path="coverage",
     summary="The number of articles by agency and day in the last days, of failed ones, and of those that wait",
-    parameters=OfDesk,
+    parameters=CoverageParameters,
     read=Archive.covered,
     answer=Part[CoverageItem],
     item=CoverageItem,

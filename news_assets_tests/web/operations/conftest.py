@@ -19,6 +19,7 @@ from news_assets_tests.support.small_desk import DESK, Newsroom, entry
 from news_assets_tests.web.conftest import CHANNELS, QUERIES, served
 
 TOKEN = "a token of enough characters"
+DAGSTER = "https://dagster.example/ui"
 
 
 @dataclass
@@ -68,5 +69,7 @@ def opened(folder: Path) -> Iterator[Site]:
         room.run()
         rules = Alerts(channels=CHANNELS, queries=QUERIES)
         archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], load_taxonomy(), rules)
-        with served(archive, access=Access(token=TOKEN, delete_documents=deleted.extend)) as address:
+        with served(
+            archive, access=Access(token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend)
+        ) as address:
             yield Site(address, lake, deleted)
