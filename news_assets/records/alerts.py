@@ -77,4 +77,4 @@ class OperatorAction:
     article_id: Annotated[str, "id of the article; empty if the action is about a saved query"]
     desk: Annotated[str, "key of the article's desk"]
     agency: Annotated[str, "key of the article's agency"]
-    detail: Annotated[str, "reason of a withdrawal, stages that are retried, or name of the saved query"]
+    detail: Annotated[str, "reason of the withdrawal, stages that are retried, or name of the saved query"]

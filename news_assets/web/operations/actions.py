@@ -1,4 +1,4 @@
-"""The page of what failed for an article, and the actions of operators: retry and withdraw."""
+"""The page of what failed for an article, and the actions of operators: retry, withdraw and bring back."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.articles.withdrawal import withdraw
+from news_assets.errors import LakeError, NewsAssetsError
+from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.pipeline.stages import STAGES, all_stages
 from news_assets.ports.lake import Rows
@@ -139,6 +139,20 @@ class Actions:
             raise HTTPException(404, f"no article {article_id} that is not withdrawn")
         _log.warning("%s withdraws %s: %s", who, article_id, reason)
         self._delete_document(article_id)
+        return _back(article_id)
+
+    def bring_back(self, request: Request, body: bytes) -> Response:
+        """Store a withdrawn article as it was before; the daemon puts it into the index again."""
+        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+        article = self._article(article_id)
+        if article is None or article.outcome != WITHDRAWN:
+            raise HTTPException(404, f"no withdrawn article {article_id}")
+        reason = f"was withdrawn: {article.reason}"
+        try:
+            undo_withdrawal(self._lake, article, lambda rows: note(rows, who, "bring back", reason, now, article))
+        except LakeError as error:
+            raise HTTPException(409, str(error)) from error
+        _log.warning("%s brings %s back", who, article_id)
         return _back(article_id)
 
     def _delete_document(self, article_id: str) -> None:

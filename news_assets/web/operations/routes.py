@@ -42,6 +42,7 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
         Route(article, in_time(actions.page)),
         Route(f"{article}/retry", _posted(actions.retry), methods=["POST"]),
         Route(f"{article}/withdraw", _posted(actions.withdraw), methods=["POST"]),
+        Route(f"{article}/bring-back", _posted(actions.bring_back), methods=["POST"]),
         Route(queries.PATH, in_time(saved.page), methods=["GET"]),
         Route(queries.PATH, _posted(saved.save), methods=["POST"]),
         Route(f"{queries.PATH}/delete", _posted(saved.delete), methods=["POST"]),
