@@ -1,4 +1,4 @@
-"""The command `serve`: the pages for readers and operators."""
+"""The commands `serve` and `mcp`: the pages for readers and operators, and tools for programs with language models."""
 
 import socket
 from collections.abc import Sequence
@@ -37,6 +37,24 @@ def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requ
             app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False
         )
         uvicorn.Server(config).run([listening])
+
+
+def run_tools() -> None:
+    """Answer the Model Context Protocol on standard input and output until the input ends.
+
+    Raises:
+        NewsAssetsError: The extra `mcp` is not installed, or lake, index or desk files cannot be opened.
+    """
+    import anyio
+
+    from news_assets.web.archive import Archive
+
+    try:
+        from news_assets.web.api.tools import serve_tools
+    except ModuleNotFoundError as error:
+        raise NewsAssetsError(f"{error.name} is not installed: pip install 'news_assets[mcp]'") from error
+    with open_lake() as lake, Archive.open(Settings.read(), lake) as archive:
+        anyio.run(serve_tools, archive)
 
 
 def _access(settings: Settings) -> "Access":

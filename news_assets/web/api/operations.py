@@ -1,6 +1,6 @@
 """What the API can be asked: each operation declared once, for its route and for the description."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from news_assets.web.parameters import (
     OneArticle,
     OneMatter,
     OneMeeting,
+    ParameterError,
     Parameters,
     SearchAddress,
 )
@@ -47,6 +48,13 @@ class Operation:
     def route(self) -> str:
         """The path for the router: the last parameter may have slashes."""
         return f"{self.path[:-1]}:path}}" if self.path.endswith("}") else self.path
+
+    def given(self, values: Mapping[str, str]) -> Parameters:
+        """Return the parameters with these values. Raises ParameterError."""
+        names = self.parameters.names()
+        if unknown := [name for name in values if name not in names]:
+            raise ParameterError(f"{unknown[0][:40]} is no parameter; there are: {', '.join(names)}")
+        return self.parameters.of(values)
 
     @property
     def name(self) -> str:
