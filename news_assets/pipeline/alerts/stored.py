@@ -25,8 +25,8 @@ def problem_of(query: SavedQuery, rules: Alerts) -> str:
     if missing := [to for to in query.to if to not in rules.channels]:
         names = ", ".join(f"`{name}`" for name in missing)
         return (
-            f"the query `{query.name}` goes to {names}, not among the channels in the file of NEWS_QUERIES; "
-            "add what is missing there, or delete the query"
+            f"the query `{query.name}` goes to {names}, which the file of NEWS_QUERIES does not have; "
+            "add the channel there, or delete the query"
         )
     return ""
 

@@ -281,7 +281,7 @@ def test_a_query_of_the_page_loses_channels_that_the_file_has_no_more_and_the_ot
     alerts, problems = with_stored(rules(query()), lake)
     assert {one.name: one.to for one in alerts.queries} == {"buses": ("desk",), "a": ("desk",), "c": ("desk",)}
     assert {name: text.partition(";")[0] for name, text in problems.items()} == {
-        "a": "the query `a` goes to `fax`, not among the channels in the file of NEWS_QUERIES",
-        "b": "the query `b` goes to `fax`, not among the channels in the file of NEWS_QUERIES",
+        "a": "the query `a` goes to `fax`, which the file of NEWS_QUERIES does not have",
+        "b": "the query `b` goes to `fax`, which the file of NEWS_QUERIES does not have",
         "buses": "the file of NEWS_QUERIES has a query `buses` too",
     }

@@ -44,7 +44,7 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(operated: S
         ({"name": " "}, "name is missing"),
         ({"name": "Buses and trams"}, "the file of NEWS_QUERIES has a query `Buses and trams` too"),
         ({"to": []}, "choose a channel"),
-        ({"to": ["desk", "fax"]}, "goes to `fax`, not among the channels"),
+        ({"to": ["desk", "fax"]}, "goes to `fax`, which the file"),
         ({"when": "soon"}, "when: "),
         ({"query": "x" * 501}, "query: "),
         ({"colour": "red"}, "colour: unknown key"),
@@ -75,7 +75,7 @@ def test_a_query_whose_channel_the_file_has_no_more_is_listed_with_the_fix(
     upsert(operated.lake, [full(StoredQuery, name="Old", query_json='{"name": "Old", "to": ["fax"]}')])
     for path in (PATH, "/queries"):
         assert (
-            "the query `Old` goes to `fax`, not among the channels in the file of NEWS_QUERIES" in client.get(path).text
+            "the query `Old` goes to `fax`, which the file of NEWS_QUERIES does not have" in client.get(path).text
         )
 
 
