@@ -30,8 +30,15 @@ def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requ
 
     settings = Settings.read()
     listening = _listen(host, port)
-    with listening, open_lake() as lake, Archive.open(settings, lake) as archive:
-        app = build_app(archive, (*_ALWAYS, host, *names), origins, requests_per_minute, _access(settings))
+    opened = ("fetcher",) if settings.page_images else ()
+    with (
+        listening,
+        open_lake() as lake,
+        Archive.open(settings, lake) as archive,
+        open_ports(settings, opened) as ports,
+    ):
+        hosts, access = (*_ALWAYS, host, *names), _access(settings)
+        app = build_app(archive, hosts, origins, requests_per_minute, access, ports.get("fetcher"))
         Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False

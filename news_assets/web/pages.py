@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 class Pages:
     """Handlers for each route; they run in threads, because the archive's reads block."""
 
-    def __init__(self, archive: Archive, access: Access = READ_ONLY) -> None:
+    def __init__(self, archive: Archive, access: Access = READ_ONLY, *, shows_images: bool = False) -> None:
         self._archive = archive
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
@@ -85,6 +85,7 @@ class Pages:
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
             "is_open": bool(access.token),
+            "shows_images": shows_images,
         }
 
     # --- lists -------------------------------------------------------------------------------------------------------

@@ -86,13 +86,16 @@ def without_text(entry: FeedEntry) -> FeedEntry:
 def undo_withdrawal(lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]) -> None:
     """Bring a withdrawn article back as it was in the commit before, and do `also` in the same transaction.
 
+    If it is not withdrawn any more, nothing is done.
+
     Raises:
         LakeError: That commit is not kept any more, or the lake could not be written.
     """
 
     def work(rows: Rows) -> None:
-        bring_back(rows, former, [article])
-        also(rows)
+        if withdrawn_among(rows, [article.article_id]):
+            bring_back(rows, former, [article])
+            also(rows)
 
     try:
         with lake.at(article.withdrawn_after) as former:

@@ -74,9 +74,7 @@ def test_a_query_whose_channel_the_file_has_no_more_is_listed_with_the_fix(
 ) -> None:
     upsert(operated.lake, [full(StoredQuery, name="Old", query_json='{"name": "Old", "to": ["fax"]}')])
     for path in (PATH, "/queries"):
-        assert (
-            "the query `Old` goes to `fax`, which the file of NEWS_QUERIES does not have" in client.get(path).text
-        )
+        assert "the query `Old` goes to `fax`, which the file of NEWS_QUERIES does not have" in client.get(path).text
 
 
 def test_a_reader_sees_no_form_and_is_led_back_after_the_log_in(client: httpx.Client) -> None:
