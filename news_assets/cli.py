@@ -80,6 +80,12 @@ def serve(
 
 
 @app.command()
+def mcp() -> None:
+    """Serve the articles and meetings to programs with language models, by MCP on standard input and output."""
+    serve_command.run_tools()
+
+
+@app.command()
 def status(
     desk: Desk = None,
     days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = 7,

@@ -131,7 +131,15 @@ class Settings(BaseSettings):
     dagster_url: str = Field(
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
-        description="address of Dagster's web server, for links and requested polls",
+        description="address of Dagster's web server, for requested polls",
+    )
+    dagster_public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="its address in browsers, for links; empty for NEWS_DAGSTER_URL",
+    )
+    page_images: bool = Field(
+        False, description="whether the pages of articles show their main image, fetched by this server: true or false"
     )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
         SecretStr(""), description="token for actions on the pages, 20 characters or more; empty for read-only pages"

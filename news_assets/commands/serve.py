@@ -1,4 +1,4 @@
-"""The command `serve`: the pages for readers and operators."""
+"""The commands `serve` and `mcp`: the pages for readers and operators, and tools for programs with language models."""
 
 import socket
 from collections.abc import Sequence
@@ -30,13 +30,38 @@ def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requ
 
     settings = Settings.read()
     listening = _listen(host, port)
-    with listening, open_lake() as lake, Archive.open(settings, lake) as archive:
-        app = build_app(archive, (*_ALWAYS, host, *names), origins, requests_per_minute, _access(settings))
+    opened = ("fetcher",) if settings.page_images else ()
+    with (
+        listening,
+        open_lake() as lake,
+        Archive.open(settings, lake) as archive,
+        open_ports(settings, opened) as ports,
+    ):
+        hosts, access = (*_ALWAYS, host, *names), _access(settings)
+        app = build_app(archive, hosts, origins, requests_per_minute, access, ports.get("fetcher"))
         Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False
         )
         uvicorn.Server(config).run([listening])
+
+
+def run_tools() -> None:
+    """Answer the Model Context Protocol on standard input and output until the input ends.
+
+    Raises:
+        NewsAssetsError: The extra `mcp` is not installed, or lake, index or desk files cannot be opened.
+    """
+    import anyio
+
+    from news_assets.web.archive import Archive
+
+    try:
+        from news_assets.web.api.tools import serve_tools
+    except ModuleNotFoundError as error:
+        raise NewsAssetsError(f"{error.name} is not installed: pip install 'news_assets[mcp]'") from error
+    with open_lake() as lake, Archive.open(Settings.read(), lake) as archive:
+        anyio.run(serve_tools, archive)
 
 
 def _access(settings: Settings) -> "Access":
@@ -47,7 +72,12 @@ def _access(settings: Settings) -> "Access":
             ports["search"].delete(article_ids)
 
     token = settings.operator_token.get_secret_value()
-    return Access(token=token, dagster_url=settings.dagster_url, delete_documents=delete_documents)
+    return Access(
+        token=token,
+        dagster_url=settings.dagster_url,
+        dagster_public_url=settings.dagster_public_url,
+        delete_documents=delete_documents,
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:

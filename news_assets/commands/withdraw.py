@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from news_assets.clients.factory import open_ports
 from news_assets.commands.lake import open_lake
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
+from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import IndexedDocument
@@ -42,20 +42,9 @@ def undo(names: Sequence[str]) -> None:
         if not articles:
             raise NewsAssetsError("none of these articles is withdrawn")
         for article in articles:
-            _bring_back(lake, article)
+            undo_withdrawal(lake, article, lambda rows: None)
             Terminal().print_line(f"brought back: {article.article_id}: {article.title or 'without a title'}")
         Terminal().print_line("the daemon or `dagster asset materialize` puts them into the index again")
-
-
-def _bring_back(lake: Lake, article: RawArticle) -> None:
-    try:
-        with lake.at(article.withdrawn_after) as former:
-            lake.transact(lambda rows: bring_back(rows, former, [article]))
-    except NewsAssetsError as error:
-        raise NewsAssetsError(
-            f"{article.article_id} cannot be brought back: it was withdrawn at {article.withdrawn_at}, and the lake "
-            f"keeps earlier states for {KEEP_DAYS} days: {error}"
-        ) from error
 
 
 def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:

@@ -1,6 +1,7 @@
 """The port of the lake: reading and writing rows."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from news_assets.records.reading import AgencyDays
@@ -55,4 +56,12 @@ class Lake(Reader, Protocol):
 
     def transact(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` in one transaction and return its result; run it again if another commit came in between."""
+        ...
+
+
+class LakeWithHistory(Lake, Protocol):
+    """The store with what it had at earlier commits."""
+
+    def at(self, commit: int) -> AbstractContextManager[Reader]:
+        """Enter the reads of an earlier commit. Raises LakeError where it is not kept any more."""
         ...

@@ -18,6 +18,16 @@ class Follower:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredQuery:
+    """A saved query that an operator made on a page."""
+
+    name: Annotated[str, "name of the saved query"]
+    query_json: Annotated[str, "what a query in the file of NEWS_QUERIES has, a JSON object"]
+    saved_at: Annotated[datetime, "time when it was saved"]
+    saved_by: Annotated[str, "name given at the log-in; API for the bare token"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryHit:
     """An article that a saved query found. It is told once: the row stays."""
 
@@ -63,8 +73,8 @@ class OperatorAction:
 
     acted_at: Annotated[datetime, "time of the action"]
     operator: Annotated[str, "name given at the log-in; API for the bare token"]
-    action: Annotated[str, "retry or withdraw"]
-    article_id: ArticleId
-    desk: Desk_
-    agency: Agency_
-    detail: Annotated[str, "the reason of a withdrawal, or the stages that are retried"]
+    action: Annotated[str, "retry, withdraw, bring back, save query or delete query"]
+    article_id: Annotated[str, "id of the article; empty if the action is about a saved query"]
+    desk: Annotated[str, "key of the article's desk"]
+    agency: Annotated[str, "key of the article's agency"]
+    detail: Annotated[str, "reason of the withdrawal, stages that are retried, or name of the saved query"]

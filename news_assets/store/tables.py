@@ -11,7 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit
+from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit, StoredQuery
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -96,6 +96,7 @@ TABLES: tuple[Table, ...] = (
     Table("failures", Failure, ("article_id", "stage")),
     Table("changes", Change, ("commit_id", "sequence"), "committed_at", sort=("commit_id",)),
     Table("followers", Follower, ("name",)),
+    Table("saved_queries", StoredQuery, ("name",)),
     Table("query_hits", QueryHit, ("query", "article_id"), "found_at", sort=("article_id",)),
     Table("messages", Message, ("message_id",), "created_at", order=("created_at", "message_id")),
     Table("conditions", Condition, ("name",)),

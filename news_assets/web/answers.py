@@ -124,4 +124,4 @@ class CoverageItem:
     day: Annotated[date, "day of publication"]
     articles: Annotated[int, "number of articles"]
     failed: Annotated[int, "number of those that failed"]
-    behind: Annotated[int, "number of articles that wait for a stage"]
+    behind: Annotated[int, "number of articles that wait for a stage, or for the given one"]

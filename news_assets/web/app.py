@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from news_assets.errors import NewsAssetsError
+from news_assets.ports.reading import Fetcher
 from news_assets.web.api.description import describe
 from news_assets.web.api.handlers import PREFIX, handler_of
 from news_assets.web.api.operations import OPERATIONS
@@ -26,6 +27,7 @@ from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache, Handler
 from news_assets.web.forms.choice import MEDIA_TYPES
 from news_assets.web.forms.documents import json_document
+from news_assets.web.images import image_handler
 from news_assets.web.limits import RequestLimits, in_time
 from news_assets.web.lists import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.meetings.pages import MeetingPages
@@ -81,6 +83,7 @@ def build_app(
     origins: Sequence[str] = (),
     requests_per_minute: int = 0,
     access: Access = READ_ONLY,
+    fetcher: Fetcher | None = None,
 ) -> Starlette:
     """Return the application.
 
@@ -91,8 +94,9 @@ def build_app(
         origins: Other sites whose pages may read this one (CORS), such as https://pages.example.org.
         requests_per_minute: What one client may ask for; 0 for no limit.
         access: What operators may do.
+        fetcher: What fetches the images of articles; without it, pages have none.
     """
-    pages = Pages(archive, access.dagster_url)
+    pages = Pages(archive, access, shows_images=fetcher is not None)
     meetings = MeetingPages(archive, pages.page)
     cache = AnswerCache(archive)
 
@@ -105,9 +109,14 @@ def build_app(
         *(cached(f"{page.path}{{suffix:suffix}}", pages.list_of(page)) for page in (SEARCH_PAGE, *LIST_PAGES)),
         *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
         Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
+        *(
+            [Route("/articles/{article_id:article_id}/image", in_time(image_handler(archive, fetcher)))]
+            if fetcher
+            else ()
+        ),
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
         cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting),
-        cached("/matters/{matter_id:path}", meetings.matter),
+        cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
         *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive)) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),

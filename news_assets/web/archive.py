@@ -15,7 +15,7 @@ from typing import Final, Self, TypeVar
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.records.derived import ArticleEmbedding, Change, Failure
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
@@ -45,6 +45,7 @@ from news_assets.web.parameters import (
     MAX_PAGE,
     ArticleParameters,
     ChangeParameters,
+    CoverageParameters,
     FailureParameters,
     ListParameters,
     OfDesk,
@@ -72,14 +73,14 @@ class Archive:
         lake: Lake,
         desks: Sequence[Desk],
         taxonomies: Mapping[str, Taxonomy],
-        queries: Sequence[SavedQuery] = (),
+        rules: Alerts | None = None,
     ) -> None:
         self._index = index
         self._searching = threading.Lock()
         self.lake = lake
         self.desks = desks
         self._taxonomies = taxonomies
-        self.queries = queries
+        self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
 
@@ -90,7 +91,7 @@ class Archive:
         desks = load_desks(settings.desks, ALL_KINDS)
         taxonomies = {desk.key: taxonomy_of(desk, settings.taxonomy) for desk in desks}
         with open_index(settings) as index:
-            yield cls(index, lake, desks, taxonomies, load_alerts(settings.queries).queries)
+            yield cls(index, lake, desks, taxonomies, load_alerts(settings.queries))
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -200,25 +201,29 @@ class Archive:
 
     # --- operations --------------------------------------------------------------------------------------------------
 
-    def coverage(self, desk: Desk, now: datetime) -> Coverage:
-        """Return the articles of a desk by agency and day, and what waits for a stage."""
+    def coverage(self, desk: Desk, now: datetime, stage: str | None = None) -> Coverage:
+        """Return the articles of a desk by agency and day, and how many wait for a stage, or for any."""
         import polars as pl
 
         first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
         with self.lake.latest() as lake:
             stored = day_counts(lake, desk.key, first_day)
             backlog = pl.concat([find(lake, desk, now, first_day) for find in (pending_entries, stale_rows)])
+        if stage:
+            backlog = backlog.filter(pl.col("stage") == stage)
         waiting = backlog.group_by("agency", "day").agg(pl.col("article_id").n_unique().alias("behind"))
         return coverage_of(desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now)
 
-    def covered(self, parameters: OfDesk) -> Part[CoverageItem]:
+    def covered(self, parameters: CoverageParameters) -> Part[CoverageItem]:
         """Return a part of the counts of the last days by agency and day. Raises ParameterError."""
         now = datetime.now(UTC)
         items = [
             CoverageItem(
                 desk=grid.desk, agency=agency, day=day, articles=cell.articles, failed=cell.failed, behind=cell.behind
             )
-            for grid in (self.coverage(desk, now) for desk in self.desks if parameters.desk in (None, desk.key))
+            for grid in (
+                self.coverage(desk, now, parameters.stage) for desk in self.desks if parameters.desk in (None, desk.key)
+            )
             for agency, _, cells in grid.rows
             for day, cell in zip(grid.days, cells, strict=True)
             if cell and parameters.agency in (None, agency)

@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from news_assets.desks.opml import opml_of_feeds
 from news_assets.errors import NewsAssetsError, RunRequestError
-from news_assets.pipeline.alerts.spec import SavedQuery
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
@@ -31,15 +30,17 @@ from news_assets.web.histogram import bars_of
 from news_assets.web.lists import ListPage, other_form
 from news_assets.web.markup import article_html, word_diff
 from news_assets.web.meetings.reading import first_day_to_come, has_meetings
+from news_assets.web.operations.access import READ_ONLY, Access
 from news_assets.web.parameters import (
     MAX_PAGE,
+    CoverageParameters,
     MeetingParameters,
-    OfDesk,
     ParameterError,
     Parameters,
     SearchAddress,
 )
 from news_assets.web.phrases import LANGUAGES, language_of, translation
+from news_assets.web.saved_queries import listed_queries
 
 FACET_VALUES: Final = 8
 # A stored page is shown without scripts, and nothing is requested from its site.
@@ -55,7 +56,7 @@ _log = logging.getLogger(__name__)
 class Pages:
     """Handlers for each route; they run in threads, because the archive's reads block."""
 
-    def __init__(self, archive: Archive, dagster_url: str = "") -> None:
+    def __init__(self, archive: Archive, access: Access = READ_ONLY, *, shows_images: bool = False) -> None:
         self._archive = archive
         self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
             "/search": self._search,
@@ -82,7 +83,9 @@ class Pages:
             "duration": duration,
             "facet_values": FACET_VALUES,
             "has_meetings": has_meetings(archive),
-            "dagster_url": dagster_url.rstrip("/"),
+            "dagster_url": access.links_url,
+            "is_open": bool(access.token),
+            "shows_images": shows_images,
         }
 
     # --- lists -------------------------------------------------------------------------------------------------------
@@ -114,11 +117,11 @@ class Pages:
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
         }
 
-    def _grids(self, page: ListPage, parameters: OfDesk) -> Values:
+    def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:
         now = datetime.now(UTC)
         desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
         return {
-            "grids": [self._archive.coverage(desk, now) for desk in desks],
+            "grids": [self._archive.coverage(desk, now, parameters.stage) for desk in desks],
             "stage_names": {desk.key: stage_names(desk) for desk in desks},
         }
 
@@ -134,10 +137,11 @@ class Pages:
     def queries(self, request: Request) -> Response:
         """Return the saved queries with the addresses of their pages and feeds; as OPML for feed readers."""
         base = str(request.base_url).rstrip("/")
-        found = [(query.name, _address(query)) for query in self._archive.queries]
+        found = listed_queries(self._archive)
         if request.url.path.endswith(".opml"):
             feeds = [
-                (name, address.url(f"{base}/search.atom"), address.url(f"{base}/search")) for name, address in found
+                (one.query.name, one.address.url(f"{base}/search.atom"), one.address.url(f"{base}/search"))
+                for one in found
             ]
             return Response(opml_of_feeds("Saved queries", feeds), media_type="text/x-opml")
         return self.page(request, "queries.html", queries=found)
@@ -190,11 +194,6 @@ class Pages:
         page = self.page(request, "error.html", status, code=status, reason=reason)
         page.headers.update(headers or {})
         return page
-
-
-def _address(query: SavedQuery) -> SearchAddress:
-    filters = query.model_dump(include={"desk", "agency", "theme", "language"})
-    return SearchAddress(text=query.query, mode="keyword", sort="date", **filters)
 
 
 def _explain(error: Exception) -> tuple[int, str]:

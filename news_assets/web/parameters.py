@@ -110,6 +110,12 @@ class OfDesk(ListParameters, frozen=True):
     agency: str | None = _key("key of the agency")
 
 
+class CoverageParameters(OfDesk, frozen=True):
+    """The articles of the last days by agency and day."""
+
+    stage: str | None = _key("name of the stage's table, to count only what waits for it")
+
+
 class ArticleParameters(OfDesk, frozen=True):
     """The articles as stored, newest first."""
 
@@ -136,7 +142,9 @@ class OneMeeting(Parameters, frozen=True):
 class OneMatter(Parameters, frozen=True):
     """A matter of an agency."""
 
-    matter_id: str = Field(max_length=2 * MAX_KEY_CHARS, description="key of the agency, a slash and key of the matter")
+    desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
+    matter: str = Field(max_length=MAX_KEY_CHARS, description="key of the matter within the agency")
 
 
 class FailureParameters(OfDesk, frozen=True):

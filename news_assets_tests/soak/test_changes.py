@@ -12,7 +12,7 @@ from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets_tests.soak.kills import kill_writers
 from news_assets_tests.soak.writers import Newsroom
-from news_assets_tests.support.lakes import SqliteCatalogs
+from news_assets_tests.support.lakes import Catalogs
 
 VERSIONS: dict[type, tuple[str, str]] = {
     RawArticle: ("stored", "content_hash"),
@@ -23,10 +23,12 @@ VERSIONS: dict[type, tuple[str, str]] = {
 
 
 @pytest.mark.slow  # each killed process imports everything
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kills", [20])
-def test_followers_get_every_change_in_order_while_writers_are_killed(kills: int, tmp_path: Path) -> None:
-    room = Newsroom(SqliteCatalogs(tmp_path).new(tmp_path), tmp_path)
+def test_followers_get_every_change_in_order_while_writers_are_killed(
+    kills: int, catalogs: Catalogs, tmp_path: Path
+) -> None:
+    room = Newsroom(catalogs.new(tmp_path), tmp_path)
     with Lake.open(*room.place) as lake:
         writers = threading.Thread(target=kill_writers, args=(room, kills, random.Random(7)))
         writers.start()

@@ -10,17 +10,10 @@ from news_assets.store.lake import Lake
 from news_assets_tests.soak.kills import kill_writers, undisturbed, write_side_by_side
 from news_assets_tests.soak.promises import broken_promises
 from news_assets_tests.soak.writers import Newsroom, write
-from news_assets_tests.support.lakes import Catalogs, PostgresCatalogs, SqliteCatalogs
+from news_assets_tests.support.lakes import Catalogs
 from news_assets_tests.support.synthetic_desk import agency_keys
 
 EIGHT, LAST_ROUND, KILLS = 8, 4, 4
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def catalogs(request: pytest.FixtureRequest, tmp_path: Path) -> Catalogs:
-    if request.param == "sqlite":
-        return SqliteCatalogs(tmp_path)
-    return PostgresCatalogs(tmp_path, request.getfixturevalue("postgres"))
 
 
 @pytest.mark.slow  # eight processes, each of which imports everything

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import LakeError
-from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit
+from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit, StoredQuery
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
 from news_assets.records.derived import Change, EnrichedArticle, Failure, ThemeLabel
 from news_assets.records.documents import StoredDocument
@@ -68,7 +68,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
 ADDED_TABLES = (
     *(CopyKey, ModelCall, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, Matter, StoredDocument),
-    *(Change, Follower, QueryHit, Message, Condition, OperatorAction),
+    *(Change, Follower, StoredQuery, QueryHit, Message, Condition, OperatorAction),
 )
 ADDED = tuple(
     statement

@@ -17,12 +17,13 @@ import uvicorn
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.desks.loader import load_desks
 from news_assets.errors import FetchError
-from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.spec import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.matters import refresh_matters
 from news_assets.ports.lake import Rows
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
+from news_assets.records.meetings import Matter
 from news_assets.records.reading import Page
 from news_assets.search import Index
 from news_assets.sources.kinds import ALL_KINDS
@@ -33,7 +34,8 @@ from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, Pages, entry
 from news_assets_tests.support.stored_meeting import DESK_FILE, ITEM, MEETING, REPORT, ROLL_CALL
 
-QUERIES = [SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",))]
+CHANNELS = {"desk": Mail(kind="mail", to=("desk@example.org",)), "chat": Mail(kind="mail", to=("chat@example.org",))}
+QUERIES = (SavedQuery(name="Buses and trams", query="bus", agency="a", to=("desk",)),)
 HOSTILE = "=Bus 4 < 5 & more"
 
 
@@ -48,7 +50,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         room = Newsroom(lake, index, _Pages())
         fill(room)
         opened = Index(index, lambda: room.embedder, index.close)
-        archive = Archive(opened, lake, [DESK], {DESK.key: load_taxonomy()}, QUERIES)
+        rules = Alerts(channels=CHANNELS, queries=QUERIES)
+        archive = Archive(opened, lake, [DESK], {DESK.key: load_taxonomy()}, rules)
         with served(archive) as address:
             yield address
 
@@ -92,6 +95,8 @@ def _store_meetings(rows: Rows) -> None:
         rows.upsert(items)
     rows.upsert([REPORT])
     refresh_matters(rows, MEETING.desk, MEETING.agency, {ITEM.matter})
+    [matter] = rows.read(Matter)
+    rows.upsert([replace(matter, desk="towns", title="Of another desk", item_ids=(), article_ids=())])
 
 
 class _Pages(Pages):

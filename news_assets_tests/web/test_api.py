@@ -15,7 +15,7 @@ EXAMPLES = {
     "articles_article_id": ("/articles/a-1", "/articles/a-3"),
     "meetings": ("/meetings", "/meetings?desk=cities&status=passed&from=2026-01-01"),
     "meetings_meeting_id": ("/meetings/springfieldIL/primegov/7", "/meetings/springfieldIL%2Fprimegov%2F6"),
-    "matters_matter_id": ("/matters/springfieldIL/file:26-101",),
+    "matters_desk_agency_matter": ("/matters/cities/springfieldIL/file:26-101",),
     "agencies": ("/agencies", "/agencies?desk=none"),
     "sources": ("/sources",),
     "failures": ("/failures", "/failures?stage=enriched_articles"),

@@ -29,7 +29,7 @@ COUNCIL_PAGES = (
     "/meetings?body=nothing",
     "/meetings/springfieldIL/primegov/7",
     "/meetings/springfieldIL/primegov/8?lang=pt",
-    "/matters/springfieldIL/file:26-101",
+    "/matters/cities/springfieldIL/file:26-101",
     "/articles/a-1",
 )
 RULES = {

@@ -13,7 +13,7 @@ from news_assets_tests.support.stored_meeting import ITEM
 from news_assets_tests.web.test_pages import links_of, text_of
 
 NEXT, PAST, CANCELLED = (f"springfieldIL/primegov/{number}" for number in (7, 6, 8))
-MATTER = f"/matters/springfieldIL/{ITEM.matter}"
+MATTER = f"/matters/cities/springfieldIL/{ITEM.matter}"
 
 
 @pytest.fixture
@@ -98,13 +98,20 @@ def test_a_matter_shows_its_meetings_by_day_with_votes(visitor: httpx.Client) ->
     assert "Votes: Alder Lee aye" in text_of(visitor.get(MATTER).text)
 
 
+def test_a_matter_of_another_desk_with_the_same_agency_and_key_has_an_address_of_its_own(visitor: httpx.Client) -> None:
+    other = MATTER.replace("/cities/", "/towns/")
+    titles = [visitor.get(f"/api/v1{path}").json()["matter"]["title"] for path in (MATTER, other)]
+    assert titles == [ITEM.title, "Of another desk"]
+    assert "Of another desk" in visitor.get(other).text
+
+
 def test_an_article_of_an_agenda_item_links_to_its_meeting_and_matter(visitor: httpx.Client) -> None:
-    assert {f"/meetings/{NEXT}", "/matters/springfieldIL/file%3A26-101"} <= set(
+    assert {f"/meetings/{NEXT}", "/matters/cities/springfieldIL/file%3A26-101"} <= set(
         links_of(visitor.get("/articles/a-1").text)
     )
 
 
-@pytest.mark.parametrize("path", ["/meetings/nowhere/primegov/1", "/matters/springfieldIL/file:0", "/matters/x"])
+@pytest.mark.parametrize("path", ["/meetings/nowhere/primegov/1", "/matters/cities/springfieldIL/file:0", "/matters/x"])
 def test_an_unknown_meeting_or_matter_is_not_found(visitor: httpx.Client, path: str) -> None:
     assert [visitor.get(path).status_code, visitor.get(f"/api/v1{path}").status_code] == [404, 404]
 

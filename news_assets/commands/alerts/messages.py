@@ -16,6 +16,7 @@ from news_assets.pipeline.alerts.digests import messages_to
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.sending import send_again
 from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.pipeline.alerts.stored import with_stored
 from news_assets.records.alerts import OPERATORS, Message, QueryHit
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
@@ -23,8 +24,8 @@ from news_assets.terminal import Terminal
 
 def list_messages(limit: int, *, shows_all: bool, as_json: bool) -> None:
     """Print the messages that are not sent, or all, newest first."""
-    rules = _rules()
     with open_lake() as lake:
+        rules, problems = with_stored(_rules(), lake)
         waiting = lake.frame(QueryHit, None, ("query",), told_at=[None]).height
         found = lake.read(Message) if shows_all else lake.read(Message, sent_at=[None])
     shown = found[::-1][:limit]
@@ -36,6 +37,8 @@ def list_messages(limit: int, *, shows_all: bool, as_json: bool) -> None:
     terminal.print_line(
         f"{len(rules.queries)} queries, {len(rules.channels)} channels; {waiting} hits wait for their digest"
     )
+    for problem in problems.values():
+        terminal.print_line(problem)
     if shown:
         terminal.print(_table(shown))
     if len(found) > len(shown):

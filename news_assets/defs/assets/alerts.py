@@ -1,7 +1,7 @@
 """The asset `newsroom/alerts`: tells new hits of saved queries, and operators what became bad or is over."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 from pydantic import Field
@@ -17,6 +17,7 @@ from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.matching import Matcher
 from news_assets.pipeline.alerts.sending import send_due
 from news_assets.pipeline.alerts.spec import Alerts
+from news_assets.pipeline.alerts.stored import with_stored
 from news_assets.records.alerts import Message
 from news_assets.records.derived import Change
 from news_assets.records.desks import Desk
@@ -46,16 +47,18 @@ def build_alerts(desks: Sequence[Desk], checks: Iterable[dg.AssetChecksDefinitio
         """Messages about new articles that match a saved query, and about states that became bad or are over.
 
         Follows the record of changes: each article that is new in the index is compared with the queries of
-        NEWS_QUERIES, and told once for each query that it matches. Messages that a channel does not accept are sent
-        again later. Can be repeated at any time.
+        NEWS_QUERIES and of the pages, and told once for each query that it matches. Messages that a channel does not
+        accept are sent again later. Can be repeated at any time.
         """
         settings = Settings.read()
         try:
-            rules = load_alerts(settings.queries)
+            rules, problems = with_stored(load_alerts(settings.queries), lake)
+            for problem in problems.values():
+                context.log.warning(problem)
             hits = _follow(context, lake, rules)
             told = lake.transact(lambda rows: tell_hits(rows, rules, utc_now()))
             if config.look:
-                told += _look(context.instance, lake, desks, rules, settings, check_keys)
+                told += _look(context.instance, lake, desks, rules, problems, settings, check_keys)
             with open_notifier(settings, rules) as notifier:
                 sent = send_due(lake, notifier, utc_now)
         except NewsAssetsError as error:
@@ -87,6 +90,7 @@ def _look(
     lake: Lake,
     desks: Sequence[Desk],
     rules: Alerts,
+    problems: Mapping[str, str],
     settings: Settings,
     check_keys: Sequence[dg.AssetCheckKey],
 ) -> list[Message]:
@@ -95,6 +99,7 @@ def _look(
         return []
     failed, unknown = _check_states(instance, check_keys)
     bad = bad_states(lake, desks, operators, settings.ceilings, now) | failed
+    bad |= {f"query {name}": problem for name, problem in problems.items()}
     usage = shutil.disk_usage(settings.home)
     if usage.free < usage.total * operators.disk_free_ratio:
         bad["disk"] = f"{usage.free / 1e9:.1f} GB of {usage.total / 1e9:.1f} GB are free at NEWS_HOME"

@@ -32,12 +32,13 @@ def load_alerts(path: Path | None) -> Alerts:
         try:
             return Alerts.model_validate(value)
         except ValidationError as error:
-            found = sorted((line_of(root, line["loc"]), _explain(line)) for line in error.errors())
+            found = sorted((line_of(root, line["loc"]), explain(line)) for line in error.errors())
             mistakes = [f"{path}:{line}: {what}" for line, what in found]
     raise SettingsError("\n".join(mistakes))
 
 
-def _explain(error: Any) -> str:
+def explain(error: Any) -> str:
+    """Return one line about a mistake that pydantic found in a file or a query: where it is, and the fix."""
     where = ".".join(str(part) for part in error["loc"] if part not in ("[key]", *_UNIONS)) or "file"
     match error["type"]:
         case "missing":

@@ -82,11 +82,16 @@ class _Prepared:
         return all(phrase.search(found.folded) for phrase in phrases)
 
     def _passes_filters(self, found: Matchable) -> bool:
-        query, article = self.query, found.article
+        query, article, enriched = self.query, found.article, found.enriched
         return (
             query.desk in (None, article.desk)
             and query.agency in (None, article.agency)
-            and (query.theme is None or (found.enriched is not None and query.theme in found.enriched.theme_path))
+            and query.body in (None, article.body)
+            and query.matter in (None, article.matter)
+            and query.meeting_status in (None, article.meeting_status)
+            and (query.theme is None or (enriched is not None and query.theme in enriched.theme_path))
+            and (query.entity is None or (enriched is not None and query.entity in enriched.entities))
+            and (query.sentiment is None or (enriched is not None and query.sentiment == enriched.sentiment))
             and (query.language is None or f"{found.language}-".lower().startswith(f"{query.language}-".lower()))
         )
 

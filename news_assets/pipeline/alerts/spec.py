@@ -56,6 +56,7 @@ def _mail_address(value: str) -> str:
 
 Name = Annotated[str, AfterValidator(_name)]
 Variable = Annotated[str, AfterValidator(_variable)]
+Key = Annotated[str, Field(max_length=200)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
 
@@ -107,10 +108,15 @@ class SavedQuery(_Spec):
 
     name: Name
     query: str = Field("", max_length=500)
-    desk: str | None = None
-    agency: str | None = None
-    theme: str | None = None
-    language: str | None = None
+    desk: Key | None = None
+    agency: Key | None = None
+    theme: Key | None = None
+    language: Key | None = None
+    entity: Key | None = None
+    sentiment: Key | None = None
+    body: Key | None = None
+    matter: Key | None = None
+    meeting_status: Key | None = None
     when: Literal["at_once", "hourly", "daily"] = "at_once"
     max_age_hours: int = Field(48, ge=1, le=8760)
     backfill: bool = False

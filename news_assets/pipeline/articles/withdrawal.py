@@ -5,14 +5,14 @@ and at least a day apart. The row of a withdrawn article stays, with its title, 
 so that it is not fetched again. The index is not changed here.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from news_assets.errors import FetchError
+from news_assets.errors import FetchError, LakeError
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
 from news_assets.pipeline.civic.withdrawal import bring_documents_back, withdraw_documents
-from news_assets.ports.lake import Reader, Rows
+from news_assets.ports.lake import LakeWithHistory, Reader, Rows
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
 from news_assets.records.derived import ArticleEmbedding, CachedEnrichment, EnrichedArticle, Failure
 from news_assets.records.model_calls import ModelCall
@@ -81,6 +81,30 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
 def without_text(entry: FeedEntry) -> FeedEntry:
     """Return the entry of a withdrawn article as it is stored: without the text that its source lists."""
     return replace(entry, summary=None, content_html=None)
+
+
+def undo_withdrawal(lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]) -> None:
+    """Bring a withdrawn article back as it was in the commit before, and do `also` in the same transaction.
+
+    If it is not withdrawn any more, nothing is done.
+
+    Raises:
+        LakeError: That commit is not kept any more, or the lake could not be written.
+    """
+
+    def work(rows: Rows) -> None:
+        if withdrawn_among(rows, [article.article_id]):
+            bring_back(rows, former, [article])
+            also(rows)
+
+    try:
+        with lake.at(article.withdrawn_after) as former:
+            lake.transact(work)
+    except LakeError as error:
+        raise LakeError(
+            f"{article.article_id} cannot be brought back: it was withdrawn at {article.withdrawn_at}, and the lake "
+            f"keeps earlier states for some days only: {error}"
+        ) from error
 
 
 def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> list[RawArticle]:

@@ -90,7 +90,7 @@ def _get(operation: Operation, answer: dict[str, Any]) -> dict[str, Any]:
     return {
         "operationId": operation.name,
         "summary": operation.summary,
-        "parameters": _parameters(operation),
+        "parameters": parameters_of(operation),
         "responses": {
             "200": {"description": "The answer", "content": {"application/json": {"schema": answer}}},
             "default": _PROBLEM,
@@ -98,7 +98,8 @@ def _get(operation: Operation, answer: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _parameters(operation: Operation) -> list[dict[str, Any]]:
+def parameters_of(operation: Operation) -> list[dict[str, Any]]:
+    """Return the parameters of an operation as OpenAPI describes them."""
     schemas = operation.parameters.model_json_schema()["properties"]
     found = []
     for name in operation.parameters.names():

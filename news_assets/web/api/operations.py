@@ -1,6 +1,6 @@
 """What the API can be asked: each operation declared once, for its route and for the description."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,12 +14,14 @@ from news_assets.web.meetings.reading import listed_meetings, matter_view, meeti
 from news_assets.web.parameters import (
     ArticleParameters,
     ChangeParameters,
+    CoverageParameters,
     FailureParameters,
     MeetingParameters,
     OfDesk,
     OneArticle,
     OneMatter,
     OneMeeting,
+    ParameterError,
     Parameters,
     SearchAddress,
 )
@@ -44,8 +46,15 @@ class Operation:
 
     @property
     def route(self) -> str:
-        """The path for the router: ids may have slashes."""
-        return self.path.replace("}", ":path}")
+        """The path for the router: the last parameter may have slashes."""
+        return f"{self.path[:-1]}:path}}" if self.path.endswith("}") else self.path
+
+    def given(self, values: Mapping[str, str]) -> Parameters:
+        """Return the parameters with these values. Raises ParameterError."""
+        names = self.parameters.names()
+        if unknown := [name for name in values if name not in names]:
+            raise ParameterError(f"{unknown[0][:40]} is no parameter; there are: {', '.join(names)}")
+        return self.parameters.of(values)
 
     @property
     def name(self) -> str:
@@ -80,7 +89,7 @@ FAILURES: Final = Operation(
 COVERAGE: Final = Operation(
     path="coverage",
     summary="The number of articles by agency and day in the last days, of failed ones, and of those that wait",
-    parameters=OfDesk,
+    parameters=CoverageParameters,
     read=Archive.covered,
     answer=Part[CoverageItem],
     item=CoverageItem,
@@ -122,10 +131,10 @@ OPERATIONS: Final = (
         parts=(AgendaLine, ItemDocument),
     ),
     Operation(
-        path="matters/{matter_id}",
+        path="matters/{desk}/{agency}/{matter}",
         summary="One matter with its appearances in meetings",
         parameters=OneMatter,
-        read=lambda archive, one: matter_view(archive, one.matter_id),
+        read=matter_view,
         answer=MatterView,
         item=MatterView,
     ),

@@ -13,6 +13,7 @@ from news_assets.web.forms.choice import form_of
 from news_assets.web.forms.documents import calendar_file, json_document
 from news_assets.web.meetings.forms import calendar_of_ids
 from news_assets.web.meetings.reading import matter_view, meeting_view
+from news_assets.web.parameters import OneMatter
 
 Render = Callable[..., Response]
 
@@ -38,10 +39,10 @@ class MeetingPages:
 
     def matter(self, request: Request) -> Response:
         """Return a matter with its appearances."""
-        matter_id = request.path_params["matter_id"]
-        view = matter_view(self._archive, matter_id)
+        one = OneMatter.of(request.path_params)
+        view = matter_view(self._archive, one)
         if view is None:
-            raise HTTPException(404, f"no matter {matter_id}")
+            raise HTTPException(404, f"no matter {one.matter} of {one.agency} in the desk {one.desk}")
         if form_of(request):
             return json_document(asdict(view))
         return self._render(request, "matter.html", view=view, topic_label=_topic_label)

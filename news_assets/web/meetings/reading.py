@@ -14,7 +14,7 @@ from news_assets.text.zones import zone_info
 from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
 from news_assets.web.meetings.answers import AgendaLine, Appearance, ItemDocument, MatterView, MeetingItem, MeetingView
-from news_assets.web.parameters import MeetingParameters, ParameterError, cursor_of
+from news_assets.web.parameters import MeetingParameters, OneMatter, ParameterError, cursor_of
 
 _BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
 
@@ -63,10 +63,9 @@ def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
     )
 
 
-def matter_view(archive: Archive, matter_id: str) -> MatterView | None:
-    """Return a matter, named by agency and key with a slash between, with its meetings; None for an unknown one."""
-    agency, _, key = matter_id.partition("/")
-    found = archive.lake.read(Matter, agency=[agency], matter=[key])
+def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
+    """Return a matter with its meetings; None for an unknown one."""
+    found = archive.lake.read(Matter, desk=[one.desk], agency=[one.agency], matter=[one.matter])
     if not found:
         return None
     matter = found[0]

@@ -1,18 +1,17 @@
-"""The page of what failed for an article, and the actions of operators: retry and withdraw."""
+"""The page of what failed for an article, and the actions of operators: retry, withdraw and bring back."""
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
-from urllib.parse import parse_qs
+from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.articles.withdrawal import withdraw
+from news_assets.errors import LakeError, NewsAssetsError
+from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.pipeline.stages import STAGES, all_stages
 from news_assets.ports.lake import Rows
@@ -23,6 +22,7 @@ from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.lake import Lake
 from news_assets.web.operations.access import Access
+from news_assets.web.operations.forms import note, read_form
 from news_assets.web.operations.sessions import MAX_NAME_CHARS, Sessions
 
 MAX_REASON_CHARS: Final = 300
@@ -57,7 +57,6 @@ class Actions:
             request,
             "login.html",
             status,
-            is_open=self._sessions.is_open,
             operator=self._sessions.operator(request),
             error=error,
             goes_to=_within(request.query_params.get("to", "")),
@@ -65,7 +64,7 @@ class Actions:
 
     def login(self, request: Request, body: bytes) -> Response:
         """Begin a session with the right token."""
-        form = _form(body)
+        form = read_form(body)
         name = " ".join(form.get("name", "").split())[:MAX_NAME_CHARS]
         if not self._sessions.is_token(form.get("token", "")):
             _log.warning("a log-in as %r was refused", name)
@@ -100,7 +99,6 @@ class Actions:
             article=article,
             previews=[_preview(failure, url) for failure in failures],
             has_page=not self._lake.frame(StoredPage, None, ("article_id",), article_id=[article_id]).is_empty(),
-            is_open=self._sessions.is_open,
             operator=self._sessions.operator(request),
             actions=sorted(self._lake.read(OperatorAction, article_id=[article_id]), key=lambda one: one.acted_at),
         )
@@ -115,7 +113,7 @@ class Actions:
         def work(rows: Rows) -> bool:
             found = make_due(rows, now, article_id=[article_id])
             if found:
-                _note(rows, who, "retry", found[0], ", ".join(sorted(one.stage for one in found)), now)
+                note(rows, who, "retry", ", ".join(sorted(one.stage for one in found)), now, found[0])
             return bool(found)
 
         if not self._lake.transact(work):
@@ -126,7 +124,7 @@ class Actions:
     def withdraw(self, request: Request, body: bytes) -> Response:
         """Remove the text of an article from lake and index."""
         who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
-        reason = " ".join(_form(body).get("reason", "").split())[:MAX_REASON_CHARS]
+        reason = " ".join(read_form(body).get("reason", "").split())[:MAX_REASON_CHARS]
         if not reason:
             raise HTTPException(400, "reason: say why the article is withdrawn")
 
@@ -134,13 +132,27 @@ class Actions:
             found = [row for row in rows.read(RawArticle, article_id=[article_id]) if row.outcome != WITHDRAWN]
             if found:
                 withdraw(rows, found, reason, now)
-                _note(rows, who, "withdraw", found[0], reason, now)
+                note(rows, who, "withdraw", reason, now, found[0])
             return bool(found)
 
         if not self._lake.transact(work):
             raise HTTPException(404, f"no article {article_id} that is not withdrawn")
         _log.warning("%s withdraws %s: %s", who, article_id, reason)
         self._delete_document(article_id)
+        return _back(article_id)
+
+    def bring_back(self, request: Request, body: bytes) -> Response:
+        """Store a withdrawn article as it was before; the daemon puts it into the index again."""
+        who, article_id, now = self._sessions.check(request), request.path_params["article_id"], datetime.now(UTC)
+        article = self._article(article_id)
+        if article is None or article.outcome != WITHDRAWN:
+            raise HTTPException(404, f"no withdrawn article {article_id}")
+        reason = f"was withdrawn: {article.reason}"
+        try:
+            undo_withdrawal(self._lake, article, lambda rows: note(rows, who, "bring back", reason, now, article))
+        except LakeError as error:
+            raise HTTPException(409, str(error)) from error
+        _log.warning("%s brings %s back", who, article_id)
         return _back(article_id)
 
     def _delete_document(self, article_id: str) -> None:
@@ -157,30 +169,6 @@ def _preview(failure: Failure, url: str | None) -> Preview:
     names = [stage.name for stage in all_stages()]
     stages = names[names.index(failure.stage) :] if failure.stage in names else (failure.stage,)
     return Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
-
-
-def _note(rows: Rows, who: str, action: str, row: Any, detail: str, now: datetime) -> None:
-    rows.append(
-        [
-            OperatorAction(
-                acted_at=now,
-                operator=who,
-                action=action,
-                article_id=row.article_id,
-                desk=row.desk,
-                agency=row.agency,
-                detail=detail,
-            )
-        ]
-    )
-
-
-def _form(body: bytes) -> dict[str, str]:
-    """Return the fields of a form, the last of several with one name."""
-    try:
-        return {name: values[-1] for name, values in parse_qs(body.decode(), max_num_fields=20).items()}
-    except ValueError as error:
-        raise HTTPException(400, "the form cannot be read") from error
 
 
 def _within(path: str) -> str:

@@ -51,7 +51,7 @@ def request_polls(desks: Sequence[Desk], access: Access, who: str, body: bytes) 
         {"ops": {f"{desk.key}__feed_entries": {"config": config}}},
         {_RANGE_START: keys[0], _RANGE_END: keys[-1], "news/desk": desk.key, "news/requested_by": who},
     )
-    url = f"{access.dagster_url.rstrip('/')}/runs/{run_id}"
+    url = f"{access.links_url}/runs/{run_id}"
     return JSONResponse({"run_id": run_id, "url": url}, 202, {"Location": url})
 
 

@@ -14,7 +14,7 @@ from news_assets.web.api.handlers import PREFIX
 from news_assets.web.archive import Archive
 from news_assets.web.cache import AnswerCache
 from news_assets.web.limits import in_time
-from news_assets.web.operations import polls
+from news_assets.web.operations import polls, queries
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.actions import Actions, Render
 from news_assets.web.operations.health import health, metrics
@@ -29,6 +29,7 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
     sessions = Sessions(access.token)
     actions = Actions(archive.lake, access, sessions, render)
+    saved = queries.QueryActions(archive, sessions, render)
 
     def poll(request: Request, body: bytes) -> Response:
         return polls.request_polls(archive.desks, access, sessions.check(request), body)
@@ -41,6 +42,10 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
         Route(article, in_time(actions.page)),
         Route(f"{article}/retry", _posted(actions.retry), methods=["POST"]),
         Route(f"{article}/withdraw", _posted(actions.withdraw), methods=["POST"]),
+        Route(f"{article}/bring-back", _posted(actions.bring_back), methods=["POST"]),
+        Route(queries.PATH, in_time(saved.page), methods=["GET"]),
+        Route(queries.PATH, _posted(saved.save), methods=["POST"]),
+        Route(f"{queries.PATH}/delete", _posted(saved.delete), methods=["POST"]),
         Route(f"{PREFIX}/{polls.PATH}", _posted(poll), methods=["POST"]),
         Route("/health", in_time(partial(health, archive))),
         Route("/health/live", lambda request: PlainTextResponse("live\n")),

@@ -11,6 +11,8 @@ import pytest
 from news_assets.defs.assets.alerts import build_alerts
 from news_assets.defs.jobs import build_shared_jobs
 from news_assets.defs.sensors.alerts import build_alerts_sensor
+from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.stored import stored_row
 from news_assets.records.alerts import Condition, Message
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument
@@ -89,6 +91,19 @@ def test_articles_and_states_are_told_once_and_sent_again_where_the_receiver_fai
     articles = [one["article_id"] for message in payloads(there, "articles") for one in message["articles"]]  # type: ignore[index]
     assert set(articles) == {"a-2"}
     assert [one.name for one in lake.read(Condition)] == ["given up d/search_index"]
+
+
+def test_queries_of_the_page_are_told_and_operators_of_one_whose_channel_is_gone(lake: Lake, there: Receiver) -> None:
+    good, bad = SavedQuery(name="all", to=("hook",)), SavedQuery(name="lost", to=("fax",))
+    upsert(lake, [stored_row(one, "Ana", datetime.now(UTC)) for one in (good, bad)])
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert run(lake, instance).success
+        index(lake, 1)
+        assert run(lake, instance).success
+
+    assert {message["query"] for message in payloads(there, "articles")} == {"buses", "all"}  # type: ignore[index]
+    [told] = payloads(there, "conditions")
+    assert list(told["begun"]) == ["query lost"]  # type: ignore[index]
 
 
 def due(message: Message) -> Message:

@@ -23,8 +23,13 @@ ARTICLE: RawArticle = full(
     language="pt-BR",
     published_at=NOW - timedelta(hours=1),
     outcome="ok",
+    body="Council",
+    matter="file:1",
+    meeting_status="passed",
 )
-ENRICHED: EnrichedArticle = full(EnrichedArticle, theme_path=("03", "03.01"), summary=None, language="pt")
+ENRICHED: EnrichedArticle = full(
+    EnrichedArticle, theme_path=("03", "03.01"), summary=None, language="pt", sentiment="positive", entities=("SUS",)
+)
 
 
 def is_match(query: str = "", article: RawArticle = ARTICLE, **given: Any) -> bool:
@@ -59,6 +64,13 @@ def test_all_words_in_any_inflection_phrases_and_exclusions(query: str, matches:
         ({"desk": "g1"}, False),
         ({"agency": "mec"}, False),
         ({"language": "en"}, False),
+        ({"entity": "SUS", "sentiment": "positive"}, True),
+        ({"entity": "Anvisa"}, False),
+        ({"sentiment": "negative"}, False),
+        ({"body": "Council", "matter": "file:1", "meeting_status": "passed"}, True),
+        ({"body": "Board"}, False),
+        ({"matter": "file:2"}, False),
+        ({"meeting_status": "cancelled"}, False),
     ],
 )
 def test_filters(filters: dict[str, str], matches: bool) -> None:

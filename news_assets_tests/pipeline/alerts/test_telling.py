@@ -16,6 +16,7 @@ from news_assets.pipeline.alerts.hits import follow
 from news_assets.pipeline.alerts.matching import Matcher
 from news_assets.pipeline.alerts.sending import RESERVED, RETRIES_S, Sent, send_again, send_due
 from news_assets.pipeline.alerts.spec import Alerts, Mail, Operators, SavedQuery
+from news_assets.pipeline.alerts.stored import stored_row, with_stored
 from news_assets.records.alerts import Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, IndexedDocument
@@ -260,3 +261,27 @@ def test_hits_of_a_query_that_was_removed_are_told_to_nobody(lake: Lake) -> None
 
     assert tell(lake, rules(), NOW + timedelta(hours=1)) == []
     assert [hit.told_at for hit in lake.read(QueryHit)] == [NOW + timedelta(hours=1)]
+
+
+def test_a_query_of_the_page_is_followed_as_one_of_the_file_and_told_once(lake: Lake) -> None:
+    of_page = query("trams", "", to=("chat",))
+    upsert(lake, [stored_row(of_page, "Ana", NOW)])
+    alerts, problems = with_stored(rules(query()), lake)
+    assert (alerts, problems) == (rules(query(), of_page), {})
+    tell(lake, alerts)
+    index(lake, 1)
+    assert told(tell(lake, alerts)) == [("buses", "desk", ["a-1"]), ("trams", "chat", ["a-1"])]
+    index(lake, 1)
+    assert tell(lake, alerts) == []
+
+
+def test_a_query_of_the_page_loses_channels_that_the_file_has_no_more_and_the_others_are_told(lake: Lake) -> None:
+    saved = [query("a", "", to=("desk", "fax")), query("b", "", to=("fax",)), query("c", "", to=("desk",)), query()]
+    upsert(lake, [stored_row(one, "Ana", NOW) for one in saved])
+    alerts, problems = with_stored(rules(query()), lake)
+    assert {one.name: one.to for one in alerts.queries} == {"buses": ("desk",), "a": ("desk",), "c": ("desk",)}
+    assert {name: text.partition(";")[0] for name, text in problems.items()} == {
+        "a": "the query `a` goes to `fax`, which the file of NEWS_QUERIES does not have",
+        "b": "the query `b` goes to `fax`, which the file of NEWS_QUERIES does not have",
+        "buses": "the file of NEWS_QUERIES has a query `buses` too",
+    }

@@ -1,6 +1,7 @@
 """Actions on the pages: only operators act, only from the pages of this server, and it is on record."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -8,9 +9,12 @@ import pytest
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument
-from news_assets_tests.web.operations.conftest import TOKEN, Site
+from news_assets_tests.store.examples import upsert
+from news_assets_tests.web.operations.conftest import TOKEN, Site, log_in
 
+QUERIES = "/operations/queries"
 RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"
+BRING_BACK = "/operations/articles/a-1/bring-back"
 
 
 @pytest.fixture
@@ -19,18 +23,6 @@ def reader(guarded: Site) -> Iterator[httpx.Client]:
     headers = {"Accept": "text/html", "Origin": guarded.address, "Sec-Fetch-Site": "same-origin"}
     with httpx.Client(base_url=guarded.address, headers=headers) as browser:
         yield browser
-
-
-@pytest.fixture
-def client(operated: Site) -> Iterator[httpx.Client]:
-    """A browser without a log-in."""
-    headers = {"Accept": "text/html", "Origin": operated.address, "Sec-Fetch-Site": "same-origin"}
-    with httpx.Client(base_url=operated.address, headers=headers) as browser:
-        yield browser
-
-
-def log_in(client: httpx.Client, name: str = "Ana") -> httpx.Response:
-    return client.post("/operations/login", data={"name": name, "token": TOKEN, "to": "/operations/articles/a-2"})
 
 
 def attempts(site: Site) -> dict[str, int]:
@@ -79,6 +71,33 @@ def test_an_operator_withdraws_with_a_reason(operated: Site, client: httpx.Clien
     assert client.post(WITHDRAW, data={"reason": "again"}).status_code == 404
 
 
+def test_an_operator_brings_a_withdrawn_article_back(operated: Site, client: httpx.Client) -> None:
+    before = operated.lake.read(RawArticle, article_id=["a-1"])
+    log_in(client)
+    assert client.post(BRING_BACK).status_code == 404
+    client.post(WITHDRAW, data={"reason": "a mistake"})
+    assert "Bring the article back" in client.get("/operations/articles/a-1").text
+
+    assert client.post(BRING_BACK).status_code == 303
+
+    assert operated.lake.read(RawArticle, article_id=["a-1"]) == before
+    [*_, action] = operated.lake.read(OperatorAction)
+    assert (action.operator, action.action, action.detail) == ("Ana", "bring back", "was withdrawn: a mistake")
+    assert "Bring the article back" not in client.get("/operations/articles/a-1").text
+
+
+def test_what_the_lake_does_not_keep_any_more_cannot_be_brought_back(operated: Site, client: httpx.Client) -> None:
+    log_in(client)
+    client.post(WITHDRAW, data={"reason": "a mistake"})
+    [withdrawn] = operated.lake.read(RawArticle, article_id=["a-1"])
+    upsert(operated.lake, [replace(withdrawn, withdrawn_after=0)])
+
+    answer = client.post(BRING_BACK)
+
+    assert (answer.status_code, "a-1 cannot be brought back" in answer.text) == (409, True)
+    assert operated.lake.read(RawArticle, article_id=["a-1"])[0].outcome == "withdrawn"
+
+
 def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     assert httpx.post(operated.address + RETRY, headers=headers).status_code == 303
@@ -97,7 +116,7 @@ def test_a_program_acts_with_the_bare_token(operated: Site) -> None:
         ({"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "same-site"}, 403),
     ],
 )
-@pytest.mark.parametrize("path", [RETRY, WITHDRAW, "/api/v1/polls"])
+@pytest.mark.parametrize("path", [RETRY, WITHDRAW, BRING_BACK, QUERIES, f"{QUERIES}/delete", "/api/v1/polls"])
 def test_who_is_no_operator_or_comes_from_elsewhere_changes_nothing(
     guarded: Site, headers: dict[str, str], status: int, path: str
 ) -> None:

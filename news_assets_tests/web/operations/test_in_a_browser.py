@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from news_assets.pipeline.alerts.spec import SavedQuery
+from news_assets.pipeline.alerts.stored import query_of
+from news_assets.records.alerts import StoredQuery
 from news_assets.records.derived import Failure
 from news_assets_tests.web.operations.conftest import TOKEN, Site
 from news_assets_tests.web.test_browser import PHONE, RULES
@@ -35,10 +38,35 @@ def test_an_operator_without_scripts_logs_in_and_retries(chrome: "playwright.Bro
     assert operated.lake.read(Failure, article_id=["a-2"])[0].attempts == 0
 
 
+def test_an_operator_without_scripts_saves_the_search_that_is_shown_and_deletes_it(
+    chrome: "playwright.Browser", operated: Site
+) -> None:
+    page = chrome.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{operated.address}/search?q=bus&agency=a&mode=keyword")
+    page.get_by_role("link", name="Save this search").click()
+    page.get_by_role("link", name="Log in to save or delete queries").click()
+    page.get_by_label("Your name").fill("Ana")
+    page.get_by_label("Operators' token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_label("Name").fill("Buses here")
+    page.get_by_label("chat").check()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Buses here").wait_for()
+    [saved] = operated.lake.read(StoredQuery)
+    assert (saved.saved_by, query_of(saved)) == (
+        "Ana",
+        SavedQuery(name="Buses here", query="bus", agency="a", to=("chat",)),
+    )
+
+    page.get_by_role("button", name="Delete Buses here").click()
+    page.get_by_text("None yet.").wait_for()
+    assert operated.lake.read(StoredQuery) == []
+
+
 def test_the_pages_of_operators_violate_no_rule_of_wcag_2_2_aa(chrome: "playwright.Browser", guarded: Site) -> None:
     page = chrome.new_page(color_scheme="dark", viewport=PHONE, bypass_csp=True)
     found = {}
-    for path in ("/operations/login", "/operations/articles/a-2"):
+    for path in ("/operations/login", "/operations/articles/a-2", "/operations/queries?q=bus&agency=a"):
         page.goto(guarded.address + path)
         found[path] = [rule["id"] for rule in Axe().run(page, options=RULES).response["violations"]]
         if path == "/operations/login":
@@ -47,4 +75,5 @@ def test_the_pages_of_operators_violate_no_rule_of_wcag_2_2_aa(chrome: "playwrig
             page.get_by_role("button", name="Log in").click()
             page.wait_for_url("**/operations/failures")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert found == {"/operations/login": [], "/operations/articles/a-2": []}
+    assert len(found) == 3
+    assert {path: wrong for path, wrong in found.items() if wrong} == {}

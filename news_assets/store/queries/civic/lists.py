@@ -28,7 +28,7 @@ _NEAREST = f"""
     ORDER BY distance, begin, meeting_id LIMIT $limit
 """
 _PLACE = """
-    SELECT i.item_id, i.meeting_id, i.agency, i.matter, m.title, m.body, m.day, m.status
+    SELECT i.item_id, i.meeting_id, i.desk, i.agency, i.matter, m.title, m.body, m.day, m.status
     FROM agenda_items i JOIN meetings m USING (meeting_id) WHERE i.article_id = $article_id
     ORDER BY i.item_id LIMIT 1
 """
@@ -40,6 +40,7 @@ class AgendaPlace:
 
     item_id: ItemId
     meeting_id: MeetingId
+    desk: Annotated[str, "key of the desk"]
     agency: Annotated[str, "key of the agency"]
     matter: Annotated[str, "key of the matter within the agency; empty for an item without one"]
     title: Annotated[str, "title of the meeting in the listing"]
