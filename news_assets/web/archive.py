@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self, TypeVar
 
 from news_assets.desks.loader import load_desks
@@ -151,6 +151,7 @@ class Archive:
             if not rows.articles:
                 return None
             copies = copies_of(lake, [article_id]).get(article_id, ())
+            place = place_of_article(lake, article_id) if rows.articles[0].meeting_id else None
         return ArticleView(
             article=rows.articles[0],
             enriched=next(iter(rows.derived["enriched_articles"]), None),
@@ -159,7 +160,7 @@ class Archive:
             events=events_of(rows),
             similar=self._similar(rows, {copy.article_id for copy in copies} | {article_id}),
             has_page=bool(rows.pages),
-            place=place_of_article(self.lake, article_id) if rows.articles[0].meeting_id else None,
+            place=place,
         )
 
     def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:
@@ -175,7 +176,7 @@ class Archive:
 
     def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
         """Return a part of the articles, newest first. Raises ParameterError."""
-        after, limit = parameters.position(str, str), parameters.limit
+        after, limit = parameters.position(date, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "outcome", "from_day", "to_day"})
         found = newest_articles(self.lake, **given, after=after, limit=limit + 1)
         return _part(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
@@ -241,18 +242,19 @@ class Archive:
     def sources(self, parameters: OfDesk) -> Part[SourceItem]:
         """Return a part of the sources, with what `news-assets agencies` prints of them. Raises ParameterError."""
         now = datetime.now(UTC)
-        items = [
-            SourceItem(**row)
-            for desk in self.desks
-            if parameters.desk in (None, desk.key)
-            for row in source_rows(self.lake, desk, silent_agencies(self.lake, desk, now), now)
-            if parameters.agency in (None, row["agency"])
-        ]
+        with self.lake.latest() as lake:
+            items = [
+                SourceItem(**row)
+                for desk in self.desks
+                if parameters.desk in (None, desk.key)
+                for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now)
+                if parameters.agency in (None, row["agency"])
+            ]
         return _slice(items, parameters)
 
     def failures(self, parameters: FailureParameters) -> Part[Failure]:
         """Return a part of the failures, newest first. Raises ParameterError."""
-        after, limit = parameters.position(str, str, str), parameters.limit
+        after, limit = parameters.position(datetime, str, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "stage"})
         found = newest_failures(self.lake, **given, after=after, limit=limit + 1)
         return _part(found, limit, lambda row: cursor_of(row.last_failed_at.isoformat(), row.stage, row.article_id))

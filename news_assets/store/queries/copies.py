@@ -25,22 +25,17 @@ class Copy:
     reason: str | None = None
 
 
-# Most articles have no copy: then only the narrow columns of the first scan are read.
+_COPIED = """
+    SELECT article_id, duplicate_of AS original FROM raw_articles
+    WHERE duplicate_of IS NOT NULL
+        AND (list_contains($ids::VARCHAR[], article_id) OR list_contains($ids::VARCHAR[], duplicate_of))
+"""
 _COPIES = """
-    WITH copied AS MATERIALIZED (
-        SELECT article_id, duplicate_of AS original FROM raw_articles
-        WHERE duplicate_of IS NOT NULL
-            AND (list_contains($ids::VARCHAR[], article_id) OR list_contains($ids::VARCHAR[], duplicate_of))
-    ), shown AS (
-        SELECT article_id AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], article_id)
-        UNION
-        SELECT original AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], original)
-    )
-    SELECT hit, article_id, desk, agency, day, url, coalesce(published_at, first_seen_at) AS published_at,
-        duplicate_reason AS reason
-    FROM raw_articles JOIN shown ON coalesce(duplicate_of, article_id) = original
-    WHERE article_id <> hit AND outcome = 'ok'
-    ORDER BY hit, published_at, article_id
+    SELECT coalesce(duplicate_of, article_id) AS original, article_id, desk, agency, day, url,
+        coalesce(published_at, first_seen_at) AS published_at, duplicate_reason AS reason
+    FROM raw_articles
+    WHERE outcome = 'ok' AND list_contains($originals::VARCHAR[], coalesce(duplicate_of, article_id))
+    ORDER BY published_at, article_id
 """
 
 
@@ -49,10 +44,15 @@ def copies_of(lake: Lake | Snapshot, article_ids: Collection[str]) -> dict[str, 
 
     Among 30,000 articles of 24 months, twenty without copies take 60 ms of processor time.
     """
-    found: dict[str, tuple[Copy, ...]] = {}
-    if not article_ids:
-        return found
-    for row in lake.query(_COPIES, {"ids": list(article_ids)}).iter_rows(named=True):
-        hit = row.pop("hit")
-        found[hit] = (*found.get(hit, ()), Copy(**row))
-    return found
+    ids = list(article_ids)
+    copied = lake.query(_COPIED, {"ids": ids}) if ids else None
+    if copied is None or copied.is_empty():
+        return {}
+    rows = lake.query(_COPIES, {"originals": copied["original"].unique().to_list()}).rows(named=True)
+    original_of = dict(copied.iter_rows())
+    found = {}
+    for hit in ids:
+        originals = (hit, original_of.get(hit))
+        copies = [row for row in rows if row["original"] in originals and row["article_id"] != hit]
+        found[hit] = tuple(Copy(**{name: value for name, value in row.items() if name != "original"}) for row in copies)
+    return {hit: copies for hit, copies in found.items() if copies}

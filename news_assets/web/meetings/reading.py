@@ -26,10 +26,7 @@ def first_day_to_come(now: datetime) -> date:
 
 def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[MeetingItem]:
     """Return a part of the meetings: those to come, then past ones, the nearest day first. Raises ParameterError."""
-    position = parameters.position(str, int, int, str)
-    first_day, after = first_day_to_come(datetime.now(UTC)), None
-    if position:
-        first_day, after = _day(position[0], parameters.cursor), position[1:]
+    first_day, *after = parameters.position(date, int, int, str) or (first_day_to_come(datetime.now(UTC)),)
     given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
     found = nearest_meetings(archive.lake, first_day, **given, after=after, limit=parameters.limit + 1)
     shown = found[: parameters.limit]
@@ -38,13 +35,6 @@ def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[Mee
         items=[_item(row, zones) for _, row in shown],
         next=cursor_of(first_day.isoformat(), *shown[-1][0]) if len(found) > len(shown) else None,
     )
-
-
-def _day(text: str, cursor: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ParameterError(f"cursor={cursor[:40]}: take it from `next` of an answer") from None
 
 
 def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
