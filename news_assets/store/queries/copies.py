@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 
@@ -25,34 +26,37 @@ class Copy:
     reason: str | None = None
 
 
-_COPIED = """
-    SELECT article_id, duplicate_of AS original FROM raw_articles
-    WHERE duplicate_of IS NOT NULL
-        AND (list_contains($ids::VARCHAR[], article_id) OR list_contains($ids::VARCHAR[], duplicate_of))
+# The ids of the copies of each hit that has any: only then is more read of them.
+_PAIRS = """
+    WITH copied AS MATERIALIZED (
+        SELECT article_id, duplicate_of AS original FROM raw_articles WHERE duplicate_of IS NOT NULL
+    ), shown AS (
+        SELECT article_id AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], article_id)
+        UNION
+        SELECT original AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], original)
+    )
+    SELECT hit, article_id FROM copied JOIN shown USING (original) WHERE article_id <> hit
+    UNION
+    SELECT hit, original FROM shown WHERE original <> hit
 """
-_COPIES = """
-    SELECT coalesce(duplicate_of, article_id) AS original, article_id, desk, agency, day, url,
-        coalesce(published_at, first_seen_at) AS published_at, duplicate_reason AS reason
-    FROM raw_articles
-    WHERE outcome = 'ok' AND list_contains($originals::VARCHAR[], coalesce(duplicate_of, article_id))
-    ORDER BY published_at, article_id
-"""
+_OF_COPIES = ("article_id", "desk", "agency", "day", "url", "outcome", "published_at", "first_seen_at", "duplicate_reason")
 
 
 def copies_of(lake: Lake | Snapshot, article_ids: Collection[str]) -> dict[str, tuple[Copy, ...]]:
-    """Return the copies of each article that has any, by its id, in order of publication.
+    """Return the copies of each article that has any, by its id, in order of publication."""
+    import polars as pl
 
-    Among 30,000 articles of 24 months, twenty without copies take 60 ms of processor time.
-    """
-    ids = list(article_ids)
-    copied = lake.query(_COPIED, {"ids": ids}) if ids else None
-    if copied is None or copied.is_empty():
+    pairs = lake.query(_PAIRS, {"ids": list(article_ids)}) if article_ids else pl.DataFrame()
+    if pairs.is_empty():
         return {}
-    rows = lake.query(_COPIES, {"originals": copied["original"].unique().to_list()}).rows(named=True)
-    original_of = dict(copied.iter_rows())
-    found = {}
-    for hit in ids:
-        originals = (hit, original_of.get(hit))
-        copies = [row for row in rows if row["original"] in originals and row["article_id"] != hit]
-        found[hit] = tuple(Copy(**{name: value for name, value in row.items() if name != "original"}) for row in copies)
-    return {hit: copies for hit, copies in found.items() if copies}
+    rows = lake.frame(RawArticle, None, _OF_COPIES, article_id=pairs["article_id"].unique())
+    copies = rows.filter(pl.col("outcome") == "ok").select(
+        *("article_id", "desk", "agency", "day", "url"),
+        pl.coalesce("published_at", "first_seen_at").alias("published_at"),
+        pl.col("duplicate_reason").alias("reason"),
+    )
+    found: dict[str, tuple[Copy, ...]] = {}
+    for row in pairs.join(copies, on="article_id").sort("hit", "published_at", "article_id").iter_rows(named=True):
+        hit = row.pop("hit")
+        found[hit] = (*found.get(hit, ()), Copy(**row))
+    return found
