@@ -26,7 +26,7 @@ from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.civic.lists import place_of_article
-from news_assets.store.queries.copies import Copy, copies_of
+from news_assets.store.queries.copies import Copy, copies_of, publications_of
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.lists import (
     ListedArticle,
@@ -138,9 +138,9 @@ class Archive:
         counts = {name: self._search(address.without(name)).found for name in address.active}
         return {name: count for name, count in counts.items() if count}
 
-    def copies(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
-        """Return the copies of each hit that has any, by its article id."""
-        return copies_of(self.lake, [hit.article_id for hit in hits])
+    def publications(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
+        """Return for each hit that has copies its copies and itself, by its article id."""
+        return publications_of(self.lake, [hit.article_id for hit in hits])
 
     # --- articles ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from news_assets.records.articles import RawArticle
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 
@@ -26,37 +25,39 @@ class Copy:
     reason: str | None = None
 
 
-# The ids of the copies of each hit that has any: only then is more read of them.
-_PAIRS = """
+# The ids of each hit's group, of those that have any copy: only then is more read of them.
+_GROUPS = """
     WITH copied AS MATERIALIZED (
         SELECT article_id, duplicate_of AS original FROM raw_articles WHERE duplicate_of IS NOT NULL
     ), shown AS (
-        SELECT article_id AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], article_id)
+        SELECT article_id AS hit, original FROM copied WHERE list_contains($ids, article_id)
         UNION
-        SELECT original AS hit, original FROM copied WHERE list_contains($ids::VARCHAR[], original)
+        SELECT original AS hit, original FROM copied WHERE list_contains($ids, original)
     )
-    SELECT hit, article_id FROM copied JOIN shown USING (original) WHERE article_id <> hit
-    UNION
-    SELECT hit, original FROM shown WHERE original <> hit
+    SELECT hit, article_id FROM copied JOIN shown USING (original) UNION SELECT hit, original FROM shown
 """
-_OF_COPIES = ("article_id", "desk", "agency", "day", "url", "outcome", "published_at", "first_seen_at", "duplicate_reason")
+_PUBLICATIONS = """
+    SELECT article_id, desk, agency, day, url, coalesce(published_at, first_seen_at) AS published_at,
+        duplicate_reason AS reason
+    FROM raw_articles WHERE list_contains($ids, article_id) AND outcome = 'ok'
+"""
+
+
+def publications_of(lake: Lake | Snapshot, article_ids: Collection[str]) -> dict[str, tuple[Copy, ...]]:
+    """Return for each article that has copies its copies and itself, by its id, in order of publication."""
+    groups = lake.query(_GROUPS, {"ids": list(article_ids)}) if article_ids else None
+    if groups is None or groups.is_empty():
+        return {}
+    rows = lake.query(_PUBLICATIONS, {"ids": groups["article_id"].unique().to_list()})
+    found: dict[str, tuple[Copy, ...]] = {}
+    for row in groups.join(rows, on="article_id").sort("hit", "published_at", "article_id").iter_rows(named=True):
+        hit = row.pop("hit")
+        found[hit] = (*found.get(hit, ()), Copy(**row))
+    return found
 
 
 def copies_of(lake: Lake | Snapshot, article_ids: Collection[str]) -> dict[str, tuple[Copy, ...]]:
     """Return the copies of each article that has any, by its id, in order of publication."""
-    import polars as pl
-
-    pairs = lake.query(_PAIRS, {"ids": list(article_ids)}) if article_ids else pl.DataFrame()
-    if pairs.is_empty():
-        return {}
-    rows = lake.frame(RawArticle, None, _OF_COPIES, article_id=pairs["article_id"].unique())
-    copies = rows.filter(pl.col("outcome") == "ok").select(
-        *("article_id", "desk", "agency", "day", "url"),
-        pl.coalesce("published_at", "first_seen_at").alias("published_at"),
-        pl.col("duplicate_reason").alias("reason"),
-    )
-    found: dict[str, tuple[Copy, ...]] = {}
-    for row in pairs.join(copies, on="article_id").sort("hit", "published_at", "article_id").iter_rows(named=True):
-        hit = row.pop("hit")
-        found[hit] = (*found.get(hit, ()), Copy(**row))
-    return found
+    publications = publications_of(lake, article_ids).items()
+    copies = {key: tuple(one for one in group if one.article_id != key) for key, group in publications}
+    return {key: group for key, group in copies.items() if group}

@@ -25,21 +25,23 @@ _CONDITIONS = {
     "after_day": "day <= $after_day",
     "after_id": "(day < $after_day OR article_id < $after_id)",
 }
-# Only the files of the months between these days are opened.
-_LISTED = f"""
-    SELECT a.* REPLACE (coalesce(a.language, e.language) AS language), e.summary, e.theme_code, e.theme_labels
-    FROM (SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}}) a
-    LEFT JOIN (
-        SELECT article_id, day, language, summary, theme_code, theme_labels FROM enriched_articles
-        WHERE outcome = 'ok' AND day BETWEEN $first_day AND $last_day
-    ) e USING (article_id, day)
-    ORDER BY a.day DESC, a.article_id DESC
-"""
-_NEWEST = "{condition} AND day BETWEEN $first_day AND $last_day ORDER BY day DESC, article_id DESC LIMIT $limit"
 _DAYS = """
     SELECT min(day), max(day) FROM (SELECT day FROM raw_articles WHERE {condition} ORDER BY day DESC LIMIT $limit)
 """
-_NAMED = "article_id IN (SELECT unnest($ids)) AND day BETWEEN $first_day AND $last_day"
+# Only the files of the months between the first and the last day are opened.
+_NEWEST = f"""
+    SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}} AND day BETWEEN $first_day AND $last_day
+    ORDER BY day DESC, article_id DESC LIMIT $limit
+"""
+_NAMED = f"""
+    SELECT {_COLUMNS} FROM raw_articles WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+    ORDER BY day DESC, article_id DESC
+"""
+# `list_contains` takes a third of the time of `IN` and of a join, which DuckDB does for each row group.
+_ENRICHED = """
+    SELECT article_id, day, language AS found_language, summary, theme_code, theme_labels FROM enriched_articles
+    WHERE outcome = 'ok' AND list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+"""
 _OF = "($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)"
 _FAILURES = f"""
     SELECT * FROM failures
@@ -102,23 +104,32 @@ def newest_articles(
     given["limit"] = limit
     with lake.latest() as snapshot:
         first, last = snapshot.query(_DAYS.format(condition=condition), given).row(0)
-        return _listed(snapshot, _NEWEST.format(condition=condition), given, first, last) if first else []
+        if first is None:
+            return []
+        given |= {"first_day": first, "last_day": last}
+        return _with_enrichment(snapshot, snapshot.query(_NEWEST.format(condition=condition), given))
 
 
 def named_articles(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> list[ListedArticle]:
     """Return these articles, which were published on these days, newest first."""
     if not article_ids:
         return []
+    given = {"ids": list(article_ids), "first_day": min(days), "last_day": max(days)}
     with lake.latest() as snapshot:
-        return _listed(snapshot, _NAMED, {"ids": list(article_ids)}, min(days), max(days))
+        return _with_enrichment(snapshot, snapshot.query(_NAMED, given))
 
 
-def _listed(
-    snapshot: Snapshot, condition: str, given: Mapping[str, Any], first: date, last: date
-) -> list[ListedArticle]:
-    """Return the articles of a condition that were published between these days, newest first."""
-    rows = snapshot.query(_LISTED.format(condition=condition), {**given, "first_day": first, "last_day": last})
-    return [ListedArticle(**row) for row in rows.iter_rows(named=True)]
+def _with_enrichment(snapshot: Snapshot, rows: "polars.DataFrame") -> list[ListedArticle]:
+    """Return rows of articles with what their enrichment found."""
+    import polars as pl
+
+    if rows.is_empty():
+        return []
+    ids, days = rows["article_id"].to_list(), rows["day"]
+    enriched = snapshot.query(_ENRICHED, {"ids": ids, "first_day": days.min(), "last_day": days.max()})
+    listed = rows.join(enriched, on=["article_id", "day"], how="left", maintain_order="left")
+    listed = listed.with_columns(pl.coalesce("language", "found_language").alias("language")).drop("found_language")
+    return [ListedArticle(**row) for row in listed.iter_rows(named=True)]
 
 
 def newest_failures(
