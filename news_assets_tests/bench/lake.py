@@ -39,7 +39,8 @@ _ARTICLES = f"""
         day::TIMESTAMPTZ AS published_at, day::TIMESTAMPTZ AS first_seen_at, day::TIMESTAMPTZ AS fetched_at,
         body || h AS "text", 'page' AS text_origin, length(body) AS text_chars, 310 AS word_count,
         []::VARCHAR[] AS out_links,
-        CASE WHEN i % 20 = 1 THEN {_ORIGINAL} END AS duplicate_of, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts, h[:16] AS trace_id
+        CASE WHEN i % 20 = 1 THEN {_ORIGINAL} END AS duplicate_of, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts,
+        h[:16] AS trace_id
     FROM (
         SELECT i, h, agency, day, 'https://www.gov.br/' || agency || '/noticias/' || h AS url, i % 2000 AS k
         FROM (

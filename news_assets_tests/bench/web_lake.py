@@ -54,8 +54,8 @@ def desk_of(today: date) -> Desk:
 _OTHER_TABLES = (
     """
     INSERT INTO polls BY NAME
-    SELECT source_id, 'govbr' AS desk, source_id[:9] AS agency, polled_at, if(hash(n, source_id) % 50 = 0, 'failed', 'ok')
-        AS outcome, 40 AS entry_count, (hash(n, source_id) % 3 = 0)::BIGINT AS new_count, 300 AS elapsed_ms
+    SELECT source_id, 'govbr' AS desk, source_id[:9] AS agency, polled_at,
+        if(hash(n, source_id) % 50 = 0, 'failed', 'ok') AS outcome, 40 AS entry_count, (hash(n, source_id) % 3 = 0)::BIGINT AS new_count, 300 AS elapsed_ms
     FROM (SELECT DISTINCT source_id FROM entries),
         (SELECT n, $now::TIMESTAMPTZ - to_hours(n::INTEGER) AS polled_at FROM range(720) hours(n))
     """,

@@ -171,7 +171,9 @@ def stale_rows(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date
     params = parameters(desk.key, names_of(desk), first_day or desk.first_day)
     keys = lake.query(_all_differing(), params)["key"]
     if keys.is_empty():
-        return pl.DataFrame(schema={name: pl.String for name in COLUMNS} | {"day": pl.Date, "since": pl.Datetime("us", "UTC")})
+        return pl.DataFrame(
+            schema={name: pl.String for name in COLUMNS} | {"day": pl.Date, "since": pl.Datetime("us", "UTC")}
+        )
     given = {"now": now, "keys": " ".join(map(str, keys))}
     return newest_first(lake.query(stale_sql(_GIVEN_KEYS), params | given), desk)
 

@@ -1,6 +1,6 @@
 """Articles and failures in parts, newest first, and the counts of a coverage table."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
