@@ -50,19 +50,20 @@ def read_changes(lake: Lake, since: Cursor | None, limit: int) -> tuple[list[Cha
         CursorError: Changes after the cursor are not kept any more, or the lake was restored from a backup since.
         LakeError: The lake could not be read.
     """
-    restored_s, oldest = lake.query(
-        "SELECT coalesce(epoch(restored_at)::BIGINT, 0), (SELECT min(commit_id) FROM changes) FROM lake_identity"
-    ).row(0)
-    after = since or Cursor(restored_s, 0, 0)
-    if after.restored_s != restored_s:
-        raise CursorError("the lake was restored from a backup since this cursor; begin without one", is_lost=True)
-    if after.commit_id and oldest is not None and after.commit_id < oldest:
-        raise CursorError("changes after this cursor are not kept any more; begin without one", is_lost=True)
-    frame = lake.query(
-        "SELECT * FROM changes WHERE commit_id >= $commit AND (commit_id > $commit OR sequence > $sequence) "
-        "ORDER BY commit_id, sequence LIMIT $limit",
-        {"commit": after.commit_id, "sequence": after.sequence, "limit": limit},
-    )
+    with lake.latest() as snapshot:
+        restored_s, oldest = snapshot.query(
+            "SELECT coalesce(epoch(restored_at)::BIGINT, 0), (SELECT min(commit_id) FROM changes) FROM lake_identity"
+        ).row(0)
+        after = since or Cursor(restored_s, 0, 0)
+        if after.restored_s != restored_s:
+            raise CursorError("the lake was restored from a backup since this cursor; begin without one", is_lost=True)
+        if after.commit_id and oldest is not None and after.commit_id < oldest:
+            raise CursorError("changes after this cursor are not kept any more; begin without one", is_lost=True)
+        frame = snapshot.query(
+            "SELECT * FROM changes WHERE commit_id >= $commit AND (commit_id > $commit OR sequence > $sequence) "
+            "ORDER BY commit_id, sequence LIMIT $limit",
+            {"commit": after.commit_id, "sequence": after.sequence, "limit": limit},
+        )
     changes = list(records_of(table_of(Change), Change, frame))
     if changes:
         after = Cursor(restored_s, changes[-1].commit_id, changes[-1].sequence)

@@ -157,7 +157,7 @@ class Lake:
     @contextmanager
     def _snapshot(self, commit: int | None = None) -> Iterator[Snapshot]:
         try:
-            with self._counted(), self._cursor() as cursor, in_transaction(cursor):
+            with self._counted(), self._transaction() as cursor:
                 yield Snapshot(cursor, commit)
         except duckdb.Error as error:
             raise self._error("the lake could not be read", error) from error
@@ -183,8 +183,9 @@ class Lake:
                 self._in_progress -= 1
 
     @contextmanager
-    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        with self._connection.cursor() as cursor:
+    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a cursor in a transaction; `USE` outside of it would look the latest commit up once more, in 3 ms."""
+        with self._connection.cursor() as cursor, in_transaction(cursor):
             cursor.execute(f"USE {LAKE}")
             yield cursor
 
@@ -217,8 +218,7 @@ class Lake:
         with (
             self._counted(),
             self._write_lock.held(self._wait_s),
-            self._cursor() as cursor,
-            in_transaction(cursor),
+            self._transaction() as cursor,
         ):
             return work(Transaction(cursor))
 

@@ -1,7 +1,7 @@
 """The WHERE clause of a read by agency-days and by lists of values.
 
-Long lists are joined as frames: 4,800 agency-days take 57 ms, as a list parameter 1,340 ms. The range of their values
-is a condition too, which lets DuckLake skip files and row groups by their statistics.
+Lists longer than _SHORT_LIST are joined as frames: 4,800 agency-days take 57 ms, as a list parameter 1,340 ms. The range
+of their values is a condition too, which lets DuckLake skip files and row groups by their statistics.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import polars
 
 _LISTED = ("VARCHAR[]", "FLOAT[]")
+_SHORT_LIST = (
+    20  # values that are compared one by one: five articles among 100,000 take 70 ms, joined as a frame 260 ms
+)
 
 
 @dataclass(slots=True)
@@ -101,6 +104,10 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
     yield f'"{name}" BETWEEN ? AND ?'
     if type(given[0]) is date and (given[-1] - given[0]).days == len(given) - 1:
         return  # days in a row
+    if len(given) <= _SHORT_LIST:
+        selection.params.append(given)
+        yield f'list_contains(?, "{name}")'
+        return
     frame = f"selected_{name}"
     selection.frames[frame] = pl.DataFrame({"value": given}, schema={"value": polars_schema(selection.table)[name]})
     yield f'"{name}" IN (FROM {frame})'

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self, TypeVar
 
 from news_assets.desks.loader import load_desks
@@ -26,7 +26,7 @@ from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.civic.lists import place_of_article
-from news_assets.store.queries.copies import Copy, copies_of
+from news_assets.store.queries.copies import Copy, copies_of, publications_of
 from news_assets.store.queries.health import silent_agencies
 from news_assets.store.queries.lists import (
     ListedArticle,
@@ -144,9 +144,9 @@ class Archive:
         counts = {name: self._search(address.without(name)).found for name in address.active}
         return {name: count for name, count in counts.items() if count}
 
-    def copies(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
-        """Return the copies of each hit that has any, by its article id."""
-        return copies_of(self.lake, [hit.article_id for hit in hits])
+    def publications(self, hits: Sequence[SearchHit]) -> Mapping[str, Sequence[Copy]]:
+        """Return for each hit that has copies its copies and itself, by its article id."""
+        return publications_of(self.lake, [hit.article_id for hit in hits])
 
     # --- articles ----------------------------------------------------------------------------------------------------
 
@@ -157,6 +157,7 @@ class Archive:
             if not rows.articles:
                 return None
             copies = copies_of(lake, [article_id]).get(article_id, ())
+            place = place_of_article(lake, article_id) if rows.articles[0].meeting_id else None
         return ArticleView(
             article=rows.articles[0],
             enriched=next(iter(rows.derived["enriched_articles"]), None),
@@ -165,7 +166,7 @@ class Archive:
             events=events_of(rows),
             similar=self._similar(rows, {copy.article_id for copy in copies} | {article_id}),
             has_page=bool(rows.pages),
-            place=place_of_article(self.lake, article_id) if rows.articles[0].meeting_id else None,
+            place=place,
         )
 
     def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:
@@ -181,7 +182,7 @@ class Archive:
 
     def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
         """Return a part of the articles, newest first. Raises ParameterError."""
-        after, limit = parameters.position(str, str), parameters.limit
+        after, limit = parameters.position(date, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "outcome", "from_day", "to_day"})
         found = newest_articles(self.lake, **given, after=after, limit=limit + 1)
         return _part(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
@@ -251,18 +252,19 @@ class Archive:
     def sources(self, parameters: OfDesk) -> Part[SourceItem]:
         """Return a part of the sources, with what `news-assets agencies` prints of them. Raises ParameterError."""
         now = datetime.now(UTC)
-        items = [
-            SourceItem(**row)
-            for desk in self.desks
-            if parameters.desk in (None, desk.key)
-            for row in source_rows(self.lake, desk, silent_agencies(self.lake, desk, now), now)
-            if parameters.agency in (None, row["agency"])
-        ]
+        with self.lake.latest() as lake:
+            items = [
+                SourceItem(**row)
+                for desk in self.desks
+                if parameters.desk in (None, desk.key)
+                for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now)
+                if parameters.agency in (None, row["agency"])
+            ]
         return _slice(items, parameters)
 
     def failures(self, parameters: FailureParameters) -> Part[Failure]:
         """Return a part of the failures, newest first. Raises ParameterError."""
-        after, limit = parameters.position(str, str, str), parameters.limit
+        after, limit = parameters.position(datetime, str, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "stage"})
         found = newest_failures(self.lake, **given, after=after, limit=limit + 1)
         return _part(found, limit, lambda row: cursor_of(row.last_failed_at.isoformat(), row.stage, row.article_id))

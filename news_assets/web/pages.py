@@ -107,12 +107,10 @@ class Pages:
 
     def _search(self, page: ListPage, address: SearchAddress) -> Values:
         answer = self._archive.search(address)
-        copies = self._archive.copies(answer.items)
         return {
             "answer": answer,
             "bars": bars_of(answer.facets.get("day", {})),
-            "copies": copies,
-            "listed": self._archive.listed([hit for hit in answer.items if hit.article_id in copies]),
+            "publications": self._archive.publications(answer.items),
             "wider": {} if answer.items or not address.active else self._archive.wider(address),
             "pages": min(MAX_PAGE, -(-answer.found // address.limit)),
         }

@@ -1,14 +1,14 @@
 """The parameters of addresses: each list has a model of what it takes, from which the API's description is made too."""
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from datetime import date
+from types import GenericAlias
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from news_assets.errors import NewsAssetsError
 from news_assets.ports.search import SearchMode, SearchSort
@@ -83,12 +83,12 @@ class ListParameters(Parameters, frozen=True):
         if not self.cursor:
             return None
         try:
-            values = json.loads(base64.urlsafe_b64decode(self.cursor.encode()))
-        except (ValueError, binascii.Error, RecursionError):
-            values = None
-        if not isinstance(values, list) or [type(value) for value in values] != list(kinds):
-            raise ParameterError(f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer")
-        return tuple(values)
+            values: tuple[Any, ...] = TypeAdapter(GenericAlias(tuple, kinds)).validate_json(
+                base64.urlsafe_b64decode(self.cursor.encode()), strict=True
+            )
+        except ValueError:
+            raise ParameterError(f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer") from None
+        return values
 
 
 def cursor_of(*values: str | int) -> str:

@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -95,13 +95,14 @@ class _FakeIndex:
         return self.documents
 
 
-def fill_stages(lake: Lake) -> None:
+def fill_stages(lake: Lake, days: Sequence[date] = DAYS) -> None:
+    """Store entries and the rows of all stages for the articles of these days."""
     for statement in _STAGES:
-        for start in range(0, len(DAYS), 30):
-            days = DAYS[start : start + 30]
+        for start in range(0, len(days), 30):
+            part = days[start : start + 30]
 
             def work(
-                transaction: Transaction, sql: str = statement, span: tuple[object, ...] = (days[0], days[-1])
+                transaction: Transaction, sql: str = statement, span: tuple[object, ...] = (part[0], part[-1])
             ) -> None:
                 transaction.cursor.execute(sql, list(span))
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import partial
 from operator import methodcaller
@@ -28,23 +28,27 @@ FIRST_DAY = date(2025, 1, 1)
 DAYS = [FIRST_DAY + timedelta(days=n) for n in range(600)]
 AGENCIES = [f"agency{n:03}" for n in range(160)]
 
-_ARTICLES = """
+_ID = "agency || '-' || day || '-um-titulo-qualquer-' || h[:8]"
+_ORIGINAL = "format('agency{:03}-{}-um-titulo-qualquer-{}', (i - 1) % 160, day, sha256((i - 1)::VARCHAR)[:8])"
+_ARTICLES = f"""
     INSERT INTO raw_articles BY NAME
-    SELECT agency || '-' || day || '-um-titulo-qualquer-' || h[:8] AS article_id, 'govbr' AS desk, agency, day,
+    SELECT {_ID} AS article_id, 'govbr' AS desk, agency, day,
         agency || '-feed' AS source_id, url AS entry_id, sha256('e' || i) AS entry_hash, url, url AS canonical_url,
         sha256('u' || i) AS url_hash, sha256('t' || i) AS text_hash, sha256('c' || i) AS content_hash,
         'Um título qualquer ' || i AS title, ['A B'] AS authors, ['x', 'y'] AS tags, 'pt-BR' AS "language",
         day::TIMESTAMPTZ AS published_at, day::TIMESTAMPTZ AS first_seen_at, day::TIMESTAMPTZ AS fetched_at,
         body || h AS "text", 'page' AS text_origin, length(body) AS text_chars, 310 AS word_count,
-        []::VARCHAR[] AS out_links, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts, h[:16] AS trace_id
+        []::VARCHAR[] AS out_links,
+        CASE WHEN i % 20 = 1 THEN {_ORIGINAL} END AS duplicate_of, 'ok' AS outcome, 1 AS rev_n, 0 AS attempts,
+        h[:16] AS trace_id
     FROM (
         SELECT i, h, agency, day, 'https://www.gov.br/' || agency || '/noticias/' || h AS url, i % 2000 AS k
         FROM (
             SELECT i, sha256(i::VARCHAR) AS h, 'agency' || lpad((i % 160)::VARCHAR, 3, '0') AS agency,
-                DATE '2025-01-01' + ((i // 160) % 600)::INT AS day
-            FROM range(?) numbers(i)
+                $last_day::DATE - ((i // 160) % 600)::INT AS day
+            FROM range($rows) numbers(i)
         )
-        WHERE day BETWEEN ? AND ?
+        WHERE day BETWEEN $from_day AND $to_day
     ) JOIN bodies USING (k)
 """
 
@@ -59,13 +63,15 @@ _BODIES = """
 """
 
 
-def fill(lake: Lake, rows: int) -> None:
-    for start in range(0, len(DAYS), 30):
-        days = DAYS[start : start + 30]
+def fill(lake: Lake, rows: int, days: Sequence[date] = DAYS) -> None:
+    """Store so many articles, 160 on each of these 600 days from the last one back, and again from the last one."""
+    for start in range(0, len(days), 30):
+        part = days[start : start + 30]
 
-        def work(transaction: Transaction, days: list[date] = days) -> None:
+        def work(transaction: Transaction, part: Sequence[date] = part) -> None:
             transaction.cursor.execute(_BODIES)
-            transaction.cursor.execute(_ARTICLES, [rows, days[0], days[-1]])
+            span = {"last_day": days[-1], "rows": rows, "from_day": part[0], "to_day": part[-1]}
+            transaction.cursor.execute(_ARTICLES, span)
 
         lake.transact(work)
 

@@ -16,11 +16,12 @@ from news_assets.records.desks import Agency, Desk
 from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.poll_history import entry_days, entry_hours, entry_times, poll_history
+from news_assets.store.transaction import Snapshot
 
 _HOURS_SINCE = timedelta(days=LEARNT_DAYS)
 
 
-def silent_agencies(lake: Lake, desk: Desk, now: datetime) -> Findings:
+def silent_agencies(lake: Lake | Snapshot, desk: Desk, now: datetime) -> Findings:
     """Return the active agencies that are silent longer than their habit explains, the most unusual first.
 
     Columns: agency, last_entry_at, silent_for, missed (entries, at its usual rate), habit.
@@ -28,7 +29,7 @@ def silent_agencies(lake: Lake, desk: Desk, now: datetime) -> Findings:
     return find_silences(_published(lake, desk, now), now)
 
 
-def failing_sources(lake: Lake, desk: Desk, now: datetime) -> Findings:
+def failing_sources(lake: Lake | Snapshot, desk: Desk, now: datetime) -> Findings:
     """Return the sources of active agencies that fail, list nothing or are not polled, the worst kind first.
 
     Columns: source_id, agency, what, since, reason, failed_polls, failure_points, next_poll_at.
@@ -36,7 +37,7 @@ def failing_sources(lake: Lake, desk: Desk, now: datetime) -> Findings:
     return find_failing_sources(desk, _states(lake, desk), _polls(lake, desk, now), now)
 
 
-def _published(lake: Lake, desk: Desk, now: datetime) -> list[PublishingHistory]:
+def _published(lake: Lake | Snapshot, desk: Desk, now: datetime) -> list[PublishingHistory]:
     day_counts: defaultdict[str, dict[date, int]] = defaultdict(dict)
     for agency, day, count in entry_days(lake, desk.key, HISTORY_DAYS).iter_rows():
         day_counts[agency][day] = count
@@ -86,9 +87,9 @@ def _known(times: Iterable[datetime | None]) -> list[datetime]:
     return [time for time in times if time is not None]
 
 
-def _states(lake: Lake, desk: Desk) -> dict[str, SourceState]:
+def _states(lake: Lake | Snapshot, desk: Desk) -> dict[str, SourceState]:
     return {state.source_id: state for state in lake.read(SourceState, desk=[desk.key])}
 
 
-def _polls(lake: Lake, desk: Desk, now: datetime) -> dict[str, PollHistory]:
+def _polls(lake: Lake | Snapshot, desk: Desk, now: datetime) -> dict[str, PollHistory]:
     return {row["source_id"]: PollHistory(**row) for row in poll_history(lake, desk.key, now).iter_rows(named=True)}

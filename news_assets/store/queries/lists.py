@@ -16,24 +16,33 @@ _COLUMNS = """
     article_id, desk, agency, day, url, title, authors, language, published_at, updated_at, first_seen_at, word_count,
     image_url, outcome, reason, duplicate_of, rev_n
 """
-_LISTED = f"""
-    SELECT a.* REPLACE (coalesce(a.language, e.language) AS language), e.summary, e.theme_code, e.theme_labels
-    FROM (SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}}) a
-    LEFT JOIN (
-        SELECT article_id, day, language, summary, theme_code, theme_labels FROM enriched_articles WHERE outcome = 'ok'
-    ) e USING (article_id, day)
-    ORDER BY a.day DESC, a.article_id DESC
+_CONDITIONS = {
+    "desk": "desk = $desk",
+    "agency": "agency = $agency",
+    "outcome": "outcome = $outcome",
+    "from_day": "day >= $from_day",
+    "to_day": "day <= $to_day",
+    "after_day": "day <= $after_day",
+    "after_id": "(day < $after_day OR article_id < $after_id)",
+}
+_DAYS = """
+    SELECT min(day), max(day) FROM (SELECT day FROM raw_articles WHERE {condition} ORDER BY day DESC LIMIT $limit)
+"""
+# Only the files of the months between the first and the last day are opened.
+_NEWEST = f"""
+    SELECT {_COLUMNS} FROM raw_articles WHERE {{condition}} AND day BETWEEN $first_day AND $last_day
+    ORDER BY day DESC, article_id DESC LIMIT $limit
+"""
+_NAMED = f"""
+    SELECT {_COLUMNS} FROM raw_articles WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+    ORDER BY day DESC, article_id DESC
+"""
+# `list_contains` takes a third of the time of `IN` and of a join, which DuckDB does for each row group.
+_ENRICHED = """
+    SELECT article_id, day, language AS found_language, summary, theme_code, theme_labels FROM enriched_articles
+    WHERE outcome = 'ok' AND list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
 """
 _OF = "($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)"
-_NEWEST = _LISTED.format(
-    condition=f"""
-        {_OF} AND ($outcome IS NULL OR outcome = $outcome)
-        AND day >= coalesce($from_day, DATE '0001-01-01') AND day <= coalesce($to_day, DATE '9999-12-31')
-        AND ($last_day IS NULL OR (day, article_id) < ($last_day::DATE, $last_id))
-        ORDER BY day DESC, article_id DESC LIMIT $limit
-    """
-)
-_NAMED = _LISTED.format(condition="article_id IN (SELECT unnest($ids)) AND day IN (SELECT unnest($days))")
 _FAILURES = f"""
     SELECT * FROM failures
     WHERE {_OF} AND ($stage IS NULL OR stage = $stage)
@@ -80,22 +89,47 @@ def newest_articles(
     outcome: str | None = None,
     from_day: date | None = None,
     to_day: date | None = None,
-    after: tuple[str, str] | None = None,
+    after: tuple[date, str] | None = None,
     limit: int,
 ) -> list[ListedArticle]:
-    """Return articles by day and id, newest first; with `after` (day, article_id) only those that come after it."""
-    last_day, last_id = after or (None, None)
-    given = {"desk": desk, "agency": agency, "outcome": outcome, "from_day": from_day, "to_day": to_day}
-    return _listed(lake, _NEWEST, given | {"last_day": last_day, "last_id": last_id, "limit": limit})
+    """Return articles by day and id, newest first; with `after` (day, article_id) only those that come after it.
+
+    The days of the part are found first, from one narrow column: nothing else is read of other months.
+    """
+    after_day, after_id = after or (None, None)
+    values = {"desk": desk, "agency": agency, "outcome": outcome, "from_day": from_day, "to_day": to_day}
+    values |= {"after_day": after_day, "after_id": after_id}
+    given: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    condition = " AND ".join(_CONDITIONS[name] for name in given) or "true"
+    given["limit"] = limit
+    with lake.latest() as snapshot:
+        first, last = snapshot.query(_DAYS.format(condition=condition), given).row(0)
+        if first is None:
+            return []
+        given |= {"first_day": first, "last_day": last}
+        return _with_enrichment(snapshot, snapshot.query(_NEWEST.format(condition=condition), given))
 
 
 def named_articles(lake: Lake, article_ids: Collection[str], days: Collection[date]) -> list[ListedArticle]:
     """Return these articles, which were published on these days, newest first."""
-    return _listed(lake, _NAMED, {"ids": list(article_ids), "days": list(days)}) if article_ids else []
+    if not article_ids:
+        return []
+    given = {"ids": list(article_ids), "first_day": min(days), "last_day": max(days)}
+    with lake.latest() as snapshot:
+        return _with_enrichment(snapshot, snapshot.query(_NAMED, given))
 
 
-def _listed(lake: Lake, sql: str, given: dict[str, Any]) -> list[ListedArticle]:
-    return [ListedArticle(**row) for row in lake.query(sql, given).iter_rows(named=True)]
+def _with_enrichment(snapshot: Snapshot, rows: "polars.DataFrame") -> list[ListedArticle]:
+    """Return rows of articles with what their enrichment found."""
+    import polars as pl
+
+    if rows.is_empty():
+        return []
+    ids, days = rows["article_id"].to_list(), rows["day"]
+    enriched = snapshot.query(_ENRICHED, {"ids": ids, "first_day": days.min(), "last_day": days.max()})
+    listed = rows.join(enriched, on=["article_id", "day"], how="left", maintain_order="left")
+    listed = listed.with_columns(pl.coalesce("language", "found_language").alias("language")).drop("found_language")
+    return [ListedArticle(**row) for row in listed.iter_rows(named=True)]
 
 
 def newest_failures(
@@ -104,7 +138,7 @@ def newest_failures(
     desk: str | None = None,
     agency: str | None = None,
     stage: str | None = None,
-    after: tuple[str, str, str] | None = None,
+    after: tuple[datetime, str, str] | None = None,
     limit: int,
 ) -> list[Failure]:
     """Return failures, newest first; with `after` (last_failed_at, stage, article_id) only those that come after it."""

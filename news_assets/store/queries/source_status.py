@@ -10,6 +10,7 @@ from news_assets.pipeline.schedule import Forecast, first_interval, forecast
 from news_assets.records.desks import Agency, Desk
 from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
 
 if TYPE_CHECKING:
     import polars
@@ -38,7 +39,7 @@ _SOURCES = f"""
 
 
 def source_records(
-    lake: Lake, now: datetime, desk: str | None = None, agencies: Sequence[str] | None = None
+    lake: Lake | Snapshot, now: datetime, desk: str | None = None, agencies: Sequence[str] | None = None
 ) -> "polars.DataFrame":
     """Return a row for each source that was ever polled, of all desks and agencies or only of these, by source_id.
 
@@ -50,7 +51,7 @@ def source_records(
     return lake.query(_SOURCES, {"since": since, "desk": desk, "agencies": agencies})
 
 
-def source_rows(lake: Lake, desk: Desk, silences: Findings | None, now: datetime) -> Iterator[Row]:
+def source_rows(lake: Lake | Snapshot, desk: Desk, silences: Findings | None, now: datetime) -> Iterator[Row]:
     """Yield a row for each source of a desk, including inactive agencies; values of sources never polled are None.
 
     `silences` are the findings of `health.silent_agencies`, if they are to be shown. Only polls of the desk's agencies

@@ -9,8 +9,8 @@ from news_assets.store.queries.civic.meetings import agendas_of
 from news_assets.web.archive import Archive
 from news_assets.web.forms.feeds import Entry
 from news_assets.web.meetings.answers import MeetingItem
-from news_assets.web.meetings.reading import listed_meetings
-from news_assets.web.parameters import MAX_LIMIT, MeetingParameters
+from news_assets.web.meetings.reading import meetings_from
+from news_assets.web.parameters import MeetingParameters
 
 MAX_EVENTS: Final = 1_000
 
@@ -34,17 +34,15 @@ def entries_of(archive: Archive, meetings: Sequence[MeetingItem], base: str) -> 
 
 def calendar(archive: Archive, parameters: MeetingParameters) -> bytes:
     """Return the meetings of a list, at most MAX_EVENTS, as iCalendar. Raises ParameterError."""
-    ids: list[str] = []
-    following: str | None = parameters.cursor
-    while following is not None and len(ids) < MAX_EVENTS:
-        part = listed_meetings(archive, parameters.model_copy(update={"cursor": following, "limit": MAX_LIMIT}))
-        ids += [one.meeting_id for one in part.items]
-        following = part.next
-    return calendar_of_ids(archive, ids)
+    _, found = meetings_from(archive, parameters, MAX_EVENTS)
+    return _calendar_of(archive, [row for _, row in found])
 
 
-def calendar_of_ids(archive: Archive, meeting_ids: Sequence[str]) -> bytes:
-    """Return these meetings with their agendas as iCalendar, in the same order."""
-    rows = {row.meeting_id: row for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)}
-    found = [rows[key] for key in meeting_ids if key in rows]
-    return calendar_of(found, agendas_of(archive.lake, meeting_ids), zones_of(archive.desks))
+def calendar_of_meeting(archive: Archive, meeting_id: str) -> bytes:
+    """Return a meeting with its agenda as iCalendar."""
+    return _calendar_of(archive, archive.lake.read(StoredMeeting, meeting_id=[meeting_id]))
+
+
+def _calendar_of(archive: Archive, meetings: Sequence[StoredMeeting]) -> bytes:
+    agendas = agendas_of(archive.lake, [row.meeting_id for row in meetings])
+    return calendar_of(meetings, agendas, zones_of(archive.desks))

@@ -11,7 +11,7 @@ from news_assets.pipeline.civic.topics import topics_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.forms.choice import form_of
 from news_assets.web.forms.documents import calendar_file, json_document
-from news_assets.web.meetings.forms import calendar_of_ids
+from news_assets.web.meetings.forms import calendar_of_meeting
 from news_assets.web.meetings.reading import matter_view, meeting_view
 from news_assets.web.parameters import OneMatter
 
@@ -32,7 +32,7 @@ class MeetingPages:
         if view is None:
             raise HTTPException(404, f"no meeting {meeting_id}")
         if (form := form_of(request)) == ".ics":
-            return calendar_file(calendar_of_ids(self._archive, [meeting_id]))
+            return calendar_file(calendar_of_meeting(self._archive, meeting_id))
         if form:
             return json_document(asdict(view))
         return self._render(request, "meeting.html", view=view, topic_label=_topic_label)

@@ -8,13 +8,13 @@ from typing import Final
 from news_assets.pipeline.civic.exports import name_of, zones_of
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
-from news_assets.store.queries.civic.lists import nearest_meetings
+from news_assets.store.queries.civic.lists import Position, nearest_meetings
 from news_assets.store.queries.civic.meetings import ItemDetails, item_details, meeting_details
 from news_assets.text.zones import zone_info
 from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
 from news_assets.web.meetings.answers import AgendaLine, Appearance, ItemDocument, MatterView, MeetingItem, MeetingView
-from news_assets.web.parameters import MeetingParameters, OneMatter, ParameterError, cursor_of
+from news_assets.web.parameters import MeetingParameters, OneMatter, cursor_of
 
 _BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
 
@@ -26,12 +26,7 @@ def first_day_to_come(now: datetime) -> date:
 
 def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[MeetingItem]:
     """Return a part of the meetings: those to come, then past ones, the nearest day first. Raises ParameterError."""
-    position = parameters.position(str, int, int, str)
-    first_day, after = first_day_to_come(datetime.now(UTC)), None
-    if position:
-        first_day, after = _day(position[0], parameters.cursor), position[1:]
-    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
-    found = nearest_meetings(archive.lake, first_day, **given, after=after, limit=parameters.limit + 1)
+    first_day, found = meetings_from(archive, parameters, parameters.limit + 1)
     shown = found[: parameters.limit]
     zones = zones_of(archive.desks)
     return Part(
@@ -40,11 +35,14 @@ def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[Mee
     )
 
 
-def _day(text: str, cursor: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ParameterError(f"cursor={cursor[:40]}: take it from `next` of an answer") from None
+def meetings_from(
+    archive: Archive, parameters: MeetingParameters, limit: int
+) -> tuple[date, list[tuple[Position, StoredMeeting]]]:
+    """Return the day that the list begins at, and so many meetings after its cursor. Raises ParameterError."""
+    first_day, *after = parameters.position(date, int, int, str) or (first_day_to_come(datetime.now(UTC)),)
+    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
+    found = nearest_meetings(archive.lake, first_day, **given, after=tuple(after) or None, limit=limit)
+    return first_day, found
 
 
 def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from news_assets.records.meetings import ItemId, MeetingDay, MeetingId, StoredMeeting
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import OF_BODY
+from news_assets.store.transaction import Snapshot
 
 Position = tuple[int, int, str]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
 
@@ -76,13 +77,13 @@ def nearest_meetings(
         "to_day": to_day,
     }
     given |= {"first_day": first_day, "distance": distance, "begin": begin, "meeting_id": meeting_id, "limit": limit}
-    found = lake.query(_NEAREST, given)
-    ids = found["meeting_id"].to_list()
-    rows = {row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=ids)}
+    with lake.latest() as snapshot:
+        found = snapshot.query(_NEAREST, given)
+        rows = {row.meeting_id: row for row in snapshot.read(StoredMeeting, meeting_id=found["meeting_id"].to_list())}
     return [((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows]
 
 
-def place_of_article(lake: Lake, article_id: str) -> AgendaPlace | None:
+def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:
     """Return the agenda item that an article is made of; None for an article of news."""
     found = lake.query(_PLACE, {"article_id": article_id})
     return next((AgendaPlace(**row) for row in found.iter_rows(named=True)), None)
