@@ -15,6 +15,7 @@ from news_assets.desks.source_options import AccessSpec, PageRuleSpec, Selectors
 from news_assets.errors import without_credentials
 from news_assets.records.desks import DROPPED_ITEMS, ITEMS_NOT_ENRICHED, EnrichRules, ItemFilters, Pace
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
+from news_assets.sources.civic.kinds import CIVIC_KINDS
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -86,6 +87,7 @@ TimeZone = Annotated[str, AfterValidator(_timezone)]
 Language = Annotated[str, AfterValidator(_language)]
 Minutes = Annotated[int, Field(ge=5, le=1440)]
 MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
+Hash = Literal["name", "metadata"]
 Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
 AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
@@ -113,6 +115,7 @@ class SourceSpec(AccessSpec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
+    hash: Hash | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
 
@@ -126,6 +129,14 @@ class SourceSpec(AccessSpec):
             raise ValueError(f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`")
         if value is not None and kind not in ("", *_WITH_SELECTORS):
             raise ValueError(f"a source of kind {kind} takes no selectors; remove them, or write kind {BY_SELECTORS}")
+        return value
+
+    @field_validator("hash")
+    @classmethod
+    def _hash_of_documents(cls, value: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("kind", "")
+        if value is not None and kind and kind not in CIVIC_KINDS:
+            raise ValueError(f"a source of kind {kind} lists no meetings with documents; remove it")
         return value
 
     @field_validator("url")
@@ -158,6 +169,7 @@ class AgencySpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
+    hash: Hash | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
 
@@ -231,6 +243,7 @@ class DeskSpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
+    hash: Hash = "name"
     city_keys: bool = True
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()

@@ -18,7 +18,14 @@ from news_assets.clients.web.addresses import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
-from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
+from news_assets.clients.web.headers import (
+    charset_of,
+    content_length_of,
+    content_type_of,
+    max_age_s,
+    retry_after_s,
+    validators_of,
+)
 from news_assets.clients.web.host_queue import in_turn, run_by_host
 from news_assets.clients.web.logins import Logins, SecretOf, Tokens, without_login
 from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, takes_a_break, vendor_slot
@@ -222,9 +229,8 @@ class HttpFetcher:
         extensions = {"proxy": self._proxy_of(access.proxy)} if access.proxy else None
         body = None if chain.visited or chain.is_robots else chain.request.body
         headers = (*access.headers, *(() if chain.is_robots else chain.request.headers))
-        request = self._client.build_request(
-            "GET" if body is None else "POST", url, content=body, headers=headers, extensions=extensions
-        )
+        method = "HEAD" if chain.request.is_head else "GET" if body is None else "POST"
+        request = self._client.build_request(method, url, content=body, headers=headers, extensions=extensions)
         validators = chain.request.validators
         if validators.etag:
             request.headers["If-None-Match"] = validators.etag
@@ -277,6 +283,7 @@ class HttpFetcher:
             content_type=content_type,
             encoding=charset_of(content_type),
             validators=validators_of(headers, *([request.validators] if is_unchanged else ())),
+            content_length=content_length_of(headers),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
             elapsed_ms=chain.elapsed_ms,
