@@ -12,7 +12,7 @@ from urllib.parse import urldefrag
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.items import PACKET_PART
-from news_assets.pipeline.documents.packet import cut_packet
+from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Sandbox
