@@ -27,17 +27,35 @@ class Rule(NamedTuple):
 
 
 def rules_on(page: "PdfPage") -> tuple[list[Rule], list[Rule]]:
-    """Return the horizontal and the vertical lines of a page, those of one line joined. Raises PdfiumError."""
+    """Return the horizontal and the vertical lines of a page as it is shown, those of one line joined.
+
+    Raises PdfiumError.
+    """
     from pypdfium2 import raw
 
+    degrees = page.get_rotation()
     level, upright = list[Rule](), list[Rule]()
     paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=_MAX_DEPTH)
-    for left, bottom, right, top in islice(_edges(islice(paths, _MAX_PATHS)), _MAX_EDGES):
+    for edge in islice(_edges(islice(paths, _MAX_PATHS)), _MAX_EDGES):
+        left, bottom, right, top = turned(edge, degrees)
         if top - bottom <= _MAX_WIDTH_PT and right - left >= _MIN_LENGTH_PT:
             level.append(Rule((bottom + top) / 2, left, right))
         elif right - left <= _MAX_WIDTH_PT and top - bottom >= _MIN_LENGTH_PT:
             upright.append(Rule((left + right) / 2, bottom, top))
     return _joined(level), _joined(upright)
+
+
+def turned(box: Box, degrees: int) -> Box:
+    """Return a box of a page where it is shown if the page is turned clockwise, around the origin."""
+    left, bottom, right, top = box
+    match degrees:
+        case 90:
+            return bottom, -right, top, -left
+        case 180:
+            return -right, -top, -left, -bottom
+        case 270:
+            return -top, left, -bottom, right
+    return box
 
 
 def _edges(paths: Iterable["PdfObject"]) -> Iterator[Box]:

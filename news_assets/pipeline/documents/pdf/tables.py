@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.documents.pdf.rules import NEAR_PT, Box, Rule, clustered, rules_on
+from news_assets.pipeline.documents.pdf.rules import NEAR_PT, Box, Rule, clustered, rules_on, turned
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
@@ -40,10 +40,10 @@ def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
 
     try:
         level, upright = rules_on(page)
-        if max(len(level), len(upright)) > _MAX_RULES or page.get_rotation():
+        if max(len(level), len(upright)) > _MAX_RULES:
             return []
         grids = [grid for rules in _crossing(level, upright) if (grid := _grid(*rules))]
-        boxes = _boxes(text_page) if grids else []
+        boxes = _boxes(text_page, page.get_rotation()) if grids else []
     except PdfiumError:
         return []
     found = (_table(grid, boxes) for grid in grids)
@@ -131,13 +131,13 @@ def _is_drawn(rules: list[Rule], at: float) -> bool:
 # --- characters ------------------------------------------------------------------------------------------------------
 
 
-def _boxes(text_page: "PdfTextPage") -> list[tuple[int, Box]]:
-    """Return index and box of each character of a page but spaces and ends of lines. Raises PdfiumError."""
+def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
+    """Return index and box, as shown, of each character of a page but spaces and ends of lines. Raises PdfiumError."""
     from pypdfium2 import raw
 
     indexes = range(text_page.count_chars())
     seen = (index for index in indexes if raw.FPDFText_GetUnicode(text_page, index) not in _SPACES)
-    return [(index, text_page.get_charbox(index)) for index in seen]
+    return [(index, turned(text_page.get_charbox(index), degrees)) for index in seen]
 
 
 def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:

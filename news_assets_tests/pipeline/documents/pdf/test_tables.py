@@ -123,8 +123,12 @@ def test_what_is_not_clearly_a_table_stays_text(content: list[str]) -> None:
     assert read_document(page_of(*content)).text == plain
 
 
-def test_a_page_that_is_turned_stays_text() -> None:
-    assert "|" not in read_document(page_of(*strokes(segments()), *cells(VOTES), entries="/Rotate 90")).text
+@pytest.mark.parametrize(
+    ("degrees", "matrix"), [(90, "0 1 -1 0 800 0"), (180, "-1 0 0 -1 595 842"), (270, "0 -1 1 0 0 842")]
+)
+def test_a_table_on_a_page_that_is_turned_is_read_too(degrees: int, matrix: str) -> None:
+    content = [f"q {matrix} cm", *strokes(segments()), *cells(VOTES), "Q"]
+    assert read_document(page_of(*content, entries=f"/Rotate {degrees}")).text == MARKDOWN
 
 
 def test_a_page_of_very_many_lines_is_read_in_bounded_time() -> None:
