@@ -164,6 +164,21 @@ def test_a_document_that_comes_at_last_is_in_every_appearance(room: CouncilRoom,
     assert work(room) == []
 
 
+def test_an_agenda_that_is_published_days_after_its_meeting_was_listed_is_taken_in(
+    room: CouncilRoom, council: Council
+) -> None:
+    room.poll()
+    room.run()
+    assert room.lake.read(RawArticle) == []
+    council.meet(1, MEETING, EventAgendaFile=attachment(room, "report")[1])
+
+    room.poll(3 * DAY)
+    room.run()
+
+    assert "four million" in texts(room)[0]
+    assert work(room) == []
+
+
 @pytest.mark.parametrize("is_signalled", [True, False])
 def test_attachments_that_are_published_after_the_agenda_are_taken_in(
     room: CouncilRoom, council: Council, is_signalled: bool
