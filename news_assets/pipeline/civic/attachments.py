@@ -36,8 +36,8 @@ from news_assets.records.polling import FeedEntry, SourceState
 from news_assets.records.reading import WITHDRAWN, AgencyDays, Page, Validators
 from news_assets.text.dates import day_of
 
-READ: Final = ("ok", "skipped")
 BATCH_DOCUMENTS: Final = 10  # stored in one transaction; a killed run reads at most these again
+_READ: Final = ("ok", "skipped")  # outcomes of documents that were fetched, or are not worth it
 
 
 def read_attachments(
@@ -111,7 +111,7 @@ def _due(
             is_withdrawn = before is not None and before.outcome == WITHDRAWN
             if before is None or is_due_again or (refetch and not is_withdrawn):
                 due.setdefault(key, one)
-            elif check_from and before.outcome in READ and before.content_hash and before.fetched_at < check_from:
+            elif check_from and before.outcome in _READ and before.content_hash and before.fetched_at < check_from:
                 due.setdefault(key, replace(one, by_head=True))
     return list(due.values())
 
@@ -192,7 +192,7 @@ def _compared(one: Attachment, head: Page | FetchError, now: datetime) -> Attach
 
 def _unfetched(one: Attachment, error: FetchError, now: datetime) -> StoredDocument:
     """Return the row of an attachment that could not be fetched; what was read of it before is kept."""
-    if one.before is not None and one.before.outcome in READ:
+    if one.before is not None and one.before.outcome in _READ:
         return replace(one.before, fetched_at=now)
     return document_row(one, ReadDocument(kind="unknown", outcome="failed", reason=error.reason), None, now)
 

@@ -13,9 +13,9 @@ Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 NEAR_PT = 3.0  # lines so close to each other are one: the two edges of a thin rectangle, or a corner that is not closed
 _MAX_WIDTH_PT, _MIN_LENGTH_PT = 2.5, 4.0
-_RECTANGLE_SEGMENTS = 5
+_RECTANGLE_POINTS = (4, 5)  # the fifth is the first one again
 _MAX_DEPTH = 2  # the page, and a form on it
-_MAX_PATHS, _MAX_EDGES = 3000, 6000  # of a page; maps and plans have more, and no tables
+_MAX_PATHS, _MAX_EDGES = 3000, 12_000  # of a page; maps and plans have more, and no tables
 
 
 class Rule(NamedTuple):
@@ -59,20 +59,25 @@ def turned(box: Box, degrees: int) -> Box:
 
 
 def _edges(paths: Iterable["PdfObject"]) -> Iterator[Box]:
-    """Yield lines and thin rectangles, the four edges of other rectangles, and the segments of longer paths."""
+    """Yield the sides of rectangles, also of thin ones that are lines, and the segments of other paths."""
+    for path in paths:
+        yield from _sides(path) if _is_rectangle(path) else _segments(path)
+
+
+def _is_rectangle(path: "PdfObject") -> bool:
+    """Whether a path is one closed polygon of four corners: nearly all of these are rectangles."""
     from pypdfium2 import raw
 
-    for path in paths:
-        if raw.FPDFPath_CountSegments(path) > _RECTANGLE_SEGMENTS:
-            yield from _segments(path)
-            continue
-        box = path.get_bounds()
-        left, bottom, right, top = path.container.get_matrix().on_rect(*box) if path.container else box
-        if min(right - left, top - bottom) <= _MAX_WIDTH_PT:
-            yield left, bottom, right, top
-        else:
-            yield from ((left, y, right, y) for y in (bottom, top))
-            yield from ((x, bottom, x, top) for x in (left, right))
+    count = raw.FPDFPath_CountSegments(path)
+    is_four = count in _RECTANGLE_POINTS
+    return is_four and bool(raw.FPDFPathSegment_GetClose(raw.FPDFPath_GetPathSegment(path, count - 1)))
+
+
+def _sides(path: "PdfObject") -> Iterator[Box]:
+    box = path.get_bounds()
+    left, bottom, right, top = path.container.get_matrix().on_rect(*box) if path.container else box
+    yield from ((left, y, right, y) for y in (bottom, top))
+    yield from ((x, bottom, x, top) for x in (left, right))
 
 
 def _segments(path: "PdfObject") -> Iterator[Box]:

@@ -103,6 +103,11 @@ NOT_TABLES = {
     "no lines": [*cells(VOTES)],
     "rows only": [*strokes(segments()[:4]), *cells(VOTES)],
     "a frame": [f"{LEFTS[0]} {TOP - 60} 360 60 re S", *cells(VOTES)],
+    "open paths": [
+        *(f"{LEFTS[0]} {y} m {LEFTS[-1]} {y} l {LEFTS[-1]} {y - 4} l S" for y in (700, 680, 660, 640)),
+        *(f"{x} 700 m {x - 9} 640 l {x} 640 l S" for x in LEFTS),
+        *cells(VOTES),
+    ],
     "one column": [*strokes(segments()), *(words(LEFTS[0] + 4, TOP - ROW * n + 6, f"Line {n}") for n in (1, 2, 3))],
     "one row": [*strokes(segments(1)), *cells(VOTES[:1])],
     "a form with few answers": [
