@@ -22,8 +22,10 @@ from news_assets.text.dates import day_of
 if TYPE_CHECKING:
     import polars as pl
 
-# stage: the asset that has the work; why: missing, outdated, failed, due or orphaned (its article is gone, version
-# "gone"); since: when the row or the entry was made; version: the state to work on
+UNCHECKED = "unchecked"  # why an attachment is requested by HEAD: its file may have changed
+
+# stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or orphaned (its article is gone,
+# version "gone"); since: when the row or the entry was made; version: the state to work on
 COLUMNS = ("agency", "day", "article_id", "stage", "why", "since", "version", "trace_id")
 
 HELD_BACK = """
@@ -95,7 +97,7 @@ WHERE desk = $desk AND day >= $first_day
 # the last pass of a source whose documents are checked (`$checking`). Each pass is a new version.
 _UNCHECKED = f"""
 WITH wanted AS ({_ATTACHED}), unchecked AS (
-    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, 'due' AS why, s.passed_at AS since,
+    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why, s.passed_at AS since,
         concat(e.entry_hash, ' ', s.passed_at) AS version, e.trace_id
     FROM wanted JOIN documents d USING (document_id) JOIN entries e ON e.article_id = wanted.article_id
     JOIN sources s USING (source_id)

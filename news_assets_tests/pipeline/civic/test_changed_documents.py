@@ -9,6 +9,7 @@ import pytest
 from news_assets.records.articles import RawArticle
 from news_assets.records.documents import StoredDocument
 from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.freshness import desk_gaps
 from news_assets_tests.pipeline.civic.conftest import MAP, MEETING, REPORT, attachment
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom
@@ -52,7 +53,9 @@ def test_a_file_that_changed_at_its_address_is_read_after_the_next_pass(
     assert work(checking) == []
 
     checking.poll(DAY)
-    assert work(checking) == [("documents", "due")]
+    assert work(checking) == [("documents", "unchecked")]
+    gaps = desk_gaps(checking.lake, checking.index, checking.desk, checking.now + HOUR)
+    assert gaps["every_attachment_is_read"].rows == ()
     checking.run()
 
     assert (council.requests[HEAD], council.requests[FILE]) == (1, 1)
@@ -124,7 +127,7 @@ def test_without_metadata_no_file_is_requested_again(checking: CouncilRoom, coun
 
 def test_files_of_past_meetings_are_not_requested_again(checking: CouncilRoom, council: Council) -> None:
     checking.poll(MEETING - checking.now.date() + DAY)
-    assert ("documents", "due") not in work(checking)
+    assert ("documents", "unchecked") not in work(checking)
     checking.run()
 
     assert council.requests[HEAD] == 0
