@@ -201,6 +201,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
             access=access_of(source, source.url, source.kind, desk.vendors),
             selectors=source.selectors.selectors() if source.selectors else None,
             is_civic=source.kind in CIVIC_KINDS,
+            checks_documents=source.kind in CIVIC_KINDS and (source.hash or spec.hash or desk.hash) == "metadata",
         )
         for source in spec.sources
     )

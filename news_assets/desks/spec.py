@@ -24,6 +24,7 @@ from news_assets.records.desks import (
     Pace,
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
+from news_assets.sources.civic.kinds import CIVIC_KINDS
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -95,6 +96,7 @@ TimeZone = Annotated[str, AfterValidator(_timezone)]
 Language = Annotated[str, AfterValidator(_language)]
 Minutes = Annotated[int, Field(ge=5, le=1440)]
 MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
+Hash = Literal["name", "metadata"]
 Pace_ = Annotated[Pace, BeforeValidator(_pace)]
 DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
 AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
@@ -122,6 +124,7 @@ class SourceSpec(AccessSpec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
+    hash: Hash | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
 
@@ -135,6 +138,14 @@ class SourceSpec(AccessSpec):
             raise ValueError(f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`")
         if value is not None and kind not in ("", *_WITH_SELECTORS):
             raise ValueError(f"a source of kind {kind} takes no selectors; remove them, or write kind {BY_SELECTORS}")
+        return value
+
+    @field_validator("hash")
+    @classmethod
+    def _hash_of_documents(cls, value: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("kind", "")
+        if value is not None and kind and kind not in CIVIC_KINDS:
+            raise ValueError(f"a source of kind {kind} lists no meetings with documents; remove it")
         return value
 
     @field_validator("url")
@@ -167,6 +178,7 @@ class AgencySpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None
+    hash: Hash | None = None
     timezone: TimeZone | None = None
     language: Language | None = None
 
@@ -255,6 +267,7 @@ class DeskSpec(_Spec):
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ = "adaptive"
+    hash: Hash = "name"
     city_keys: bool = True
     taxonomy: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     enrich: EnrichSpec = EnrichSpec()

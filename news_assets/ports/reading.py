@@ -19,7 +19,7 @@ class PageRequest:
     `max_s` limits its time with redirects, without waits for host slots, below the fetcher's own limit.
     `retries_connection`: whether `fetch_all` tries again, some seconds later, if the connection fails.
     A `body` is sent by POST, with redirects followed by GET. `keeps_refusals`: an answer with a status of 400 to 499
-    other than 408, 425 and 429 is a page, because its text says why.
+    other than 408, 425 and 429 is a page, because its text says why. `is_head`: only the headers are requested.
     """
 
     url: str
@@ -32,6 +32,7 @@ class PageRequest:
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     keeps_refusals: bool = False
+    is_head: bool = False
 
 
 class Fetcher(Protocol):

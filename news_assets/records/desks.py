@@ -75,6 +75,7 @@ class Source:
     """One address that is polled, every `every_minutes` or else at its pace (`pipeline/schedule.py`).
 
     `max_minutes` bounds the learnt interval in working hours. `is_civic`: it lists meetings, not articles.
+    `checks_documents`: after each nightly pass, HEAD requests find documents of coming meetings whose file changed.
     """
 
     source_id: str
@@ -90,6 +91,7 @@ class Source:
     access: Access = Access()
     selectors: Selectors | None = None
     is_civic: bool = False
+    checks_documents: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,5 +77,6 @@ class StoredDocument:
     copy_of: Annotated[str | None, "document_id of the document with the same content that was read in its place"]
     etag: Annotated[str | None, "ETag of the response, sent with the next request"]
     last_modified: Annotated[str | None, "Last-Modified of the response, sent with the next request"]
+    content_length: Annotated[int | None, "Content-Length of the response, in bytes"] = None
     fetched_at: Annotated[datetime, "time of the last request, or of the decision not to send one"]
     trace_id: Annotated[str, "id of the poll that found that item"]

@@ -150,7 +150,8 @@ class MeetingAnswer:
             ones.
         asked: Vendor's ids of the meetings whose items the answers hold, or say that there are none.
         signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
-        is_pass: Whether all days were asked for, not only those that the signal shows as changed.
+        is_pass: Whether all days were asked for, not only those that the signal shows as changed, and no items of their
+            meetings are left for the next poll.
         filters: The phrases that decide which items become articles.
     """
 

@@ -32,7 +32,9 @@ class Validators:
 class Page:
     """An HTTP response: its bytes, final URL and relevant headers.
 
-    `rule` is how it is read, from the desk file; `document` what was read of it, where it is a document.
+    `content_length` is the size of the body in bytes, as the server states it; the answer to a HEAD request has it
+    without a body. `rule` is how the page is read, from the desk file; `document` what was read of it, where it is a
+    document.
     """
 
     url: str
@@ -42,6 +44,7 @@ class Page:
     content_type: str = ""
     encoding: str | None = None
     validators: Validators = Validators()
+    content_length: int | None = None
     max_age_s: float | None = None
     fetched_at: datetime
     elapsed_ms: int = 0

@@ -17,13 +17,14 @@ import statistics
 import sys
 import tempfile
 import threading
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from news_assets.clients.web.host_queue import host_of, in_turn
 from news_assets.clients.web.politeness import Politeness, vendor_slot
 from news_assets.pipeline.civic.pace import (
     SIGNAL_FLOOR_S,
@@ -51,22 +52,9 @@ URLS = {
     "granicus": "https://{}.granicus.com/ViewPublisher.php?view_id=1",
 }
 START = datetime(2026, 11, 15, 5, tzinfo=UTC)  # a Sunday
-GROUP_BREAK_S = 30.0  # from the start of one vendor's pass to that of the next
 TICK_S, START_S, RESPONSE_S = 60, 5.0, 0.8  # of the sensor, of a run, of a request
 ROUNDING_S = 0.001  # epoch seconds have seven digits after the point: a slot must be free when it is taken
 HIDDEN_RATIO = 0.03  # of the changes are not in the signal: dates of change are not always raised
-
-
-def vendor_groups(sources: Sequence[Source], meetings: Mapping[str, int]) -> list[list[Source]]:
-    """Return the sources by vendor, the group with most meetings first, and in each the most active city first.
-
-    `meetings` are the numbers of recent meetings by agency.
-    """
-    groups: dict[str, list[Source]] = defaultdict(list)
-    for source in sources:
-        groups[source.kind].append(source)
-    ordered = [sorted(group, key=lambda one: -meetings.get(one.agency, 0)) for group in groups.values()]
-    return sorted(ordered, key=lambda group: -sum(meetings.get(one.agency, 0) for one in group))
 
 
 @dataclass(slots=True)
@@ -165,7 +153,7 @@ class Vendors:
 
     def send(self, source: Source, request: Request, not_before: float) -> float:
         """Send one request as soon as its slot is free, and return the time of the response."""
-        vendor, host = source.access.vendor, request.url.split("/")[2]
+        vendor, host = source.access.vendor, host_of(request.url)
         assert vendor is not None
         slot = vendor_slot(vendor, host)
         self._politeness.set_delay(slot, vendor.delay_s, vendor.break_s)
@@ -179,11 +167,6 @@ class Vendors:
             held.responded_at = self._responded[slot] = self.clock
         self.requests[source.kind] += 1
         return self.clock
-
-
-def slot_of(source: Source) -> str:
-    assert source.access.vendor is not None
-    return vendor_slot(source.access.vendor, source.url.split("/")[2])
 
 
 def item_requests(city: City, listing: MeetingListing, days: Iterable[str]) -> list[Request]:
@@ -204,30 +187,17 @@ def pass_requests(city: City, at: datetime) -> list[Request]:
     return [*listing, *item_requests(city, city.listing(at), window(*days))]
 
 
-def in_turn(queues: Iterable[list[tuple[City, Request]]]) -> Iterator[tuple[City, Request]]:
-    """Yield one request of each city, then the next one of each."""
-    waiting = deque(deque(queue) for queue in queues)
-    while waiting:
-        queue = waiting.popleft()
-        if queue:
-            yield queue.popleft()
-            waiting.append(queue)
-
-
 def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
-    """Return the seconds that one pass over all cities takes, and its requests."""
+    """Return the seconds that one pass over all cities takes if all are due at once, and its requests."""
     by_source = {city.source: city for city in cities}
     started = START.timestamp()
     vendors, ended = Vendors(folder, started), started
-    active = {city.source.agency: len(city.meetings) for city in cities}
-    for number, group in enumerate(vendor_groups(list(by_source), active)):
-        slots: dict[str, list[City]] = defaultdict(list)
-        for source in group:
-            slots[slot_of(source)].append(by_source[source])
-        for of_slot in slots.values():
-            queues = ([(city, request) for request in pass_requests(city, START)] for city in of_slot)
-            for city, request in in_turn(queues):
-                ended = max(ended, vendors.send(city.source, request, started + number * GROUP_BREAK_S))
+    by_host: dict[str, list[tuple[City, Request]]] = defaultdict(list)
+    for source in most_overdue_first(list(by_source), {}, START):
+        for request in pass_requests(by_source[source], START):
+            by_host[host_of(request.url)].append((by_source[source], request))
+    for _, (city, request) in in_turn(by_host, lambda _: False):
+        ended = max(ended, vendors.send(city.source, request, started))
     return ended - started, vendors
 
 

@@ -396,3 +396,43 @@ def test_a_desk_may_set_other_limits_for_a_vendor(tmp_path: Path) -> None:
         "legistar": Vendor(kind="legistar", slots=1, delay_s=3.0),
         "feed": None,
     }
+
+
+COUNCIL = """\
+desk: councils
+timezone: America/Chicago
+language: en
+first_day: 2026-01-01
+agencies:
+  springfieldIL:
+    name: Springfield
+    sources:
+      - {kind: legistar, url: "https://webapi.legistar.com/v1/springfield"}
+      - {kind: feed, url: "https://springfield.example/feed.xml"}
+"""
+
+
+def test_files_of_civic_sources_are_checked_where_the_nearest_hash_says_metadata(tmp_path: Path) -> None:
+    def checked(text: str) -> list[bool]:
+        (desk,) = load_desks([written(tmp_path, text)], CIVIC)
+        return [source.checks_documents for source in desk.sources]
+
+    of_desk = COUNCIL.replace("agencies:", "hash: metadata\nagencies:")
+    assert [checked(COUNCIL), checked(of_desk)] == [[False, False], [True, False]]
+    assert checked(of_desk.replace("legistar,", "legistar, hash: name,")) == [False, False]
+    assert checked(COUNCIL.replace("Springfield\n", "Springfield\n    hash: metadata\n")) == [True, False]
+
+
+def test_a_hash_where_it_has_no_meaning_is_a_mistake(tmp_path: Path) -> None:
+    def mistakes_of(text: str) -> tuple[str, ...]:
+        with pytest.raises(DeskFileError) as caught:
+            load_desks([written(tmp_path, text)], CIVIC)
+        return tuple(mistake.rpartition("/")[2] for mistake in caught.value.mistakes)
+
+    assert mistakes_of(COUNCIL.replace("kind: feed,", "kind: feed, hash: metadata,")) == (
+        "desk.yaml:10: agencies.springfieldIL.sources.1.hash: a source of kind feed lists no meetings with documents; "
+        "remove it",
+    )
+    assert mistakes_of(COUNCIL.replace("agencies:", "hash: etag\nagencies:")) == (
+        "desk.yaml:5: hash: Input should be 'name' or 'metadata'; change `etag`",
+    )

@@ -26,11 +26,15 @@ _CHANGED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Council:
-    """What the server answers: events and items by event id, other answers by path, and the requests by path."""
+    """What the server answers: events and items by event id, other answers by path, and the requests by path.
+
+    HEAD requests are counted as `HEAD /path`; `refusals` may begin with `HEAD ` too.
+    """
 
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     items: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    modified: dict[str, str] = field(default_factory=dict)  # Last-Modified by path
     refusals: dict[str, int] = field(default_factory=dict)  # statuses by the beginning of a path
     requests: Counter[str] = field(default_factory=Counter)
 
@@ -67,11 +71,12 @@ class Council:
             }
         )
 
-    def answer(self, path: str, query: str) -> tuple[int, str, bytes]:
+    def answer(self, path: str, query: str, method: str = "GET") -> tuple[int, str, bytes]:
         """Return status, content type and body."""
-        self.requests[path] += 1
+        request = path if method == "GET" else f"{method} {path}"
+        self.requests[request] += 1
         for start, status in self.refusals.items():
-            if path.startswith(start):
+            if request.startswith(start):
                 return status, "text/plain", b"Key or Token is required." if status == 403 else b"unavailable"
         if path in self.files:
             return 200, _TYPES.get(self.files[path][:1], "text/html"), self.files[path]
@@ -92,12 +97,18 @@ def served(council: Council) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
-            status, content_type, body = council.answer(parts.path, parts.query)
+            status, content_type, body = council.answer(parts.path, parts.query, self.command)
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))
+            if parts.path in council.modified:
+                self.send_header("Last-Modified", council.modified[parts.path])
             self.end_headers()
-            self.wfile.write(body)
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
 
         def log_message(self, *args: object) -> None:
             pass

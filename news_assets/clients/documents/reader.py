@@ -14,7 +14,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.documents.images import page_image
 from news_assets.pipeline.documents.kinds import kind_of
 from news_assets.pipeline.documents.markdown import lines_of
-from news_assets.pipeline.documents.pdf import pages_of, read_by_pypdf
+from news_assets.pipeline.documents.pdf.reader import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.ports.reading import Sandbox

@@ -18,8 +18,15 @@ from news_assets.clients.web.addresses import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.clients.web.bot_walls import bot_wall_of
 from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
-from news_assets.clients.web.headers import charset_of, content_type_of, max_age_s, retry_after_s, validators_of
-from news_assets.clients.web.host_queue import in_turn, run_by_host
+from news_assets.clients.web.headers import (
+    charset_of,
+    content_length_of,
+    content_type_of,
+    max_age_s,
+    retry_after_s,
+    validators_of,
+)
+from news_assets.clients.web.host_queue import host_of, in_turn, run_by_host
 from news_assets.clients.web.logins import Logins, SecretOf, Tokens, without_login
 from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, takes_a_break, vendor_slot
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
@@ -130,7 +137,7 @@ class HttpFetcher:
         """
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
-            by_host[_host_of(request.url)].append(request)
+            by_host[host_of(request.url)].append(request)
         queues: dict[str, list[PageRequest]] = defaultdict(list)
         for host, request in in_turn(by_host, takes_a_break):
             vendor = request.access.vendor
@@ -146,11 +153,11 @@ class HttpFetcher:
 
     def _wait_s(self, queue: str, following: PageRequest) -> float:
         """Return the seconds until the next request of a queue may start."""
-        host = _host_of(following.url)
+        host = host_of(following.url)
         return max(self._politeness.wait_s(host), self._politeness.wait_s(queue, host) if queue != host else 0.0)
 
     def _try(self, tries: QuickTries, request: PageRequest, stopping: threading.Event) -> _Tried:
-        chain = self._chain(request, stopping, tries.spent_s(_host_of(request.url)))
+        chain = self._chain(request, stopping, tries.spent_s(host_of(request.url)))
         try:
             return _Tried(self._fetch(chain), chain.elapsed_s)
         except FetchError as error:
@@ -158,7 +165,7 @@ class HttpFetcher:
 
     def _pause_s(self, tries: QuickTries, request: PageRequest, tried: _Tried) -> float | None:
         """Return the pause before a request is sent again; None if its result counts."""
-        pause_s = tries.pause_s(_host_of(request.url), request, *tried)
+        pause_s = tries.pause_s(host_of(request.url), request, *tried)
         if pause_s is not None:
             self._robots.forget_failure(request.url, request.access)  # the next try asks for it again
         return pause_s
@@ -210,7 +217,7 @@ class HttpFetcher:
 
     def _vendor_slot(self, chain: RedirectChain, stopping: threading.Event) -> AbstractContextManager[object]:
         """Return the slot of the vendor, if the source has one. It is always taken before a host's slot."""
-        vendor, host = chain.request.access.vendor, _host_of(chain.request.url)
+        vendor, host = chain.request.access.vendor, host_of(chain.request.url)
         if vendor is None:
             return nullcontext()
         name = vendor_slot(vendor, host)
@@ -222,9 +229,8 @@ class HttpFetcher:
         extensions = {"proxy": self._proxy_of(access.proxy)} if access.proxy else None
         body = None if chain.visited or chain.is_robots else chain.request.body
         headers = (*access.headers, *(() if chain.is_robots else chain.request.headers))
-        request = self._client.build_request(
-            "GET" if body is None else "POST", url, content=body, headers=headers, extensions=extensions
-        )
+        method = "HEAD" if chain.request.is_head else "GET" if body is None else "POST"
+        request = self._client.build_request(method, url, content=body, headers=headers, extensions=extensions)
         validators = chain.request.validators
         if validators.etag:
             request.headers["If-None-Match"] = validators.etag
@@ -277,6 +283,7 @@ class HttpFetcher:
             content_type=content_type,
             encoding=charset_of(content_type),
             validators=validators_of(headers, *([request.validators] if is_unchanged else ())),
+            content_length=content_length_of(headers),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
             elapsed_ms=chain.elapsed_ms,
@@ -290,11 +297,3 @@ class HttpFetcher:
         if len(body) > MAX_ROBOTS_BYTES:
             body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
         return body.decode("utf-8", "replace")
-
-
-def _host_of(url: str) -> str:
-    """Return the host of a URL; empty for an invalid one."""
-    try:
-        return httpx.URL(url).host
-    except httpx.InvalidURL:
-        return ""

@@ -15,12 +15,19 @@ from news_assets.records.reading import Validators
 MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}")
+_SIZE = re.compile(r"[0-9]{1,15}")
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE | re.ASCII)
 
 
 def content_type_of(headers: httpx.Headers) -> str:
     """Return the Content-Type; empty if there is none."""
     return _stored(headers, "content-type") or ""
+
+
+def content_length_of(headers: httpx.Headers) -> int | None:
+    """Return the Content-Length in bytes; None if it is missing or invalid."""
+    value = headers.get("content-length", "").strip()
+    return int(value) if _SIZE.fullmatch(value) else None
 
 
 def charset_of(content_type: str) -> str | None:

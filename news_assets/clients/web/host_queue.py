@@ -13,8 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+import httpx
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL; empty for an invalid one."""
+    try:
+        return httpx.URL(url).host
+    except httpx.InvalidURL:
+        return ""
 
 
 def run_by_host(

@@ -12,7 +12,7 @@ from urllib.parse import urldefrag
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.items import PACKET_PART
-from news_assets.pipeline.documents.packet import cut_packet
+from news_assets.pipeline.documents.pdf.packet import cut_packet
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Sandbox
@@ -26,7 +26,10 @@ NOT_IN_PACKET: Final = "not found in the packet"
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One attachment to read, the entry of the item that it is read for, and its row so far."""
+    """One attachment to read, the entry of the item that it is read for, and its row so far.
+
+    With `by_head` it is requested by HEAD first; `head` is an answer to that which shows another file than was read.
+    """
 
     document_id: str
     url: str
@@ -34,11 +37,31 @@ class Attachment:
     item: StoredItem
     entry: FeedEntry
     before: StoredDocument | None
+    by_head: bool = False
+    head: Page | None = None
 
     @property
     def is_part(self) -> bool:
         """Whether it is the item's pages of a packet."""
         return urldefrag(self.url).fragment.startswith(PACKET_PART)
+
+
+def is_other_file(before: StoredDocument, head: Page) -> bool:
+    """Whether the answer to a HEAD request differs, in a header that both state, from the answer that was read."""
+    known = (before.content_length, before.last_modified, before.etag)
+    stated = (head.content_length, head.validators.last_modified, head.validators.etag)
+    return any(old is not None and new is not None and old != new for old, new in zip(known, stated, strict=True))
+
+
+def same_file(before: StoredDocument, head: Page) -> StoredDocument:
+    """Return the row of a document whose file did not change, with what the answer to a HEAD request states of it."""
+    return replace(
+        before,
+        etag=head.validators.etag or before.etag,
+        last_modified=head.validators.last_modified or before.last_modified,
+        content_length=before.content_length if head.content_length is None else head.content_length,
+        fetched_at=head.fetched_at,
+    )
 
 
 def rows_of_page(
@@ -112,6 +135,7 @@ def document_row(
 ) -> StoredDocument:
     """Return the row of an attachment that was read, or of which `read` says why not; `page` is what its text is of."""
     text = read.text if read.outcome == "ok" else None
+    stated = one.head or page  # some servers answer HEAD with other headers: the next HEAD is compared with this one
     return StoredDocument(
         document_id=one.document_id,
         article_id=one.entry.article_id,
@@ -130,8 +154,9 @@ def document_row(
         outcome=read.outcome,
         reason=read.reason,
         copy_of=None,
-        etag=page.validators.etag if page else None,
-        last_modified=page.validators.last_modified if page else None,
+        etag=stated.validators.etag if stated else None,
+        last_modified=stated.validators.last_modified if stated else None,
+        content_length=stated.content_length if stated else None,
         fetched_at=fetched_at,
         trace_id=one.entry.trace_id,
     )
@@ -139,6 +164,7 @@ def document_row(
 
 def _copy(one: Attachment, original: StoredDocument, page: Page) -> StoredDocument:
     """Return the row of an attachment whose content was read already."""
+    stated = one.head or page
     return replace(
         original,
         document_id=one.document_id,
@@ -149,8 +175,9 @@ def _copy(one: Attachment, original: StoredDocument, page: Page) -> StoredDocume
         url=one.url,
         name=one.name,
         copy_of=original.document_id,
-        etag=page.validators.etag,
-        last_modified=page.validators.last_modified,
+        etag=stated.validators.etag,
+        last_modified=stated.validators.last_modified,
+        content_length=stated.content_length,
         fetched_at=page.fetched_at,
         trace_id=one.entry.trace_id,
     )

@@ -63,6 +63,7 @@ class Inquiry:
     elapsed_ms: int = 0
     is_whole: bool = True
     has_asked_items: bool = False
+    has_items_left: bool = False
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
@@ -87,7 +88,8 @@ class Inquiry:
             self.asked |= {meeting.vendor_id for meeting in self._listed()}
             return []
         wanted = sorted(filter(self._needs_items, self._listed()), key=self._distance)
-        if len(wanted) > MAX_ITEM_REQUESTS:
+        self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
+        if self.has_items_left:
             self.problems.append(f"items of {len(wanted) - MAX_ITEM_REQUESTS} meetings are left for the next poll")
         found = {one.vendor_id: self.vendor.items(self.source.url, one) for one in wanted[:MAX_ITEM_REQUESTS]}
         self.asked |= {meeting for meeting, requests in found.items() if not requests}  # it has no agenda yet
@@ -205,7 +207,7 @@ class Inquiry:
                 whole_days=self._whole_days(meetings),
                 asked=frozenset(self.asked),
                 signals=signals,
-                is_pass=self.is_pass and self.is_whole,
+                is_pass=self.is_pass and self.is_whole and not self.has_items_left,
                 filters=self.filters,
             ),
         )

@@ -8,7 +8,7 @@ from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.docx import read_docx
 from news_assets.pipeline.documents.kinds import kind_of, name_of
 from news_assets.pipeline.documents.odt import read_odt
-from news_assets.pipeline.documents.pdf import MAX_TEXT_CHARS, read_pdf
+from news_assets.pipeline.documents.pdf.reader import MAX_TEXT_CHARS, read_pdf
 from news_assets.pipeline.documents.plain import read_html, read_rtf, read_text
 from news_assets.pipeline.documents.pptx import read_pptx
 from news_assets.pipeline.documents.skipping import skip_by_text

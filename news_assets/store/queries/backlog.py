@@ -17,12 +17,15 @@ from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.states import ARTICLES, Derived, derived_relations, names_of, parameters, relations_sql
 from news_assets.store.transaction import Snapshot
+from news_assets.text.dates import day_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-# stage: the asset that has the work; why: missing, outdated, failed, due or orphaned (its article is gone, version
-# "gone"); since: when the row or the entry was made; version: the state to work on
+UNCHECKED = "unchecked"  # why an attachment is requested by HEAD: its file may have changed
+
+# stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or orphaned (its article is gone,
+# version "gone"); since: when the row or the entry was made; version: the state to work on
 COLUMNS = ("agency", "day", "article_id", "stage", "why", "since", "version", "trace_id")
 
 HELD_BACK = """
@@ -68,13 +71,15 @@ FROM pending ANTI JOIN ({HELD_BACK}) held
 WHERE is_changed OR next_try_at <= $now
 """
 
-# One row for each article with an attachment that is not read, or whose reading failed and is due again.
-_UNREAD = f"""
-WITH wanted AS (
+_ATTACHED = f"""
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
     ANTI JOIN (SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}') USING (article_id)
     WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
-), unread AS (
+"""
+
+# One row for each article with an attachment that is not read, or whose reading failed and is due again.
+_UNREAD = f"""
+WITH wanted AS ({_ATTACHED}), unread AS (
     SELECT wanted.article_id, bool_or(documents.document_id IS NULL) AS is_missing,
         min(documents.fetched_at) AS tried_at
     FROM wanted LEFT JOIN documents USING (document_id)
@@ -86,6 +91,21 @@ SELECT entries.agency, entries.day, article_id, 'documents' AS stage,
 FROM entries JOIN unread USING (article_id) ANTI JOIN ({HELD_BACK}) held
     ON entries.article_id = held.article_id AND held.stage = 'documents' AND held.version = entries.entry_hash
 WHERE desk = $desk AND day >= $first_day
+"""
+
+# One row for each article of a meeting to come with an attachment whose file may have changed: it was requested before
+# the last pass of a source whose documents are checked (`$checking`). Each pass is a new version.
+_UNCHECKED = f"""
+WITH wanted AS ({_ATTACHED}), unchecked AS (
+    SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why, s.passed_at AS since,
+        concat(e.entry_hash, ' ', s.passed_at) AS version, e.trace_id
+    FROM wanted JOIN documents d USING (document_id) JOIN entries e ON e.article_id = wanted.article_id
+    JOIN sources s USING (source_id)
+    WHERE list_contains($checking, s.source_id) AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL
+        AND d.fetched_at < s.passed_at
+)
+SELECT DISTINCT unchecked.* FROM unchecked ANTI JOIN ({HELD_BACK}) held
+    ON unchecked.article_id = held.article_id AND held.stage = 'documents' AND held.version = unchecked.version
 """
 
 
@@ -151,13 +171,17 @@ def stale_sql(keys: str) -> str:
 def pending_entries(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":
     """Return the entries to fetch now: those without an article, changed since, or due for another attempt.
 
-    Of a civic desk also those with an attachment to read.
+    Of a civic desk also those with an attachment to read, or one whose file may have changed.
     """
     import polars as pl
 
-    params = {"desk": desk.key, "now": now, "first_day": first_day or desk.first_day}
-    queries = (_UNREAD, _PENDING) if desk.is_civic else (_PENDING,)
-    return newest_first(pl.concat([lake.query(query, params).select(COLUMNS) for query in queries]), desk)
+    first_day = first_day or desk.first_day
+    params = {"desk": desk.key, "now": now, "first_day": first_day}
+    queries = [(query, params) for query in ((_UNREAD, _PENDING) if desk.is_civic else (_PENDING,))]
+    if checking := [source.source_id for source in desk.sources if source.checks_documents]:
+        coming = {"first_day": max(first_day, day_of(now, desk.timezone)), "checking": checking}
+        queries.append((_UNCHECKED, params | coming))
+    return newest_first(pl.concat([lake.query(*query).select(COLUMNS) for query in queries]), desk)
 
 
 def stale_rows(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day: date | None = None) -> "pl.DataFrame":

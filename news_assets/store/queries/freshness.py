@@ -12,7 +12,7 @@ from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search import SearchIndex
 from news_assets.records.desks import Desk
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.backlog import UNCHECKED, pending_entries, stale_rows
 from news_assets.store.queries.health import failing_sources, silent_agencies
 from news_assets.store.queries.index_drift import lost_documents
 
@@ -55,7 +55,7 @@ def desk_gaps(
 
     first_day = (now - timedelta(days=days)).date()
     backlog = pl.concat([pending_entries(lake, desk, now, first_day), stale_rows(lake, desk, now, first_day)])
-    overdue = backlog.filter(pl.col("since") <= now - grace)
+    overdue = backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)  # these may take the night
     entries, articles = lake.query(_CHECKED, {"desk": desk.key, "first_day": first_day}).row(0)
     return {
         **{

@@ -38,6 +38,7 @@ def test_a_page_holds_body_and_headers_of_the_response(site: Site, open_fetcher:
         content_type="text/html; charset=iso-8859-1",
         encoding="iso-8859-1",
         validators=Validators('"a1"', "Tue, 08 Sep 2026 11:00:00 GMT"),
+        content_length=3,
         max_age_s=600,
         fetched_at=NOW,
         elapsed_ms=page.elapsed_ms,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.clients.web.headers import charset_of, max_age_s, retry_after_s, validators_of
+from news_assets.clients.web.headers import charset_of, content_length_of, max_age_s, retry_after_s, validators_of
 from news_assets.records.reading import Validators
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
@@ -72,6 +72,13 @@ def test_a_validator_that_is_long_or_has_control_characters_is_absent(value: str
 )
 def test_the_charset_of_a_content_type(content_type: str, expected: str | None) -> None:
     assert charset_of(content_type) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("17", 17), ("", None), ("-1", None), ("9" * 5_000, None), ("٣", None)]
+)
+def test_the_length_that_a_response_states(value: str, expected: int | None) -> None:
+    assert content_length_of(httpx.Headers({"content-length": value.encode()})) == expected
 
 
 @given(st.text())

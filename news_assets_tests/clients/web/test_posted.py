@@ -1,4 +1,4 @@
-"""Requests with a body, and refusals that are kept as pages."""
+"""Requests with a body or for the headers only, and refusals that are kept as pages."""
 
 import threading
 from collections.abc import Iterator
@@ -18,6 +18,9 @@ class Echo(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer(f"GET {self.headers.get('Content-Type')} ")
 
+    def do_HEAD(self) -> None:
+        self._answer("12345")
+
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self._answer(f"POST {self.headers.get('Content-Type')} {body}")
@@ -29,7 +32,8 @@ class Echo(BaseHTTPRequestHandler):
             self.send_header("Location", "/there")
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
-        self.wfile.write(said.encode())
+        if self.command != "HEAD":
+            self.wfile.write(said.encode())
 
     def log_message(self, *args: object) -> None:
         pass
@@ -51,6 +55,11 @@ def fetcher(tmp_path: Path) -> Iterator[HttpFetcher]:
 
 
 JSON = (("Content-Type", "application/json"),)
+
+
+def test_the_headers_are_requested_without_the_body(fetcher: HttpFetcher, base: str) -> None:
+    page = fetcher.fetch(PageRequest(f"{base}/moved", is_head=True))
+    assert (page.final_url, page.status, page.body, page.content_length) == (f"{base}/there", 200, b"", 5)
 
 
 def test_a_body_is_posted_with_its_headers(fetcher: HttpFetcher, base: str) -> None:

@@ -174,6 +174,19 @@ def test_items_that_were_not_had_are_asked_for_again(room: CouncilRoom, council:
     assert [item.title for item in room.lake.read(StoredItem)] == ["Contract for night buses"]
 
 
+def test_more_meetings_than_a_poll_asks_items_of_are_asked_by_the_next_polls(
+    room: CouncilRoom, council: Council
+) -> None:
+    for number in range(1, 66):
+        council.meet(number, MEETING + number % 60 * DAY)
+        council.put(number, 100 + number, f"Contract {number}")
+    [first] = room.poll()
+    [second] = room.poll(timedelta(minutes=10))
+    [third] = room.poll(timedelta(minutes=10))
+
+    assert (first.new_count, second.new_count, third.outcome) == (60, 5, "unchanged")
+
+
 def test_ids_stay_when_title_and_time_change_and_the_article_moves(room: CouncilRoom, council: Council) -> None:
     council.put(1, 12, "Contract for night buses")
     room.poll()

@@ -1,8 +1,8 @@
 import pytest
 
-from news_assets.pipeline.documents import pdf as pdf_module
 from news_assets.pipeline.documents.images import MAX_PIXELS, page_image
-from news_assets.pipeline.documents.pdf import pages_of, read_by_pypdf
+from news_assets.pipeline.documents.pdf import reader as pdf_module
+from news_assets.pipeline.documents.pdf.reader import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.records.documents import MAX_PAGES, ReadDocument
 from news_assets_tests.support.pdfs import GREY, broken_xref, huge_page, many_pages, pdf_of, scan_of

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.markdown import lines_of
-from news_assets.pipeline.documents.strikes import text_with_strikes
+from news_assets.pipeline.documents.markdown import lines_of, table
+from news_assets.pipeline.documents.pdf.strikes import marked_text, struck_spans
+from news_assets.pipeline.documents.pdf.tables import tables_on
 from news_assets.records.documents import MAX_PAGES, ReadDocument
 from news_assets.text.limits import clean_text
 
@@ -51,7 +52,7 @@ def _page(pdf: "pypdfium2.PdfDocument", index: int) -> tuple[str, bool]:
     try:
         text_page = page.get_textpage()
         try:
-            text = lines_of(text_with_strikes(page, text_page))
+            text = lines_of(_text(page, text_page))
         finally:
             text_page.close()
         if len(text) >= SCANNED_CHARS:
@@ -60,6 +61,20 @@ def _page(pdf: "pypdfium2.PdfDocument", index: int) -> tuple[str, bool]:
         return text, next(iter(images), None) is not None
     finally:
         page.close()
+
+
+def _text(page: "pypdfium2.PdfPage", text_page: "pypdfium2.PdfTextPage") -> str:
+    """Return the text of a page with its tables as Markdown, and marks around what is struck out."""
+    struck = struck_spans(page, text_page)
+    parts, begin = [], 0
+    for found in tables_on(page, text_page):
+        cells = (
+            (lines_of("\n".join(marked_text(text_page, span, struck) for span in cell)) for cell in row)
+            for row in found.rows
+        )
+        parts += [marked_text(text_page, (begin, found.span[0]), struck), table([*row] for row in cells)]
+        begin = found.span[1]
+    return "\n\n".join([*parts, marked_text(text_page, (begin, text_page.count_chars()), struck)])
 
 
 def read_by_pypdf(body: bytes, why: str) -> ReadDocument:

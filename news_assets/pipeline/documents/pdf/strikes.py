@@ -1,6 +1,6 @@
 """Marks text that is struck out in a PDF, which tells it by a line that is drawn through the letters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,23 +19,29 @@ _STEPS_PT = (1.0, 3.0, 6.0)  # from the ends of a line, where its first and last
 _MAX_CHARS = 400  # under one line
 
 
-def text_with_strikes(page: "PdfPage", text_page: "PdfTextPage") -> str:
-    """Return the text of a page, with marks around what is struck out. Raises PdfiumError."""
+def struck_spans(page: "PdfPage", text_page: "PdfTextPage") -> list[Span]:
+    """Return what is struck out on a page, in the order of its text."""
     from pypdfium2 import PdfiumError
 
-    parts, begin = [], 0
     try:
-        spans = sorted(_spans(page, text_page))
+        return _merged(sorted(_spans(page, text_page)))
     except PdfiumError:  # a broken drawing does not cost the text
-        spans = []
-    for start, end in _merged(spans):
-        struck = text_page.get_text_range(start, end - start)
-        parts += [text_page.get_text_range(begin, start - begin) if start > begin else "", _struck(struck)]
-        begin = end
-    if not parts:
-        return str(text_page.get_text_range())
-    rest = text_page.count_chars() - begin
-    return "".join([*parts, text_page.get_text_range(begin, rest) if rest > 0 else ""])
+        return []
+
+
+def marked_text(text_page: "PdfTextPage", span: Span, struck: Iterable[Span]) -> str:
+    """Return the text of some characters of a page, with marks around what is struck out. Raises PdfiumError."""
+    parts, begin = [], span[0]
+    for start, end in struck:
+        start, end = max(start, span[0]), min(end, span[1])
+        if start < end:
+            parts += [_text(text_page, begin, start), _struck(_text(text_page, start, end))]
+            begin = end
+    return "".join([*parts, _text(text_page, begin, span[1])])
+
+
+def _text(text_page: "PdfTextPage", start: int, end: int) -> str:
+    return str(text_page.get_text_range(start, end - start)) if end > start else ""
 
 
 def _struck(text: str) -> str:

@@ -1,0 +1,182 @@
+"""Finds the ruled tables of a page of a PDF: lines that cross, and the characters between them."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from news_assets.pipeline.documents.pdf.rules import NEAR_PT, Box, Rule, clustered, rules_on, turned
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
+
+Span = tuple[int, int]  # from a character to before another
+Place = tuple[int, int]  # row from the top and column from the left, both from 0
+
+_MAX_RULES: Final = 300  # in each direction; maps and plans have more
+_MAX_CELL_CHARS: Final = 600  # longer cells are parts of a page's layout
+_MIN_CELLS: Final = 4
+_MIN_FILLED: Final = 0.4  # of the cells
+_MIN_GAP_PT: Final = 1.0  # between the last character of a cell and the first of the next one
+_SPACES: Final = frozenset(map(ord, " \t\r\n\u00a0")) | {0}
+
+
+@dataclass(frozen=True, slots=True)
+class PdfTable:
+    """A table: the characters that it takes in the text of its page, and those of each cell, row by row."""
+
+    span: Span
+    rows: tuple[tuple[tuple[Span, ...], ...], ...]
+
+
+def tables_on(page: "PdfPage", text_page: "PdfTextPage") -> list[PdfTable]:
+    """Return the tables of a page in the order of its text; none of a page whose drawing is broken.
+
+    A table has two rows and two columns with text or more, and no text of others between that of its cells: the text of
+    a page with tables has the same words in the same order, but for those in different cells.
+    """
+    from pypdfium2 import PdfiumError
+
+    try:
+        level, upright = rules_on(page)
+        if max(len(level), len(upright)) > _MAX_RULES:
+            return []
+        grids = [grid for rules in _crossing(level, upright) if (grid := _grid(*rules))]
+        boxes = _boxes(text_page, page.get_rotation()) if grids else []
+    except PdfiumError:
+        return []
+    found = (_table(grid, boxes) for grid in grids)
+    return _apart(sorted((table for table in found if table), key=lambda table: table.span))
+
+
+def _apart(tables: Sequence[PdfTable]) -> list[PdfTable]:
+    """Return the tables without those that begin within the one before."""
+    kept: list[PdfTable] = []
+    for table in tables:
+        if not kept or table.span[0] >= kept[-1].span[1]:
+            kept.append(table)
+    return kept
+
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+
+def _crossing(level: list[Rule], upright: list[Rule]) -> Iterator[tuple[list[Rule], list[Rule]]]:
+    """Yield the lines that are connected by crossings, horizontal and vertical."""
+    left = set(range(len(upright)))
+    waiting = set(range(len(level)))
+    while waiting:
+        rows, columns, new = set[int](), set[int](), {waiting.pop()}
+        while new:
+            rows |= new
+            crossed = {c for c in left - columns if any(_cross(level[r], upright[c]) for r in new)}
+            columns |= crossed
+            new = {r for r in waiting if any(_cross(level[r], upright[c]) for c in crossed)}
+            waiting -= new
+        left -= columns
+        yield [level[r] for r in rows], [upright[c] for c in columns]
+
+
+def _cross(level: Rule, upright: Rule) -> bool:
+    return (
+        level.start - NEAR_PT <= upright.at <= level.end + NEAR_PT
+        and upright.start - NEAR_PT <= level.at <= upright.end + NEAR_PT
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Places of the lines from the left and from the bottom, and the cell that each field between them belongs to."""
+
+    lefts: list[float]
+    bottoms: list[float]
+    cells: dict[Place, Place]
+
+    def cell_at(self, x: float, y: float) -> Place | None:
+        """Return the cell at a point."""
+        row, column = len(self.bottoms) - 1 - bisect_right(self.bottoms, y), bisect_right(self.lefts, x) - 1
+        return self.cells.get((row, column))
+
+
+def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
+    """Return the grid of lines that cross; None if it has fewer than two rows, two columns or four cells."""
+    of_row, of_column = clustered(level), clustered(upright)
+    if len(of_row) < 3 or len(of_column) < 3:
+        return None
+    lefts, bottoms = [_place(rules) for rules in of_column], [_place(rules) for rules in of_row]
+    cells: dict[Place, Place] = {}
+    last = len(bottoms) - 2
+    for row in range(last + 1):
+        middle_y = (bottoms[last - row] + bottoms[last - row + 1]) / 2
+        for column in range(len(lefts) - 1):
+            middle_x = (lefts[column] + lefts[column + 1]) / 2
+            own = (row, column)
+            if column and not _is_drawn(of_column[column], middle_y):
+                own = cells[row, column - 1]
+            elif row and not _is_drawn(of_row[last - row + 1], middle_x):
+                own = cells[row - 1, column]
+            cells[row, column] = own
+    return _Grid(lefts, bottoms, cells) if len(set(cells.values())) >= _MIN_CELLS else None
+
+
+def _place(rules: list[Rule]) -> float:
+    return sum(rule.at for rule in rules) / len(rules)
+
+
+def _is_drawn(rules: list[Rule], at: float) -> bool:
+    return any(rule.start - NEAR_PT <= at <= rule.end + NEAR_PT for rule in rules)
+
+
+# --- characters ------------------------------------------------------------------------------------------------------
+
+
+def _boxes(text_page: "PdfTextPage", degrees: int) -> list[tuple[int, Box]]:
+    """Return index and box, as shown, of each character of a page but spaces and ends of lines. Raises PdfiumError."""
+    from pypdfium2 import raw
+
+    indexes = range(text_page.count_chars())
+    seen = (index for index in indexes if raw.FPDFText_GetUnicode(text_page, index) not in _SPACES)
+    return [(index, turned(text_page.get_charbox(index), degrees)) for index in seen]
+
+
+def _table(grid: _Grid, boxes: Sequence[tuple[int, Box]]) -> PdfTable | None:
+    """Return the table of a grid if it is one: its text is in one piece, and fills rows and columns."""
+    places = [grid.cell_at((left + right) / 2, (bottom + top) / 2) for _, (left, bottom, right, top) in boxes]
+    inside = [number for number, place in enumerate(places) if place]
+    if not inside or inside[-1] - inside[0] + 1 != len(inside):
+        return None
+    cells: dict[Place, list[Span]] = {}
+    before: tuple[Place, int, Box] | None = None
+    for number in inside:
+        place, (index, box) = places[number], boxes[number]
+        assert place is not None
+        spans = cells.setdefault(place, [])
+        if before is not None and place == before[0]:
+            spans[-1] = spans[-1][0], index + 1
+        elif before is not None and index == before[1] + 1 and _is_one_word(before[2], box):
+            return None
+        else:
+            spans.append((index, index + 1))
+        before = place, index, box
+    span = boxes[inside[0]][0], boxes[inside[-1]][0] + 1
+    return PdfTable(span, _rows(cells)) if _is_table(cells) else None
+
+
+def _is_one_word(one: Box, following: Box) -> bool:
+    """Whether two characters in different cells stand so close that a word runs over the line between them."""
+    left, bottom, _, top = following
+    return bottom < one[3] and one[1] < top and one[0] <= left < one[2] + _MIN_GAP_PT
+
+
+def _rows(cells: dict[Place, list[Span]]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
+    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
+    return tuple(tuple(tuple(cells.get((row, column), ())) for column in columns) for row in rows)
+
+
+def _is_table(cells: dict[Place, list[Span]]) -> bool:
+    """Whether cells with text are those of a table, not boxes of a form or of a page's layout."""
+    rows, columns = Counter(row for row, _ in cells), Counter(column for _, column in cells)
+    has_shape = all(sum(1 for count in counts.values() if count > 1) > 1 for counts in (rows, columns))
+    longest = max(sum(end - start for start, end in spans) for spans in cells.values())
+    return has_shape and len(cells) >= _MIN_FILLED * len(rows) * len(columns) and longest <= _MAX_CELL_CHARS
