@@ -139,7 +139,7 @@ class Settings(BaseSettings):
         description="its address in browsers, for links; empty for NEWS_DAGSTER_URL",
     )
     page_images: bool = Field(
-        False, description="whether the pages of articles show their main image, fetched by this server: true or false"
+        False, description="true for the main image on pages of articles, fetched by this server; false for none"
     )
     operator_token: Annotated[SecretStr, AfterValidator(values.check_token)] = Field(
         SecretStr(""), description="token for actions on the pages, 20 characters or more; empty for read-only pages"

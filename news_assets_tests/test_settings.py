@@ -56,7 +56,7 @@ def test_an_empty_ceiling_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         ("NEWS_ENTITIES", "oracle:x", "unknown provider 'oracle'"),
         ("NEWS_MODEL_CALLS", "0", "'0' is not a number from 1 to 200"),
         ("NEWS_MODEL_CALLS", "oracle=5", "unknown provider 'oracle'"),
-        ("NEWS_PAGE_IMAGES", "maybe", "true or false"),
+        ("NEWS_PAGE_IMAGES", "maybe", "true for the main image"),
         ("NEWS_KEEP_POLLS_DAYS", "30", "checks read the last 30 days; accepted: how many days"),
         ("NEWS_KEEP_PAGES_DAYS", "-1", "31 to 36500; 0 for ever"),
         ("NEWS_MAX_USD_PER_RUN", "-1", "in US dollars; 0 for no limit"),
