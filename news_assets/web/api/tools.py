@@ -85,5 +85,5 @@ def _read(archive: Archive, name: str, arguments: Mapping[str, Any]) -> str:
     given = {key: value if isinstance(value, str) else json_of(value) for key, value in arguments.items()}
     found = TOOLS[name].read(archive, TOOLS[name].given(given))
     if found is None:
-        raise NewsAssetsError("there is no such thing")
+        raise NewsAssetsError(f"{name} found nothing for these arguments")
     return json_of(asdict(found))
