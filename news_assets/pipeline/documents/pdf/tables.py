@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from news_assets.pipeline.documents.pdf.rules import NEAR_PT, Box, Rule, clustered, rules_on, turned
@@ -87,37 +88,33 @@ def _cross(level: Rule, upright: Rule) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Places of the lines from the left and from the bottom, and the cell that each field between them belongs to."""
+    """Places of the lines from the left and downwards, and the cell that each field between them belongs to."""
 
     lefts: list[float]
-    bottoms: list[float]
+    tops: list[float]
     cells: dict[Place, Place]
 
     def cell_at(self, x: float, y: float) -> Place | None:
         """Return the cell at a point."""
-        row, column = len(self.bottoms) - 1 - bisect_right(self.bottoms, y), bisect_right(self.lefts, x) - 1
-        return self.cells.get((row, column))
+        return self.cells.get((bisect_right(self.tops, -y) - 1, bisect_right(self.lefts, x) - 1))
 
 
 def _grid(level: list[Rule], upright: list[Rule]) -> _Grid | None:
     """Return the grid of lines that cross; None if it has fewer than two rows, two columns or four cells."""
-    of_row, of_column = clustered(level), clustered(upright)
-    if len(of_row) < 3 or len(of_column) < 3:
+    above, left_of = clustered(level)[::-1], clustered(upright)
+    if len(above) < 3 or len(left_of) < 3:
         return None
-    lefts, bottoms = [_place(rules) for rules in of_column], [_place(rules) for rules in of_row]
+    tops, lefts = [-_place(rules) for rules in above], [_place(rules) for rules in left_of]
     cells: dict[Place, Place] = {}
-    last = len(bottoms) - 2
-    for row in range(last + 1):
-        middle_y = (bottoms[last - row] + bottoms[last - row + 1]) / 2
-        for column in range(len(lefts) - 1):
-            middle_x = (lefts[column] + lefts[column + 1]) / 2
-            own = (row, column)
-            if column and not _is_drawn(of_column[column], middle_y):
-                own = cells[row, column - 1]
-            elif row and not _is_drawn(of_row[last - row + 1], middle_x):
-                own = cells[row - 1, column]
-            cells[row, column] = own
-    return _Grid(lefts, bottoms, cells) if len(set(cells.values())) >= _MIN_CELLS else None
+    for row, (top, bottom) in enumerate(pairwise(tops)):
+        for column, (left, right) in enumerate(pairwise(lefts)):
+            if column and not _is_drawn(left_of[column], -(top + bottom) / 2):
+                cells[row, column] = cells[row, column - 1]
+            elif row and not _is_drawn(above[row], (left + right) / 2):
+                cells[row, column] = cells[row - 1, column]
+            else:
+                cells[row, column] = row, column
+    return _Grid(lefts, tops, cells) if len(set(cells.values())) >= _MIN_CELLS else None
 
 
 def _place(rules: list[Rule]) -> float:
