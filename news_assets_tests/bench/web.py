@@ -133,7 +133,7 @@ def serve(folder: Path, ready: "multiprocessing.Queue[int]") -> None:
         Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
         SqliteSearchIndex.open(folder / "search.sqlite") as index,
     ):
-        archive = Archive(Index(index, Words, index.close), lake, DESKS, load_taxonomy())
+        archive = Archive(Index(index, Words, index.close), lake, DESKS, {desk.key: load_taxonomy() for desk in DESKS})
         server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",)), port=0, log_level="error"))
         threading.Thread(target=_announce, args=(server, ready), daemon=True).start()
         server.run()
