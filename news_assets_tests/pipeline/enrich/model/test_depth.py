@@ -48,15 +48,16 @@ SENTENCES = re.split(r"(?<=[.!?])\s+", " ".join(ITEM.split()))
 def test_title_type_section_sums_and_length_decide(
     title: str, matter_type: str, section: str, text: str, depth: str, why: str
 ) -> None:
-    found, reason = depth_of(title, matter_type, section, text, DepthRules())
+    item = made(1, text, title=title, category=matter_type, section=section)
+    found, reason = depth_of(item, DepthRules())
     assert (found, reason[: len(why)]) == (depth, why)
 
 
 def test_a_desk_file_states_other_phrases_and_sums() -> None:
     rules = DepthRules(brief=("market",), full=(), dollars=10, chars=1_000)
-    assert depth_of("Ordinance", "", "", "", rules)[0] == "usual"
-    assert depth_of("Market day", "", "", "", rules)[0] == "brief"
-    assert depth_of("Bus contract", "", "", "It costs $10.", rules)[0] == "full"
+    given = [("Ordinance", ""), ("Market day", ""), ("Bus contract", "It costs $10.")]
+    depths = [depth_of(made(1, text, title=title, category=None, section=None), rules)[0] for title, text in given]
+    assert depths == ["usual", "brief", "full"]
 
 
 def by_schema(request: ModelRequest) -> dict[str, Any]:
