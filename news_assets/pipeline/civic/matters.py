@@ -122,8 +122,13 @@ def _taken(
 
 
 def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
-    """Make the rows of these matters of an agency again, and those of the articles that take their enrichment."""
+    """Make the rows of these matters of an agency again, and those of the articles that take their enrichment.
+
+    Matters without an item any more are deleted.
+    """
     matters = _appearances(rows, desk, agency, keys) if keys else []
+    if gone := set(keys) - {one.items[0].matter for one in matters}:
+        rows.delete(Matter, desk=[desk], agency=[agency], matter=gone)
     if matters:
         rows.upsert([_matter_row(one) for one in matters])
         _share(rows, matters)
