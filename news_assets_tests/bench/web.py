@@ -43,7 +43,8 @@ def serve(folder: Path, today: date, ready: "multiprocessing.Queue[int]") -> Non
         Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
         SqliteSearchIndex.open(folder / "search.sqlite") as index,
     ):
-        archive = Archive(Index(index, Words, index.close), lake, [desk_of(today)], load_taxonomy())
+        desk = desk_of(today)
+        archive = Archive(Index(index, Words, index.close), lake, [desk], {desk.key: load_taxonomy()})
         server = uvicorn.Server(uvicorn.Config(build_app(archive, ("127.0.0.1",)), port=0, log_level="error"))
         threading.Thread(target=_announce, args=(server, ready), daemon=True).start()
         server.run()

@@ -28,6 +28,7 @@ from news_assets.pipeline.enrich.summary import summary
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.fragment import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
+from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
@@ -41,6 +42,7 @@ from news_assets.sources.html import proposal
 from news_assets.sources.kinds import KINDS
 from news_assets.text import charset, dates, fingerprint, html, language, limits, plain, sentences, urls, words, zones
 from news_assets_tests.sources.page_builders import page_of, source_of
+from news_assets_tests.store.examples import full
 
 CHARS = 100_000
 LIMIT_S = 1.0  # CPU for CHARS characters
@@ -123,10 +125,15 @@ ITEM = "<rss version='2.0'><channel><title>a</title><item><link>http://a.b/1</li
 END = "</item></channel></rss>"
 ARTICLE = "<!DOCTYPE html><html><head><title>a b c</title></head><body><article><h1>a b c</h1>"
 
+
+def _item(text: str) -> RawArticle:
+    return full(RawArticle, title=text, category=text, section=text, text=text)
+
+
 FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("passage_to_a_model", lambda text: passage_to_a_model(text[:500], text), TEXT),
     ("reason_not_sent", lambda text: reason_not_sent(text, text, EnrichRules(skip_titles=("a b",))), TEXT),
-    ("depth_of", lambda text: depth_of(text, text, text, text, DepthRules(brief=("a b",))), (*TEXT, "$1,", "$ 1k")),
+    ("depth_of", lambda text: depth_of(_item(text), DepthRules(brief=("a b",))), (*TEXT, "$1,", "$ 1k")),
     ("SearchedText", lambda text: SearchedText(text).find(f"a b c {text[:500]}"), TEXT),
     ("canonical_url", urls.canonical_url, ADDRESSES),
     ("canonical_url path", lambda text: urls.canonical_url("http://a.b/c" + text), (*ADDRESSES, *TEXT)),

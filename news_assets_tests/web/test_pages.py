@@ -6,11 +6,14 @@ import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 import news_assets.web
+from news_assets.taxonomy.loader import CIVIC_TOPICS, load_taxonomy
+from news_assets.web.archive import Archive
 from news_assets.web.phrases import portuguese
 
 TEMPLATES = Path(news_assets.web.__file__).parent / "templates"
@@ -167,3 +170,13 @@ def test_every_text_of_the_templates_is_translated() -> None:
 
 def _phrases(template: str) -> list[str]:
     return [first or second for first, second in re.findall(r"""\bt\((?:"([^"]+)"|'([^']+)')""", template)]
+
+
+def test_a_theme_has_the_label_of_its_desks_taxonomy() -> None:
+    unused: Any = None
+    taxonomies = {"news": load_taxonomy(), "city": load_taxonomy(CIVIC_TOPICS)}
+    archive = Archive(unused, unused, (), taxonomies)
+    assert archive.theme_label("health", "en", "news") == "Health"
+    assert archive.theme_label("health", "en", "city") == "Health and social services"
+    assert archive.theme_label("zoning", "en") == "Zoning"
+    assert archive.theme_label("zoning", "en", "news") == "zoning"

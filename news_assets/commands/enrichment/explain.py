@@ -77,8 +77,7 @@ def _explanation(lake: Reader, article: RawArticle, rules: Mapping[str, DepthRul
     if row:  # an equal text was asked about once, perhaps for another article
         calls |= {call.call_id: call for call in lake.read(ModelCall, input_hash=[row.input_hash])}
     evidence = evidence_of(row, article.text or "") if row else []
-    facts = (article.title or "", article.category or "", article.section or "", article.text or "")
-    depth = depth_of(*facts, rules.get(article.desk, DepthRules())) if article.meeting_id else None
+    depth = depth_of(article, rules.get(article.desk, DepthRules())) if article.meeting_id else None
     return _Explanation(article, row, sorted(calls.values(), key=lambda call: call.called_at), evidence, depth)
 
 

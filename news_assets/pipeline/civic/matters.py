@@ -33,6 +33,13 @@ def matter_key(item: AgendaItem) -> str:
     return f"title:{sha256(title)[:16]}" if len(title) >= MIN_TITLE_CHARS else ""
 
 
+class _Text(NamedTuple):
+    """The hash of a text that is enriched, and the state of its article."""
+
+    text_hash: str
+    content_hash: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Appearances:
     """The agenda items of one matter, by day, and the rows of their articles without the failed ones.
@@ -59,13 +66,6 @@ def _appearances(reader: Reader, desk: str, agency: str, keys: Collection[str]) 
     }
     enriched = {row.article_id: row for row in reader.read(EnrichedArticle, article_id=ids, outcome=["ok"])}
     return [_of_matter(of_matter, texts, enriched) for of_matter in items.values()]
-
-
-class _Text(NamedTuple):
-    """The hash of a text that is enriched, and the state of its article."""
-
-    text_hash: str
-    content_hash: str
 
 
 def _of_matter(
@@ -122,8 +122,13 @@ def _taken(
 
 
 def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -> None:
-    """Make the rows of these matters of an agency again, and those of the articles that take their enrichment."""
+    """Make the rows of these matters of an agency again, and those of the articles that take their enrichment.
+
+    Matters without an item any more are deleted.
+    """
     matters = _appearances(rows, desk, agency, keys) if keys else []
+    if gone := set(keys) - {one.items[0].matter for one in matters}:
+        rows.delete(Matter, desk=[desk], agency=[agency], matter=gone)
     if matters:
         rows.upsert([_matter_row(one) for one in matters])
         _share(rows, matters)

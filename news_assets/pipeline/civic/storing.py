@@ -60,8 +60,9 @@ def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetim
     for written in (new_meetings, new_items):
         if written:
             rows.upsert(written)
-    changed = {item.matter for item in new_items if item.matter and not _is_only_seen(item, before.get(item.item_id))}
-    refresh_matters(rows, source.desk, source.agency, changed)
+    changed = [item for item in new_items if not _is_only_seen(item, before.get(item.item_id))]
+    now_and_before = {one.matter for item in changed for one in (item, before.get(item.item_id)) if one}
+    refresh_matters(rows, source.desk, source.agency, now_and_before - {""})
     return changes
 
 

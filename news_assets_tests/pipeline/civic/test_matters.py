@@ -169,6 +169,18 @@ def test_a_withdrawn_appearance_takes_its_summary_along(changed: CouncilRoom) ->
     assert len(changed.enricher.asked) == asked  # the results of earlier texts are cached
 
 
+def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(room: CouncilRoom, council: Council) -> None:
+    council.put(1, 101, "Contract for the night buses of the harbour")
+    room.poll()
+    assert [matter.matter[:6] for matter in room.lake.read(Matter)] == ["title:"]
+    council.items[1][0]["EventItemMatterFile"] = "26-0012"
+    council.meet(1, MEETING, changed_at=room.now)
+
+    room.poll(DAY)
+
+    assert [matter.matter for matter in room.lake.read(Matter)] == ["file:26-0012"]
+
+
 def test_a_label_of_a_person_stays_on_an_earlier_appearance(changed: CouncilRoom, council: Council) -> None:
     first = min(changed.lake.read(RawArticle), key=lambda row: row.day).article_id
     code = next(iter(load_taxonomy().themes))

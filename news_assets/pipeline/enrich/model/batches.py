@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from uuid import uuid4
 
-from news_assets.errors import BatchError, EnrichError, InOpenBatchError, SpendingError
+from news_assets.errors import BatchError, EmbedError, EnrichError, InOpenBatchError, SpendingError, TaxonomyError
 from news_assets.pipeline.enrich.model.asking import (
     Question,
     Way,
@@ -155,7 +155,8 @@ def settle_batches(
 ) -> dict[str, str]:
     """Look for the batches that may have been sent, and collect those that are over, each as its desk reads answers.
 
-    Return what is known of each open batch, by its key; a batch whose provider does not answer stays open.
+    Return what is known of each open batch, by its key. One stays open while its provider does not answer, or the
+    taxonomy or classifier of its desk cannot be used.
     """
     found: dict[str, str] = {}
     by_key = {desk.key: desk for desk in desks}
@@ -163,7 +164,7 @@ def settle_batches(
         try:
             desk = by_key.get(row.desk)
             settled = _settled(lake, enricher.for_desk(desk) if desk else enricher, row, clock)
-        except BatchError as error:
+        except (BatchError, EnrichError, EmbedError, TaxonomyError) as error:
             found[row.batch_key] = str(error)
             continue
         found[row.batch_key] = settled.progress

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from news_assets.pipeline.enrich.model.rules import any_phrase, plain
+from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules
 
 Depth = Literal["brief", "usual", "full"]
@@ -17,8 +18,9 @@ _SUM = re.compile(r"\$ ?(\d[\d,]{0,15}(?:\.\d{1,2})?)(?: ?(thousand|million|bill
 _TIMES: Final = {"": 1, "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "billion": 1e9}
 
 
-def depth_of(title: str, matter_type: str, section: str, text: str, rules: DepthRules) -> tuple[Depth, str]:
-    """Return the depth of the summary of an item, and why."""
+def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
+    """Return the depth of the summary of an agenda item, and why."""
+    title, matter_type, section, text = (value or "" for value in (item.title, item.category, item.section, item.text))
     full, brief = any_phrase(rules.full), any_phrase(rules.brief)
     looked_for: tuple[tuple[Depth, re.Pattern[str], str, str], ...] = (
         ("full", full, "title", title),

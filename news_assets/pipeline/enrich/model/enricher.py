@@ -99,10 +99,10 @@ class ModelEnricher:
         """Yield the articles that each prompt of the enrichment is for: agenda items by their depth, news by one."""
         found = list(articles)
         items = [article for article in found if article.meeting_id]
-        calls = [(a.title or "", a.category or "", a.section or "", a.text or "", rules) for a in items]
+        answers = self.sandbox.run(depth_of, [(item, rules) for item in items])
         depths = {
             item.article_id: answer[0]
-            for item, answer in zip(items, self.sandbox.run(depth_of, calls), strict=True)
+            for item, answer in zip(items, answers, strict=True)
             if not isinstance(answer, NewsAssetsError)
         }
         for depth, prompt in (("usual", self.prompt), ("brief", self.brief_prompt), ("full", self.full_prompt)):

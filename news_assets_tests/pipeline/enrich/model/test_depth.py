@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from news_assets.pipeline.enrich.model.batches import SENT_WITHIN, settle_batches
 from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.desks import DepthRules
@@ -13,7 +14,18 @@ from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import CIVIC_TOPICS, load_taxonomy, taxonomy_of
 from news_assets_tests.store.examples import upsert
-from news_assets_tests.support.model_enrichment import ScriptedModel, desk, enrich, enricher, honest, made, rows
+from news_assets_tests.support.model_enrichment import (
+    NOW,
+    ScriptedModel,
+    desk,
+    enrich,
+    enricher,
+    honest,
+    made,
+    rows,
+    served,
+)
+from news_assets_tests.support.model_server import model_server
 
 ITEM = """The city council considers the item below, which staff recommends. It concerns the streets at the old market.
 The work begins in April and ends in June. Residents of the Second Ward are told by letter two weeks before it begins.
@@ -48,15 +60,16 @@ SENTENCES = re.split(r"(?<=[.!?])\s+", " ".join(ITEM.split()))
 def test_title_type_section_sums_and_length_decide(
     title: str, matter_type: str, section: str, text: str, depth: str, why: str
 ) -> None:
-    found, reason = depth_of(title, matter_type, section, text, DepthRules())
+    item = made(1, text, title=title, category=matter_type, section=section)
+    found, reason = depth_of(item, DepthRules())
     assert (found, reason[: len(why)]) == (depth, why)
 
 
 def test_a_desk_file_states_other_phrases_and_sums() -> None:
     rules = DepthRules(brief=("market",), full=(), dollars=10, chars=1_000)
-    assert depth_of("Ordinance", "", "", "", rules)[0] == "usual"
-    assert depth_of("Market day", "", "", "", rules)[0] == "brief"
-    assert depth_of("Bus contract", "", "", "It costs $10.", rules)[0] == "full"
+    given = [("Ordinance", ""), ("Market day", ""), ("Bus contract", "It costs $10.")]
+    depths = [depth_of(made(1, text, title=title, category=None, section=None), rules)[0] for title, text in given]
+    assert depths == ["usual", "brief", "full"]
 
 
 def by_schema(request: ModelRequest) -> dict[str, Any]:
@@ -105,6 +118,34 @@ def test_routine_items_have_one_sentence_and_consequential_ones_up_to_six(lake: 
     assert {call.prompt_version for call in calls} == {row.prompt_version for row in found.values()}
     enrich(lake, enricher(model), re_enrich=True)
     assert len(model.sent) == 4  # the others come from the cache
+
+
+def by_title(text: str) -> dict[str, Any]:
+    """Answer as a model should to the prompt that an item of this title has."""
+    most = 1 if "Title: Street closure" in text else 6 if "Title: Ordinance" in text and "Third." in text else 2
+    summary = [{"sentence": one, "quote": one} for one in SENTENCES[:most]]
+    given = honest(text) | {"theme": None, "keywords": ["council"], "summary": summary}
+    return {name: given[name] for name in ("theme", "summary", "keywords")} if most == 1 else given
+
+
+@pytest.mark.parametrize("via", ["direct", "batch"])
+def test_a_provider_is_sent_the_prompt_of_each_depth(via: str, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    upsert(lake, items())
+    of, later = desk(via=via), NOW + 2 * SENT_WITHIN
+    with model_server() as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        server.answer, server.clock = by_title, lambda: NOW
+        by = enricher(served("openai:gpt-5-mini"))
+        enrich(lake, by, of)
+        settle_batches(lake, by, [of], lambda: later)
+        enrich(lake, by, of, later)
+
+    found = rows(lake)
+    assert {key[-1]: len(row.summary_spans) for key, row in found.items()} == {"1": 1, "2": 2, "3": 6, "4": 2}
+    versions = {call.article_id: call.prompt_version for call in lake.read(ModelCall)}
+    assert versions == {key: row.prompt_version for key, row in found.items()}
+    assert [seen.is_batch for seen in server.seen] == [via == "batch"] * 4
 
 
 def test_rules_of_depth_do_not_change_the_inputs_of_news(lake: Lake) -> None:
