@@ -30,7 +30,10 @@ PAGES = {
         *sorted((ROOT / "docs").glob("*.md")),
     )
 }
-README, SOURCES, OPERATIONS = (PAGES[name] for name in ("README.md", "docs/sources.md", "docs/operations.md"))
+README, COMMANDS, OPERATIONS, SETTINGS, SOURCES = (
+    PAGES[name]
+    for name in ("README.md", *(f"docs/{name}.md" for name in ("commands", "operations", "settings", "sources")))
+)
 
 
 def code_of(page: str) -> str:
@@ -46,7 +49,7 @@ def first_cells(page: str) -> set[str]:
 
 
 def settings_table() -> str:
-    """Return the README's table of settings as the declaration has it."""
+    """Return the table of settings as the declaration has it."""
     lines = ["| variable | default | takes |", "|---|---|---|"]
     defaults = {
         "home": "./.news",
@@ -62,7 +65,7 @@ def settings_table() -> str:
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
-    documented = README.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0]
+    documented = SETTINGS.partition("<!-- settings -->\n")[2].partition("\n<!-- /settings -->")[0]
     assert documented == settings_table()
 
 
@@ -81,7 +84,7 @@ def command_of(words: Sequence[str]) -> str | None:
 
 
 def test_every_command_is_documented_with_its_options() -> None:
-    table = README.partition("| command | input | output |")[2].partition("\n\n")[0]
+    table = COMMANDS.partition("| command | input | output |")[2].partition("\n\n")[0]
     documented: dict[str, set[str]] = {}
     for row in table.splitlines()[2:]:
         words = row.replace("`", "").strip("| ").split()

@@ -3,9 +3,9 @@
     python -m news_assets_tests.quality.thresholds
 
 Every page is read once in each of trafilatura's modes and kept in memory, so that a choice of thresholds is scored in
-seconds. For each set left out, the thresholds are found one at a time, in two passes over GRID from its first values,
-by the mean F1 of the other sets. Values that are good for one set only show as a difference of the two columns. Exits 1
-if a set is below its floor or not ahead of trafilatura; floors are raised and never lowered.
+seconds. For each set left out, the thresholds of GRID are found by the mean F1 of the other sets. Values that are good
+for one set only show as a difference of the two columns. Exits 1 if a set is below its floor or not ahead of
+trafilatura; floors are raised and never lowered.
 """
 
 import sys
@@ -21,6 +21,7 @@ from news_assets.pipeline.page.markdown import Block, markdown_of
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
 from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds, trimmed
 from news_assets_tests.quality import extraction
+from news_assets_tests.support.tuning import tuned
 
 GRID: dict[str, tuple[float, ...]] = {
     "covered": (0.3, 0.4, 0.5),
@@ -93,12 +94,8 @@ def _read(truth: dict[str, Any], body: bytes) -> ReadPage | None:
 
 
 def best(sets: list[ReadSet]) -> Thresholds:
-    """Return the thresholds with the highest mean F1 over these sets; the first of equal ones."""
-    found = Thresholds(*(values[0] for values in GRID.values()))
-    for name in [*GRID, *GRID]:
-        choices = [found._replace(**{name: value}) for value in GRID[name]]
-        found = max(choices, key=lambda choice: mean(one.f1(choice) for one in sets))
-    return found
+    """Return the thresholds with the highest mean F1 over these sets."""
+    return tuned(THRESHOLDS, GRID, lambda thresholds: mean(one.f1(thresholds) for one in sets))
 
 
 def low_scores(sets: list[ReadSet]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime
 
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
-from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash
+from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 from news_assets.pipeline.documents import markdown, skipping
 from news_assets.pipeline.documents.kinds import kind_of
@@ -276,7 +276,7 @@ def bounded_entry(text: str) -> object:
 
 def alike(text: str, other: str) -> object:
     one, two = Shingles.of(text), Shingles.of(other)
-    return one and two and likeness(one, two)
+    return one and two and likeness(overlap(one, two))
 
 
 def rows(names: Iterable[str]) -> Iterator[tuple[str, Callable[[str], object], str]]:

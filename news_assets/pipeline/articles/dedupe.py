@@ -24,6 +24,7 @@ from news_assets.pipeline.articles.likeness import (
     SAME_TEXT,
     Shingles,
     likeness,
+    overlap,
 )
 from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.stage_state.versions import content_hash
@@ -271,7 +272,7 @@ class _Index:
         for _, n in sorted(likeliest, key=itemgetter(1)):
             article_id, _, text = self._originals[n]
             ours, theirs = self._shingles_of(row.article_id, row.text), self._shingles_of(article_id, text)
-            if ours and theirs and (score := likeness(ours, theirs)):
+            if ours and theirs and (score := likeness(overlap(ours, theirs))):
                 return article_id, NEARLY_SAME_TEXT, round(score, 4)
         return _ORIGINAL
 

@@ -5,7 +5,7 @@ lead two texts share.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from news_assets.text.fingerprint import normal_words, shingles
@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly the same text"  # why one is a copy
 MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
 _MIN_WORDS = 25
-
-# Tuned on 236 labelled pairs of real news and 813 altered copies: follow-ups differ in the lead and share what comes
-# below it, copies share the lead.
 LEAD_WORDS = 60
-_MIN_LEAD = 0.6  # share of each lead that is found in the other text
-_MIN_JACCARD = 0.55
-_MIN_CONTAINMENT, _MIN_CONTAINED_LEAD = 0.9, 0.7  # a copy that was cut off after its lead
-# A few edits in a short text leave few shingles, but the same words. In those pairs the leads of copies have .74 to .90
-# of their words in common, and those of other texts with as many common shingles at most .67.
-_MIN_LEAD_WORDS, _MIN_REWORDED_JACCARD = 0.75, 0.4
 
 MINHASH_BYTES = 32
 # Leads that share 40 % of their shingles have as many equal bytes 99 times in 100, unrelated ones 3 times in 10^9.
@@ -51,25 +42,67 @@ class Shingles:
         return cls(_hashes(shingles(found)), _hashes(shingles(lead)), _hashes(frozenset(lead)))
 
 
-def likeness(one: Shingles, other: Shingles) -> float:
+class Thresholds(NamedTuple):
+    """Shares from which on two texts are copies.
+
+    Set on 236 labelled pairs of real news and 813 altered copies (dedupe_real, dedupe_synth): follow-ups differ in the
+    lead and share what comes below it, copies share the lead. `news_assets_tests/quality/dedupe.py` scores both with
+    values set on others.
+    """
+
+    lead: float = 0.6
+    jaccard: float = 0.55
+    contained: float = 0.9
+    contained_lead: float = 0.7
+    """Of a copy that was cut off after its lead."""
+
+    reworded: float = 0.4
+    lead_words: float = 0.75
+    """A few edits in a short text leave few shingles, but the same words. In those pairs the leads of copies have .74
+    to .90 of their words in common, and those of other texts with as many common shingles at most .67."""
+
+
+THRESHOLDS = Thresholds()
+
+
+class Overlap(NamedTuple):
+    """What two texts have in common, as shares."""
+
+    jaccard: float
+    """Of the shingles of both."""
+
+    contained: float
+    """Of the shingles of the shorter text."""
+
+    lead: float
+    """Of the shingles of a lead that are in the other text, for the lead with fewer."""
+
+    lead_words: float
+    """Of the words of both leads."""
+
+
+def overlap(one: Shingles, other: Shingles) -> Overlap:
+    """Return what two texts have in common."""
+    common, words = _common(one.text, other.text), _common(one.lead_words, other.lead_words)
+    return Overlap(
+        jaccard=common / (one.text.size + other.text.size - common),
+        contained=common / min(one.text.size, other.text.size),
+        lead=min(_common(one.lead, other.text) / one.lead.size, _common(other.lead, one.text) / other.lead.size),
+        lead_words=words / (one.lead_words.size + other.lead_words.size - words),
+    )
+
+
+def likeness(found: Overlap, thresholds: Thresholds = THRESHOLDS) -> float:
     """Return the share of shingles that two copies have in common; 0 for two texts that are no copies.
 
     It is that of both texts (Jaccard), or of the shorter one where it was cut off.
     """
-    common = _common(one.text, other.text)
-    jaccard = common / (one.text.size + other.text.size - common)
-    lead = min(_common(one.lead, other.text) / one.lead.size, _common(other.lead, one.text) / other.lead.size)
-    if lead < _MIN_LEAD or jaccard < _MIN_JACCARD:
-        if jaccard >= _MIN_REWORDED_JACCARD and _lead_words_in_common(one, other) >= _MIN_LEAD_WORDS:
-            return jaccard
-        contained = common / min(one.text.size, other.text.size)
-        return contained if contained >= _MIN_CONTAINMENT and lead >= _MIN_CONTAINED_LEAD else 0.0
-    return jaccard
-
-
-def _lead_words_in_common(one: Shingles, other: Shingles) -> float:
-    common = _common(one.lead_words, other.lead_words)
-    return common / (one.lead_words.size + other.lead_words.size - common)
+    if found.lead >= thresholds.lead and found.jaccard >= thresholds.jaccard:
+        return found.jaccard
+    if found.jaccard >= thresholds.reworded and found.lead_words >= thresholds.lead_words:
+        return found.jaccard
+    is_cut_off = found.contained >= thresholds.contained and found.lead >= thresholds.contained_lead
+    return found.contained if is_cut_off else 0.0
 
 
 def minhash(text: str) -> bytes | None:

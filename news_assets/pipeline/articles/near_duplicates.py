@@ -11,6 +11,7 @@ from news_assets.pipeline.articles.likeness import (
     SAME_TEXT,
     Shingles,
     likeness,
+    overlap,
 )
 from news_assets.pipeline.page.links import is_home
 from news_assets.text.fingerprint import text_hash
@@ -67,7 +68,7 @@ class _NearIndex:
         best = _NO_MATCH
         for position in sorted(self._lsh.query(_signature(found))):
             root, other = self._documents[position]
-            score = likeness(found, other)
+            score = likeness(overlap(found, other))
             if score > best[2]:
                 best = root, NEARLY_SAME_TEXT, round(score, 4)
         return best

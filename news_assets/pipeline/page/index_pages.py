@@ -1,13 +1,12 @@
 """Recognises pages that list other pages: sections, tags, searches, collections, home pages of sites.
 
 No single sign decides, because each also occurs on articles: signs have points, and a page needs several of them.
-Points and bounds were set on the `dev` part of article_wcxb (79 listings and collections, 300 articles) and on the
-articles of aeb, fundus, naeb and trafilatura; `news_assets_tests/quality/extraction.py` scores them.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from lxml.etree import XPath, _Element
@@ -17,13 +16,39 @@ from news_assets.pipeline.page.choice import LONG_CHARS
 from news_assets.pipeline.page.metadata import PageMetadata
 from news_assets.text.dates import day_in_address
 
-MIN_POINTS = 4  # 3 would refuse 22 of 642 articles
-MIN_LINKS = 20  # all labelled index pages have 39 and more; short notices on plain pages have fewer
-LITTLE_PROSE, HARDLY_PROSE = 0.4, 0.2  # share of the page's text
-_OF_LISTINGS = ("controls of a listing", "prices", "more pages")  # the other signs are also those of short notes
+
+class Signs(NamedTuple):
+    """Points of each sign of an index page, the points that are enough, and bounds of what is counted.
+
+    Set on the `dev` part of article_wcxb (79 listings and collections, 300 articles) and on the articles of aeb,
+    fundus, naeb and trafilatura. `news_assets_tests/quality/index_pages.py` scores each set with the values that are
+    best for the others.
+    """
+
+    enough: float = 4
+    short_title: float = 1
+    short_address: float = 1
+    no_date: float = 1
+    date: float = -1
+    stated_article: float = -1
+    controls: float = 2
+    prices: float = 1
+    more_pages: float = 1
+    little_prose: float = 1
+    hardly_prose: float = 1
+    """Added to those of little prose."""
+
+    little_prose_share: float = 0.4
+    hardly_prose_share: float = 0.2
+    """Of the page's text."""
+
+    min_prices: float = 5
+
+
+SIGNS = Signs()
+_MIN_LINKS = 20  # all labelled index pages have 39 and more; short notices on plain pages have fewer
 _SHORT_TITLE_WORDS = 3
 _SHORT_SLUG_WORDS = 2
-_MIN_PRICES = 5
 _CONTROL_CHARS = 60
 _MIN_CARDS = 3
 _CARD_CHARS = 800
@@ -47,43 +72,66 @@ _EXTENSION = re.compile(r"\.\w{2,5}$")
 _BETWEEN_WORDS = re.compile(r"[-_+]|%20")
 
 
-def index_signs(tree: HtmlElement, metadata: PageMetadata, url: str) -> dict[str, int]:
-    """Return the signs of an index page with their points.
+class PageFacts(NamedTuple):
+    """What is counted on a page that may be an index page."""
 
-    None for a page that JSON-LD or microdata call an article, or that og:type calls one and that has a date.
+    is_stated_article: bool
+    is_dated: bool
+    has_no_date: bool
+    title_words: int
+    slug_words: int
+    controls: int
+    prices: int
+    has_more_pages: bool
+    prose_share: float
+
+
+def page_facts(tree: HtmlElement, metadata: PageMetadata, url: str) -> PageFacts | None:
+    """Count what tells an index page from an article.
+
+    None for a page with few links, and for one that JSON-LD or microdata call an article, or that og:type calls one and
+    that has a date.
     """
     is_dated = metadata.published_origin in ("json_ld", "meta", "markup", "url") or day_in_address(url) is not None
-    is_article = metadata.article_type or (metadata.is_stated_article and is_dated)
-    if is_article or sum(1 for _ in tree.iter("a")) < MIN_LINKS:
-        return {}
-    found = {**_signs_of_metadata(metadata, url, is_dated=is_dated), **_signs_of_texts(tree)}
-    prose = prose_share(tree)
-    found["little prose"] = (prose < LITTLE_PROSE) + (prose < HARDLY_PROSE)
-    found["more pages"] = int(any(_NEXT_PAGES.search(link.get("href") or "") for link in tree.iter("a")))
-    is_listing = prose < HARDLY_PROSE or any(found[sign] for sign in _OF_LISTINGS)
-    return {sign: points for sign, points in found.items() if points} if is_listing else {}
+    links = [link.get("href") or "" for link in tree.iter("a")]
+    if metadata.article_type or (metadata.is_stated_article and is_dated) or len(links) < _MIN_LINKS:
+        return None
+    slug = _EXTENSION.sub("", urlsplit(url).path.strip("/").rpartition("/")[2])
+    short_texts = [text.strip() for text in _TEXTS(tree) if len(text) <= _CONTROL_CHARS]
+    return PageFacts(
+        is_stated_article=metadata.is_stated_article,
+        is_dated=is_dated,
+        has_no_date=metadata.published_origin in (None, "guess"),
+        title_words=len((metadata.title or "").split()),
+        slug_words=len(list(filter(None, _BETWEEN_WORDS.split(slug)))),
+        controls=sum(_CONTROL.fullmatch(text) is not None for text in short_texts),
+        prices=sum(_PRICE.fullmatch(text) is not None for text in short_texts),
+        has_more_pages=any(map(_NEXT_PAGES.search, links)),
+        prose_share=prose_share(tree),
+    )
 
 
-def _signs_of_metadata(metadata: PageMetadata, url: str, *, is_dated: bool) -> dict[str, int]:
-    path = urlsplit(url).path.strip("/")
-    slug = _EXTENSION.sub("", path.rpartition("/")[2])
-    return {
-        "short title": int(len((metadata.title or "").split()) <= _SHORT_TITLE_WORDS),
-        "short address": int(len(list(filter(None, _BETWEEN_WORDS.split(slug)))) <= _SHORT_SLUG_WORDS),
-        "no date": -1 if is_dated else int(metadata.published_origin in (None, "guess")),
-        "stated article": -int(metadata.is_stated_article),
+def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
+    """Return the signs that a page lists other pages; none if their points are not enough.
+
+    Without controls, prices, further pages or hardly any prose a page is a short note, which has the other signs too.
+    """
+    has_prices = facts.prices >= signs.min_prices
+    has_hardly_prose = facts.prose_share < signs.hardly_prose_share
+    if not (facts.controls or has_prices or facts.has_more_pages or has_hardly_prose):
+        return []
+    prose = (facts.prose_share < signs.little_prose_share) * signs.little_prose + has_hardly_prose * signs.hardly_prose
+    points = {
+        "short title": (facts.title_words <= _SHORT_TITLE_WORDS) * signs.short_title,
+        "short address": (facts.slug_words <= _SHORT_SLUG_WORDS) * signs.short_address,
+        "no date": signs.date if facts.is_dated else facts.has_no_date * signs.no_date,
+        "stated article": facts.is_stated_article * signs.stated_article,
+        "controls of a listing": bool(facts.controls) * signs.controls,
+        "prices": has_prices * signs.prices,
+        "little prose": prose,
+        "more pages": facts.has_more_pages * signs.more_pages,
     }
-
-
-def _signs_of_texts(tree: HtmlElement) -> dict[str, int]:
-    """Return the points for controls of a listing and for prices."""
-    prices = controls = 0
-    for text in _TEXTS(tree):
-        if len(text) <= _CONTROL_CHARS:
-            bare = text.strip()
-            prices += _PRICE.fullmatch(bare) is not None
-            controls += _CONTROL.fullmatch(bare) is not None
-    return {"controls of a listing": 2 * bool(controls), "prices": int(prices >= _MIN_PRICES)}
+    return [sign for sign, count in points.items() if count > 0] if sum(points.values()) >= signs.enough else []
 
 
 # --- prose -----------------------------------------------------------------------------------------------------------

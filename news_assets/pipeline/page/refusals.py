@@ -7,7 +7,7 @@ import re
 
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.index_pages import MIN_POINTS, index_signs
+from news_assets.pipeline.page.index_pages import page_facts, signs_of_index
 from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.metadata import PageMetadata
 from news_assets.records.reading import Outcome, Page
@@ -103,9 +103,9 @@ def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page:
         return "failed", f"too little text: {len(text)} characters"
     if is_home(page.final_url) and not is_article and not _is_prose(text):
         return "skipped", "home page, no article"
-    signs = index_signs(tree, metadata, page.final_url)
-    if sum(signs.values()) >= MIN_POINTS:
-        return "skipped", f"index page, no article: {', '.join(sign for sign, points in signs.items() if points > 0)}"
+    facts = page_facts(tree, metadata, page.final_url)
+    if facts and (signs := signs_of_index(facts)):
+        return "skipped", f"index page, no article: {', '.join(signs)}"
     return None
 
 

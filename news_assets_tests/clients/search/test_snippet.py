@@ -3,7 +3,7 @@ from pathlib import Path
 
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.ports.search import SearchQuery
-from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.clients.search.contract.examples import document
 
 
 def test_a_long_text_is_cut_to_a_snippet_around_the_match(tmp_path: Path) -> None:

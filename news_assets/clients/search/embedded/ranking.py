@@ -161,16 +161,16 @@ def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, 
     return at[np.flatnonzero(values > nth)], at[np.flatnonzero(values == nth)]
 
 
-def fused(by_words: Ranked, near: Ranked) -> Ranked:
+def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) -> Ranked:
     """Return one ranking of both, from the shares that a document has of the highest score of each; all best first.
 
-    `near` is not empty.
+    `near` is not empty. `vector_share`: weight of its scores; those of the words have the rest.
     """
     lowest = min(near.scores[:SPAN_RANK][-1], near.scores[0] - MIN_SPAN)
-    shares = VECTOR_SHARE * np.clip((near.scores - lowest) / (near.scores[0] - lowest), 0, 1)
+    shares = vector_share * np.clip((near.scores - lowest) / (near.scores[0] - lowest), 0, 1)
     scores = dict(zip(near.ns.tolist(), shares.tolist(), strict=True))
     highest = by_words.scores.max(initial=0) or 1.0  # without words every score is 0
-    of_words = (1 - VECTOR_SHARE) * by_words.scores / highest
+    of_words = (1 - vector_share) * by_words.scores / highest
     for n, share in zip(by_words.ns.tolist(), of_words.tolist(), strict=True):
         scores[n] = scores.get(n, 0.0) + share
     ranked = sorted(scores.items(), key=lambda pair: -pair[1])

@@ -1,4 +1,4 @@
-"""The SQLite backend beyond the contract of every backend (test_contract.py)."""
+"""The SQLite backend beyond the contract of every backend (`contract`)."""
 
 import os
 import signal
@@ -16,14 +16,14 @@ from news_assets.clients.search.embedded import parts, vectors
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports.search import SearchQuery
-from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.clients.search.contract.examples import document
 from news_assets_tests.support.search_backends import hashes
 
 _WRITER = """
 import sys
 from pathlib import Path
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
-from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.clients.search.contract.examples import document
 
 name, count = sys.argv[2], int(sys.argv[3])
 with SqliteSearchIndex.open(Path(sys.argv[1])) as index:

@@ -15,7 +15,7 @@ from news_assets.clients.search.embedded.ranking import K1, B
 from news_assets.clients.search.embedded.schema import FACTS
 from news_assets.clients.search.embedded.terms import term_of
 from news_assets.ports.search import SearchDocument, SearchQuery
-from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.clients.search.contract.examples import document
 
 WORDS = ("vacina", "escola", "hospital", "ferrovia", "cultura", "biblioteca")  # no word is one edit from another
 

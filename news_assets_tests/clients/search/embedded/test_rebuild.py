@@ -11,7 +11,7 @@ from news_assets.clients.search.embedded import parts, rebuild
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.clients.search.embedded.rebuild import SqliteRebuild
 from news_assets.ports.search import SearchAnswer, SearchDocument, SearchMode, SearchQuery
-from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.clients.search.contract.examples import document
 
 WORDS = (
     *("vacina", "vacinação", "escola", "escolas", "hospital", "ferrovia", "cultura"),

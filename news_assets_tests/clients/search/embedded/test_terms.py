@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from news_assets.clients.search.embedded.terms import PACKED_TERM, TITLE_WEIGHT, batch_terms, one_edit_away, term_of
 from news_assets.ports.search import SearchDocument
 from news_assets.text.words import words
-from news_assets_tests.clients.search.test_contract import document
+from news_assets_tests.clients.search.contract.examples import document
 
 TEXTS = st.text("aBç Ã-'1“–…Σ漢\ud800\u0301", max_size=12) | st.sampled_from(["vacina vacinas", "x " * 300, "w" * 70])
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

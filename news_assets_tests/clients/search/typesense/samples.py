@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 from news_assets.ports.search import SearchDocument
-from news_assets_tests.clients.search.test_contract import document as contract_document
+from news_assets_tests.clients.search.contract.examples import document as contract_document
 from news_assets_tests.typesense_server import TestServer
 
 SECRET = "an-admin-key-that-must-stay-secret"

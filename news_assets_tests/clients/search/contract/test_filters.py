@@ -1,0 +1,78 @@
+"""Filters and facets, in every mode."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from news_assets.ports.search import FACETS, SearchIndex, SearchQuery
+from news_assets_tests.clients.search.contract.examples import document, ids
+
+FILTERED = [
+    document(1, "vacina", sentiment="positive", entities=("Vila Serena", "Ana Lima", "Ana Lima")),
+    document(2, "vacina", desk="world", agency="bbc", language="en", theme_path=("02",), day=date(2026, 2, 3)),
+    document(3, "vacina", agency="ms", theme_path=("01", "01.02"), theme_code="01.02", day=date(2025, 12, 31)),
+    document(4, "vacina", agency="ms", body="City Council", matter="24-0123", meeting_status="confirmed"),
+    document(5, "vacina", agency="ms", matter="240123", meeting_status="cancelled", entities=("Ana Lima",)),
+]
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"desk": "world"}, {"mec-2"}),
+        ({"agency": "ms"}, {"mec-3", "mec-4", "mec-5"}),
+        ({"agency": "unknown"}, set()),
+        ({"theme": "01"}, {"mec-3"}),
+        ({"theme": "01.02"}, {"mec-3"}),
+        ({"theme": "0"}, set()),
+        ({"language": "pt"}, {"mec-1", "mec-3", "mec-4", "mec-5"}),
+        ({"entity": "Ana Lima"}, {"mec-1", "mec-5"}),
+        ({"entity": "Ana"}, set()),
+        ({"entity": "\ud800"}, set()),
+        ({"sentiment": "positive"}, {"mec-1"}),
+        ({"body": "City Council"}, {"mec-4"}),
+        ({"body": "City"}, set()),
+        ({"matter": "24-0123"}, {"mec-4"}),
+        ({"matter": "24-0123", "meeting_status": "cancelled"}, set()),
+        ({"meeting_status": "cancelled"}, {"mec-5"}),
+        ({"from_day": date(2026, 1, 1)}, {"mec-1", "mec-2", "mec-4", "mec-5"}),
+        ({"to_day": date(2025, 12, 31)}, {"mec-3"}),
+        ({"from_day": date(2026, 1, 2), "to_day": date(2026, 1, 2)}, {"mec-1"}),
+    ],
+)
+def test_filters_apply_in_every_mode(
+    index: SearchIndex, mode: str, filters: dict[str, object], expected: set[str]
+) -> None:
+    index.upsert([replace(one, vector=(1.0, 0.0)) for one in FILTERED])
+    answer = index.search(SearchQuery(text="vacina", mode=mode, vector=(1.0, 0.1), **filters))  # type: ignore[arg-type]
+    assert (set(ids(answer)), answer.found) == (expected, len(expected))
+
+
+def test_facets_count_every_match_of_all_pages(index: SearchIndex) -> None:
+    index.upsert(FILTERED)
+    facets = index.search(SearchQuery(text="vacina", mode="keyword", limit=1)).facets
+    assert facets == {
+        "desk": {"govbr": 4, "world": 1},
+        "agency": {"bbc": 1, "mec": 1, "ms": 3},
+        "theme": {"01": 1, "01.02": 1, "02": 1},
+        "language": {"pt-BR": 4, "en": 1},
+        "sentiment": {"positive": 1},
+        "entity": {"Ana Lima": 2, "Vila Serena": 1},
+        "body": {"City Council": 1},
+        "matter": {"24-0123": 1, "240123": 1},
+        "meeting_status": {"cancelled": 1, "confirmed": 1},
+        "month": {"2026-02": 1, "2026-01": 3, "2025-12": 1},
+        "day": {"2026-02-03": 1, "2026-01-06": 1, "2026-01-05": 1, "2026-01-02": 1, "2025-12-31": 1},
+    }
+    assert tuple(facets) == FACETS
+
+
+def test_facets_follow_changed_and_deleted_documents(index: SearchIndex) -> None:
+    index.upsert([document(n, "vacina", entities=(f"Nome {n}", "Ana")) for n in (1, 2, 3)])
+    index.upsert([document(2, "vacina", entities=("Rita",), document_hash="changed")])
+    index.delete(["mec-3"])
+    facets = index.search(SearchQuery(text="vacina", mode="keyword")).facets
+    assert facets["entity"] == {"Ana": 1, "Nome 1": 1, "Rita": 1}
+    assert facets["day"] == {"2026-01-03": 1, "2026-01-02": 1}
