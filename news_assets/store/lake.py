@@ -140,7 +140,7 @@ class Lake:
 
     @contextmanager
     def latest(self) -> Iterator[Snapshot]:
-        """Yield the reads of the latest commit in one transaction; each read outside of one begins its own, in 5 ms."""
+        """Yield the reads of the latest commit in one transaction; each read outside of one begins its own, in 3 ms."""
         with self._snapshot() as snapshot:
             yield snapshot
 

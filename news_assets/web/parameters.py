@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from datetime import date
 from types import GenericAlias
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -83,12 +83,10 @@ class ListParameters(Parameters, frozen=True):
         if not self.cursor:
             return None
         try:
-            values: tuple[Any, ...] = TypeAdapter(GenericAlias(tuple, kinds)).validate_json(
-                base64.urlsafe_b64decode(self.cursor.encode()), strict=True
-            )
+            form = TypeAdapter(cast("type[tuple[Any, ...]]", GenericAlias(tuple, kinds)))
+            return form.validate_json(base64.urlsafe_b64decode(self.cursor.encode()), strict=True)
         except ValueError:
             raise ParameterError(f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer") from None
-        return values
 
 
 def cursor_of(*values: str | int) -> str:

@@ -6,6 +6,7 @@ items. Files are merged as maintenance does; the newest 100 articles are still i
 """
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
@@ -55,7 +56,8 @@ _OTHER_TABLES = (
     """
     INSERT INTO polls BY NAME
     SELECT source_id, 'govbr' AS desk, source_id[:9] AS agency, polled_at,
-        if(hash(n, source_id) % 50 = 0, 'failed', 'ok') AS outcome, 40 AS entry_count, (hash(n, source_id) % 3 = 0)::BIGINT AS new_count, 300 AS elapsed_ms
+        if(hash(n, source_id) % 50 = 0, 'failed', 'ok') AS outcome,
+        40 AS entry_count, (hash(n, source_id) % 3 = 0)::BIGINT AS new_count, 300 AS elapsed_ms
     FROM (SELECT DISTINCT source_id FROM entries),
         (SELECT n, $now::TIMESTAMPTZ - to_hours(n::INTEGER) AS polled_at FROM range(720) hours(n))
     """,
@@ -139,7 +141,7 @@ def fill(folder: Path, count: int, words: dict[str, list[str]], *, with_index: b
             _fill_index(lake, folder, count, words)
 
 
-def _run(transaction: Transaction, sql: str, given: dict[str, object]) -> None:
+def _run(transaction: Transaction, sql: str, given: Mapping[str, object]) -> None:
     transaction.cursor.execute(sql, given)
 
 

@@ -10,6 +10,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import DAY, MANY, article, upsert
+from news_assets_tests.support.small_desk import NOW
 
 
 def test_rows_are_read_by_agency_day_and_desk(lake: Lake) -> None:
@@ -44,6 +45,25 @@ def test_rows_are_read_by_values_of_any_columns(lake: Lake) -> None:
     assert numbers(url_hash=["3", "3"], duplicate_of=[None]) == [8, 18, 28, 38]
     assert numbers(url_hash=[]) == []
     assert numbers(url_hash=["nothing", "at all"]) == []
+    assert numbers(url_hash=["1", *map(str, range(5, 100))]) == [n for n in range(40) if n % 5 == 1]
+
+
+@pytest.mark.parametrize("count", [2, 20, 21, 60])
+@pytest.mark.parametrize("name", ["article_id", "day", "first_seen_at", "lead_minhash", "rev_n"])
+def test_lists_of_any_length_and_type_select_the_same_rows(lake: Lake, name: str, count: int) -> None:
+    rows = [
+        article(
+            n,
+            day=DAY - timedelta(days=2 * n),
+            first_seen_at=NOW - timedelta(hours=n),
+            lead_minhash=n.to_bytes(4),
+            rev_n=n,
+        )
+        for n in range(70)
+    ]
+    upsert(lake, rows)
+    wanted = {getattr(row, name) for row in rows[5 : 5 + count]}
+    assert {getattr(row, name) for row in lake.read(RawArticle, **{name: wanted})} == wanted
 
 
 @pytest.mark.parametrize("text", ["\ud800half", "nul\0", "\ud83c\udf89 two halves"])

@@ -86,9 +86,10 @@ def stored_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
 
 
 def _of_articles(lake: Reader, record: type[Row], ids: Sequence[str], days: Collection[date]) -> list[Row]:
-    """Return the row of each article; one that is not on the articles' days, from before it moved, is found too.
+    """Return the row of each article, also one that is still stored on the day before its article moved.
 
-    Most are on these days, and only the files of their months are opened: half of the time among 1,000,000 articles.
+    Most are on the articles' days. Only the files of their months are opened, which halves the time among 1,000,000
+    articles.
     """
     rows = lake.read(record, article_id=ids, day=days)
     return rows if len(rows) == len(set(ids)) else lake.read(record, article_id=ids)

@@ -1,11 +1,15 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import EnrichedArticle
 from news_assets.records.polling import Poll
 from news_assets.store.lake import Lake
-from news_assets.store.queries.url_history import Event, url_history
+from news_assets.store.queries.url_history import Event, stored_rows, url_history
 from news_assets_tests.store.examples import sparse
-from news_assets_tests.support.small_desk import NOW, entry
+from news_assets_tests.support.small_desk import NOW, TODAY, entry
 
 LATER = NOW + timedelta(milliseconds=500)
 
@@ -32,3 +36,18 @@ def test_an_entry_listed_once_has_one_event(lake: Lake) -> None:
         "first listed by d/a/feed, dated 2026-11-20 15:00Z"
     ]
     assert url_history(lake, "https://example.org/never") == []
+
+
+@pytest.mark.parametrize("days", [0, 40])
+def test_rows_of_a_stage_are_found_also_on_the_day_before_the_article_moved(lake: Lake, days: int) -> None:
+    article = sparse(RawArticle, article_id="a-1", desk="d", agency="a", day=TODAY, outcome="ok")
+    other = replace(article, article_id="a-2")
+    lake.transact(lambda rows: rows.upsert([article, other]))
+    enriched = [
+        sparse(EnrichedArticle, article_id=key, desk="d", agency="a", day=day, outcome="ok")
+        for key, day in (("a-1", TODAY - timedelta(days=days)), ("a-2", TODAY))
+    ]
+    lake.transact(lambda rows: rows.upsert(enriched))
+    found = stored_rows(lake, ["a-1", "a-2"])
+    assert [row.article_id for row in found.articles] == ["a-1", "a-2"]
+    assert found.derived["enriched_articles"] == enriched
