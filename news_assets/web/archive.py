@@ -7,57 +7,34 @@ reads of the lake run beside each other.
 import gzip
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
-from typing import Final, Self, TypeVar
+from datetime import date
+from typing import Final, Self
 
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import Alerts
-from news_assets.records.derived import ArticleEmbedding, Change, Failure
+from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
 from news_assets.search import Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
-from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
-from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.civic.lists import place_of_article
 from news_assets.store.queries.copies import Copy, copies_of, publications_of
-from news_assets.store.queries.health import silent_agencies
-from news_assets.store.queries.lists import (
-    ListedArticle,
-    day_counts,
-    named_articles,
-    newest_articles,
-    newest_failures,
-)
-from news_assets.store.queries.source_status import source_rows
+from news_assets.store.queries.lists import ListedArticle, named_articles, newest_articles
 from news_assets.store.queries.url_history import StoredRows, events_of, stored_rows
 from news_assets.taxonomy.loader import Taxonomy, taxonomy_of
-from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
-from news_assets.web.coverage import COVERAGE_DAYS, Coverage, coverage_of
-from news_assets.web.parameters import (
-    MAX_LIMIT,
-    MAX_PAGE,
-    ArticleParameters,
-    ChangeParameters,
-    CoverageParameters,
-    FailureParameters,
-    ListParameters,
-    OfDesk,
-    SearchAddress,
-    cursor_of,
-)
+from news_assets.web.answers import ArticleView, Part, SearchPart
+from news_assets.web.parameters import MAX_LIMIT, MAX_PAGE, ArticleParameters, SearchAddress, cursor_of
+from news_assets.web.parts import part_of
 
 MAX_SECONDS: Final = 10.0  # that a request waits for its turn to search, or for its answer
 _SIMILAR: Final = 5
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
-
-T = TypeVar("T")
 
 
 class BusyError(NewsAssetsError):
@@ -185,7 +162,7 @@ class Archive:
         after, limit = parameters.position(date, str), parameters.limit
         given = parameters.model_dump(include={"desk", "agency", "outcome", "from_day", "to_day"})
         found = newest_articles(self.lake, **given, after=after, limit=limit + 1)
-        return _part(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
+        return part_of(found, limit, lambda row: cursor_of(row.day.isoformat(), row.article_id))
 
     def listed(self, hits: Sequence[SearchHit]) -> dict[str, ListedArticle]:
         """Return what the lake has of these hits, by article id."""
@@ -200,80 +177,7 @@ class Archive:
         page = max(pages, key=lambda page: page.fetched_at)
         return page.content_type, gzip.decompress(page.body_gzip)
 
-    # --- operations --------------------------------------------------------------------------------------------------
-
-    def coverage(self, desk: Desk, now: datetime, stage: str | None = None) -> Coverage:
-        """Return the articles of a desk by agency and day, and how many wait for a stage, or for any."""
-        import polars as pl
-
-        first_day = (now - timedelta(days=COVERAGE_DAYS - 1)).date()
-        with self.lake.latest() as lake:
-            stored = day_counts(lake, desk.key, first_day)
-            backlog = pl.concat([find(lake, desk, now, first_day) for find in (pending_entries, stale_rows)])
-        if stage:
-            backlog = backlog.filter(pl.col("stage") == stage)
-        waiting = backlog.group_by("agency", "day").agg(pl.col("article_id").n_unique().alias("behind"))
-        return coverage_of(desk, stored.join(waiting, on=["agency", "day"], how="full", coalesce=True), now)
-
-    def covered(self, parameters: CoverageParameters) -> Part[CoverageItem]:
-        """Return a part of the counts of the last days by agency and day. Raises ParameterError."""
-        now = datetime.now(UTC)
-        items = [
-            CoverageItem(
-                desk=grid.desk, agency=agency, day=day, articles=cell.articles, failed=cell.failed, behind=cell.behind
-            )
-            for grid in (
-                self.coverage(desk, now, parameters.stage) for desk in self.desks if parameters.desk in (None, desk.key)
-            )
-            for agency, _, cells in grid.rows
-            for day, cell in zip(grid.days, cells, strict=True)
-            if cell and parameters.agency in (None, agency)
-        ]
-        return _slice(items, parameters)
-
-    def agencies(self, parameters: OfDesk) -> Part[AgencyItem]:
-        """Return a part of the agencies of the desk files. Raises ParameterError."""
-        items = [
-            AgencyItem(
-                desk=desk.key,
-                agency=agency.key,
-                name=agency.name,
-                timezone=agency.timezone,
-                language=agency.language,
-                is_active=agency.is_active,
-                sources=len(agency.sources),
-            )
-            for desk in self.desks
-            for agency in desk.agencies
-            if parameters.desk in (None, desk.key) and parameters.agency in (None, agency.key)
-        ]
-        return _slice(items, parameters)
-
-    def sources(self, parameters: OfDesk) -> Part[SourceItem]:
-        """Return a part of the sources, with what `news-assets agencies` prints of them. Raises ParameterError."""
-        now = datetime.now(UTC)
-        with self.lake.latest() as lake:
-            items = [
-                SourceItem(**row)
-                for desk in self.desks
-                if parameters.desk in (None, desk.key)
-                for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now)
-                if parameters.agency in (None, row["agency"])
-            ]
-        return _slice(items, parameters)
-
-    def failures(self, parameters: FailureParameters) -> Part[Failure]:
-        """Return a part of the failures, newest first. Raises ParameterError."""
-        after, limit = parameters.position(datetime, str, str), parameters.limit
-        given = parameters.model_dump(include={"desk", "agency", "stage"})
-        found = newest_failures(self.lake, **given, after=after, limit=limit + 1)
-        return _part(found, limit, lambda row: cursor_of(row.last_failed_at.isoformat(), row.stage, row.article_id))
-
-    def changes(self, parameters: ChangeParameters) -> Part[Change]:
-        """Return the changes after a cursor, in commit order; `next` is there also at the end. Raises CursorError."""
-        since = Cursor.of(parameters.since) if parameters.since else None
-        found, after = read_changes(self.lake, since, parameters.limit)
-        return Part(items=found, next=str(after))
+    # --- state ---------------------------------------------------------------------------------------------------------
 
     def commit(self) -> int:
         """Return the number of the last commit, or of that of half a second ago. Raises LakeError."""
@@ -288,15 +192,3 @@ class Archive:
         self.lake.snapshot()
         with self._turn():
             self._index.search("", mode="keyword", limit=1)
-
-
-def _part(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[T]:
-    """Return the first rows as a part; there is one row more if others follow."""
-    return Part(items=found[:limit], next=cursor(found[limit - 1]) if len(found) > limit else None)
-
-
-def _slice(items: Sequence[T], parameters: ListParameters) -> Part[T]:
-    """Return a part of a list that is whole in memory."""
-    [begin] = parameters.position(int) or (0,)
-    end = begin + parameters.limit
-    return Part(items=items[begin:end], next=cursor_of(end) if end < len(items) else None)

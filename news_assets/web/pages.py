@@ -31,6 +31,7 @@ from news_assets.web.lists import ListPage, other_form
 from news_assets.web.markup import article_html, word_diff
 from news_assets.web.meetings.reading import first_day_to_come, has_meetings
 from news_assets.web.operations.access import READ_ONLY, Access
+from news_assets.web.operations.reading import coverage
 from news_assets.web.parameters import (
     MAX_PAGE,
     CoverageParameters,
@@ -119,7 +120,7 @@ class Pages:
         now = datetime.now(UTC)
         desks = [desk for desk in self._archive.desks if parameters.desk in (None, desk.key)]
         return {
-            "grids": [self._archive.coverage(desk, now, parameters.stage) for desk in desks],
+            "grids": [coverage(self._archive, desk, now, parameters.stage) for desk in desks],
             "stage_names": {desk.key: stage_names(desk) for desk in desks},
         }
 

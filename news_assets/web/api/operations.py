@@ -11,6 +11,7 @@ from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part,
 from news_assets.web.archive import Archive
 from news_assets.web.meetings.answers import AgendaLine, ItemDocument, MatterView, MeetingItem, MeetingView
 from news_assets.web.meetings.reading import listed_meetings, matter_view, meeting_view
+from news_assets.web.operations.reading import agencies, changes, covered, failures, sources
 from news_assets.web.parameters import (
     ArticleParameters,
     ChangeParameters,
@@ -74,7 +75,7 @@ SOURCES: Final = Operation(
     path="sources",
     summary="The sources of the desk files with their health",
     parameters=OfDesk,
-    read=Archive.sources,
+    read=sources,
     answer=Part[SourceItem],
     item=SourceItem,
 )
@@ -82,7 +83,7 @@ FAILURES: Final = Operation(
     path="failures",
     summary="The articles for which a stage has failed, newest first",
     parameters=FailureParameters,
-    read=Archive.failures,
+    read=failures,
     answer=Part[Failure],
     item=Failure,
 )
@@ -90,7 +91,7 @@ COVERAGE: Final = Operation(
     path="coverage",
     summary="The number of articles by agency and day in the last days, of failed ones, and of those that wait",
     parameters=CoverageParameters,
-    read=Archive.covered,
+    read=covered,
     answer=Part[CoverageItem],
     item=CoverageItem,
 )
@@ -142,7 +143,7 @@ OPERATIONS: Final = (
         path="agencies",
         summary="The agencies of the desk files",
         parameters=OfDesk,
-        read=Archive.agencies,
+        read=agencies,
         answer=Part[AgencyItem],
         item=AgencyItem,
     ),
@@ -153,7 +154,7 @@ OPERATIONS: Final = (
         path="changes",
         summary="What was stored, enriched, embedded, indexed or withdrawn after a cursor, at least once and in order",
         parameters=ChangeParameters,
-        read=Archive.changes,
+        read=changes,
         answer=Part[Change],
         item=Change,
     ),
