@@ -177,7 +177,7 @@ class Archive:
         page = max(pages, key=lambda page: page.fetched_at)
         return page.content_type, gzip.decompress(page.body_gzip)
 
-    # --- state ---------------------------------------------------------------------------------------------------------
+    # --- state -------------------------------------------------------------------------------------------------------
 
     def commit(self) -> int:
         """Return the number of the last commit, or of that of half a second ago. Raises LakeError."""
