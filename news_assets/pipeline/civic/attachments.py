@@ -4,7 +4,7 @@ An attachment that was read is not requested again: vendors give a new document 
 packet and no attachments, an item's document is the pages of the packet that the item begins on.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -157,23 +157,22 @@ def _store(rows: Rows, stage: Stage, read: Sequence[StoredDocument], due: Sequen
     rows.upsert(read)
     texts = {one.document_id: one.before.text if one.before else None for one in due}
     changed = {row.document_id for row in read if row.text != texts[row.document_id]}
-    if changed:
-        _make_due(rows, stage, {row.agency for row in read}, changed, now)
-
-
-def _make_due(rows: Rows, stage: Stage, agencies: Collection[str], changed: Collection[str], now: datetime) -> None:
-    """Let the articles with a changed document be composed again; those that lack none now have not failed any more."""
-    listed = rows.frame(StoredItem, None, ("article_id", "document_ids"), agency=agencies)
-    listed = listed.explode("document_ids").drop_nulls()
-    ids = set(listed.filter(listed["document_ids"].is_in(list(changed)))["article_id"])
-    wanted = listed.filter(listed["article_id"].is_in(list(ids)))
-    failed = rows.frame(StoredDocument, None, ("document_id",), document_id=wanted["document_ids"], outcome=["failed"])
-    drop_failures(
-        rows, stage, ids - set(wanted.join(failed, left_on="document_ids", right_on="document_id")["article_id"])
-    )
+    if not changed:
+        return
+    columns = ("article_id", "document_ids")  # a document belongs to items of several meetings
+    found = rows.frame(StoredItem, None, columns, desk={row.desk for row in read}, agency={row.agency for row in read})
+    ids = {article_id for article_id, documents in found.iter_rows() if article_id and changed & set(documents)}
     articles = rows.read(RawArticle, article_id=ids) if ids else []
     if composed := [replace(article, next_try_at=now) for article in articles if article.outcome == "ok"]:
         rows.upsert(composed)
+    _drop_failures(rows, stage, {key: documents for key, documents in found.iter_rows() if key in ids})
+
+
+def _drop_failures(rows: Rows, stage: Stage, wanted: Mapping[str, Collection[str]]) -> None:
+    """Delete the failures of the articles, given with their documents, of which no document is failed any more."""
+    ids = {one for documents in wanted.values() for one in documents}
+    failed = set(rows.frame(StoredDocument, None, ("document_id",), document_id=ids, outcome=["failed"])["document_id"])
+    drop_failures(rows, stage, [key for key, documents in wanted.items() if failed.isdisjoint(documents)])
 
 
 def _record(
