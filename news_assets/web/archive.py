@@ -77,10 +77,7 @@ class Archive:
         return self._names.get(key, key)
 
     def theme_label(self, code: str, language: str, desk: str | None = None) -> str:
-        """Return the theme's label, else its code: the taxonomy may have changed since.
-
-        Without a desk the label is that of the first desk whose taxonomy has the code.
-        """
+        """Return the label of a desk's theme, by default of the first with the code; the code if it is not known."""
         taxonomies = [one for key, one in self._taxonomies.items() if desk in (None, key)]
         theme = next((one.themes[code] for one in taxonomies if code in one.themes), None)
         return theme.label(language) if theme else code
