@@ -2,7 +2,7 @@
 
 The enrichment of a matter is that of the text of its last appearance with a summary. Earlier appearances with other
 texts and later ones without a summary take it, from the first with that text, so that one more meeting with the same
-documents changes no row.
+documents changes no row. Items that have only a title in common keep their own: monthly reports have one title.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from news_assets.records.meetings import AgendaItem, Matter, StoredItem
 from news_assets.text.fingerprint import normal_words
 
 MIN_TITLE_CHARS: Final = 30  # shorter titles, such as "Budget update", are those of several matters
+_BY_TITLE: Final = "title:"
 
 
 def matter_key(item: AgendaItem) -> str:
@@ -30,7 +31,11 @@ def matter_key(item: AgendaItem) -> str:
     if item.matter_id:
         return f"id:{item.matter_id}"
     title = " ".join(normal_words(item.title))
-    return f"title:{sha256(title)[:16]}" if len(title) >= MIN_TITLE_CHARS else ""
+    return f"{_BY_TITLE}{sha256(title)[:16]}" if len(title) >= MIN_TITLE_CHARS else ""
+
+
+def _is_by_title(matter: str) -> bool:
+    return matter.startswith(_BY_TITLE)
 
 
 class _Text(NamedTuple):
@@ -80,6 +85,8 @@ def _of_matter(
         return _Appearances(ordered, rows, None, ())
     last, text = ids.index(own[-1]), texts[own[-1]].text_hash
     canonical = next(one for one in own if texts[one].text_hash == text)
+    if _is_by_title(ordered[-1].matter):
+        return _Appearances(ordered, rows, rows[canonical], ())
     earlier = {one for one in ids[:last] if one in texts and texts[one].text_hash != text}
     later = {one for one in ids[last + 1 :] if one in texts and one in rows}
     without = {one for one in later if rows[one].content_hash == texts[one].content_hash}
@@ -131,7 +138,7 @@ def refresh_matters(rows: Rows, desk: str, agency: str, keys: Collection[str]) -
         rows.delete(Matter, desk=[desk], agency=[agency], matter=gone)
     if matters:
         rows.upsert([_matter_row(one) for one in matters])
-        _share(rows, matters)
+        _share(rows, [one for one in matters if not _is_by_title(one.items[0].matter)])
 
 
 def _share(rows: Rows, matters: Sequence[_Appearances]) -> None:

@@ -181,6 +181,20 @@ def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(room: Co
     assert [matter.matter for matter in room.lake.read(Matter)] == ["file:26-0012"]
 
 
+def test_items_with_only_a_title_in_common_keep_their_summaries(room: CouncilRoom, council: Council) -> None:
+    for number, name in ((1, "report"), (2, "map")):
+        council.meet(number, MEETING + (number - 1) * WEEK, changed_at=room.now)
+        council.put(number, 100 + number, "Monthly report of the transport office", attachment(room, name))
+        room.poll(DAY)
+        room.run()
+        room.run()
+
+    assert summaries(room.lake) == [BY_REPORT, BY_MAP]
+    [matter] = room.lake.read(Matter)
+    assert (len(matter.article_ids), matter.summary) == (2, BY_MAP)
+    assert stale_rows(room.lake, room.desk, room.now).is_empty()
+
+
 def test_a_label_of_a_person_stays_on_an_earlier_appearance(changed: CouncilRoom, council: Council) -> None:
     first = min(changed.lake.read(RawArticle), key=lambda row: row.day).article_id
     code = next(iter(load_taxonomy().themes))
