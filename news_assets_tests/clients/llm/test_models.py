@@ -33,7 +33,7 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch, name:
 def test_a_missing_library_names_the_group_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = models._PROVIDERS["bedrock"]._replace(modules=("no_such_package.part",))
     monkeypatch.setitem(models._PROVIDERS, "bedrock", needed)
-    with pytest.raises(SettingsError, match=r"pip install 'news_assets\[bedrock\]'"):
+    with pytest.raises(SettingsError, match=r"pip install --editable '\.\[bedrock\]'"):
         check_model("bedrock:x")
 
 
