@@ -124,11 +124,9 @@ def searches(texts: list[str], ids: list[str]) -> Iterator[tuple[str, Callable[[
 
 
 def lists(ids: list[str], today: date) -> Iterator[tuple[str, Callable[[int], str]]]:
-    def part(path: str, day: date = today) -> Callable[[int], str]:
-        return lambda i: f"{path}?limit={100 - i % 60}&cursor={cursor_of(day.isoformat(), AGENCIES[-1])}"
-
-    yield "API: articles, newest", part("/api/v1/articles")
-    yield "API: articles, of 300 days ago", part("/api/v1/articles", today - timedelta(days=300))
+    cursor = cursor_of((today - timedelta(days=300)).isoformat(), AGENCIES[-1])
+    yield "API: articles, newest", lambda i: f"/api/v1/articles?limit={100 - i % 60}"
+    yield "API: articles, of 300 days ago", lambda i: f"/api/v1/articles?limit={100 - i % 60}&cursor={cursor}"
     yield "API: articles of an agency", lambda i: f"/api/v1/articles?agency={AGENCIES[i]}"
     yield "API: failed articles (none)", lambda i: f"/api/v1/articles?outcome=failed&limit={100 - i % 60}"
     yield "API: failures", lambda i: f"/api/v1/failures?limit={100 - i % 60}"
