@@ -59,7 +59,7 @@ def run_tools() -> None:
     try:
         from news_assets.web.api.tools import serve_tools
     except ModuleNotFoundError as error:
-        raise NewsAssetsError(f"{error.name} is not installed; run pip install --editable '.[mcp]' in the project's folder") from error
+        raise NewsAssetsError(f"{error.name} is not installed; pip install --editable '.[mcp]'") from error
     with open_lake() as lake, Archive.open(Settings.read(), lake) as archive:
         anyio.run(serve_tools, archive)
 

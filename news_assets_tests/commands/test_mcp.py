@@ -57,4 +57,4 @@ def test_without_the_package_the_command_says_what_to_install(
 ) -> None:
     monkeypatch.delitem(sys.modules, "news_assets.web.api.tools")
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert call("mcp") == (1, "", "news-assets: mcp is not installed; run pip install --editable '.[mcp]' in the project's folder\n")
+    assert call("mcp") == (1, "", "news-assets: mcp is not installed; pip install --editable '.[mcp]'\n")

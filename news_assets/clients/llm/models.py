@@ -50,7 +50,7 @@ def check_model(name: str) -> None:
     needed = _PROVIDERS[provider]
     if not all(map(_is_installed, ("pydantic_ai", *needed.modules))):
         extra = MODEL_PROVIDERS[provider]
-        raise SettingsError(f"{name}: the library is not installed; run pip install --editable '.[{extra}]' in the project's folder")
+        raise SettingsError(f"{name}: the library is not installed; pip install --editable '.[{extra}]'")
     if needed.variables and not any(variable_of(variable) for variable in needed.variables):
         raise SettingsError(f"{name}: no key; set {' or '.join(needed.variables)}")
 
