@@ -46,7 +46,9 @@ def main() -> None:
         local_s = time.process_time() - begun
         model = served(NAME, concurrency=IN_FLIGHT, timeout_s=60)
         by = enricher(model)
-        list(model.answer_all([by.request(made(-1), local().enrich("", "", None), NAME)]))  # imports, connects
+        list(
+            model.answer_all([by.request(made(-1), local().enrich("", "", None), NAME, by.prompt)])
+        )  # imports, connects
         figures = []
         for _ in range(2):
             here.send(True)
@@ -57,7 +59,7 @@ def main() -> None:
             here.send(True)
             calls, most = here.recv()
             figures.append((calls - before, cpu, wall, most))
-        requests = [by.request(article, local().enrich("", "", None), NAME) for article in articles]
+        requests = [by.request(article, local().enrich("", "", None), NAME, by.prompt) for article in articles]
         begun = time.process_time()
         for _ in model.answer_all(requests):
             pass

@@ -11,7 +11,6 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.records.articles import RawArticle
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.images import MAX_BYTES
 from news_assets_tests.clients.web.conftest import Site, answer
@@ -54,7 +53,7 @@ def pages(request: pytest.FixtureRequest, lake: Lake, tmp_path: Path) -> Iterato
     with (
         SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
         HttpFetcher(**options, allow_private_hosts=request.param) as fetcher,  # type: ignore[arg-type]
-        served(Archive(Index(index, lambda: None, index.close), lake, [DESK], load_taxonomy()), fetcher=fetcher) as url,  # type: ignore[arg-type, return-value]
+        served(Archive(Index(index, lambda: None, index.close), lake, [DESK], {}), fetcher=fetcher) as url,  # type: ignore[arg-type, return-value]
         httpx.Client(base_url=url) as client,
     ):
         yield client

@@ -34,7 +34,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 def requests(count: int, name: str = NAME) -> list[ModelRequest]:
     by = enricher()
     articles = [made(n) for n in range(count)]
-    return [by.request(one, local().enrich(one.title or "", one.text or "", "pt"), name) for one in articles]
+    return [by.request(one, local().enrich(one.title or "", one.text or "", "pt"), name, by.prompt) for one in articles]
 
 
 def answers(model: ConcurrentModel, asked: list[ModelRequest]) -> dict[str, ModelAnswer | str]:

@@ -154,7 +154,7 @@ def test_conflicting_commits_are_found_after_a_restore(address: Address) -> None
             tries.append(1)
             transaction.read(Failure)
             if len(tries) == 1:  # a commit of a writer without the lock
-                with second._cursor() as cursor:
+                with second._transaction() as cursor:
                     cursor.execute("DELETE FROM failures")
             transaction.upsert([full(Failure, stage="mine")])
 

@@ -136,10 +136,12 @@ def test_a_provider_is_sent_the_prompt_of_each_depth(via: str, lake: Lake, monke
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         server.answer, server.clock = by_title, lambda: NOW
-        by = enricher(served("openai:gpt-5-mini"))
+        model = served("openai:gpt-5-mini")
+        by = enricher(model)
         enrich(lake, by, of)
         settle_batches(lake, by, [of], lambda: later)
         enrich(lake, by, of, later)
+        model.close()
 
     found = rows(lake)
     assert {key[-1]: len(row.summary_spans) for key, row in found.items()} == {"1": 1, "2": 2, "3": 6, "4": 2}
