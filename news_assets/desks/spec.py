@@ -14,9 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from news_assets.desks.source_options import AccessSpec, PageRuleSpec, SelectorsSpec, VendorSpec
 from news_assets.errors import without_credentials
 from news_assets.records.desks import (
-    BRIEF_ITEMS,
     DROPPED_ITEMS,
-    FULL_ITEMS,
     ITEMS_NOT_ENRICHED,
     DepthRules,
     EnrichRules,
@@ -211,15 +209,16 @@ def _entities(value: str) -> str:
 
 
 Phrase = Annotated[str, Field(min_length=2, max_length=100)]
+_DEPTH = DepthRules()
 
 
 class DepthSpec(_Spec):
     """Rules of how fully agenda items are summarised; see `records.DepthRules`. A given list replaces the default."""
 
-    brief: tuple[Phrase, ...] = Field(BRIEF_ITEMS, max_length=500)
-    full: tuple[Phrase, ...] = Field(FULL_ITEMS, max_length=500)
-    dollars: int = Field(250_000, ge=1)
-    chars: int = Field(40_000, ge=1)
+    brief: tuple[Phrase, ...] = Field(_DEPTH.brief, max_length=500)
+    full: tuple[Phrase, ...] = Field(_DEPTH.full, max_length=500)
+    dollars: int = Field(_DEPTH.dollars, ge=1)
+    chars: int = Field(_DEPTH.chars, ge=1)
 
     def rules(self) -> DepthRules:
         """Return the rules."""

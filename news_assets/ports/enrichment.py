@@ -29,7 +29,7 @@ class PerDesk(Protocol):
     """An enricher that may differ by desk."""
 
     def for_desk(self, desk: Desk) -> Enricher:
-        """Return the enricher of a desk. Raises EnrichError, EmbedError."""
+        """Return the enricher of a desk. Raises TaxonomyError, EnrichError, EmbedError."""
         ...
 
 

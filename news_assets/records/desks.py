@@ -114,19 +114,13 @@ class Agency:
     page_rules: tuple[PageRule, ...] = ()
 
 
-BRIEF_ITEMS: Final = (
-    *(
-        "receive and file",
-        "correspondence",
-        "announcements",
-        "meeting schedule",
-        "meeting calendar",
-        "warrant register",
-    ),
-    *("payment of claims", "payroll", "license", "licenses", "licence", "licences", "permit renewal", "special event"),
-    *("street closure", "donation", "donations", "travel", "surplus property", "excused absence", "extension of time"),
+_BRIEF_ITEMS: Final = (
+    *("receive and file", "correspondence", "announcements", "meeting schedule", "meeting calendar", "payroll"),
+    *("warrant register", "payment of claims", "license", "licenses", "licence", "licences", "permit renewal"),
+    *("special event", "street closure", "donation", "donations", "travel", "surplus property", "excused absence"),
+    "extension of time",
 )
-FULL_ITEMS: Final = (
+_FULL_ITEMS: Final = (
     *("ordinance", "ordinances", "public hearing", "public hearings", "budget", "budgets", "appropriation", "bonds"),
     *("tax", "taxes", "levy", "fee schedule", "rates", "zoning", "rezoning", "rezone", "zone change", "general plan"),
     *("comprehensive plan", "specific plan", "land use", "development agreement", "annexation", "eminent domain"),
@@ -142,8 +136,8 @@ class DepthRules:
     `chars` characters or more, are summarised fully too.
     """
 
-    brief: tuple[str, ...] = BRIEF_ITEMS
-    full: tuple[str, ...] = FULL_ITEMS
+    brief: tuple[str, ...] = _BRIEF_ITEMS
+    full: tuple[str, ...] = _FULL_ITEMS
     dollars: int = 250_000
     chars: int = 40_000
 

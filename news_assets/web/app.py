@@ -67,7 +67,7 @@ class _ArticleId(_Suffix):
 
 
 class _MeetingId(_Suffix):
-    """The id of a meeting, which may have both; a suffix after it is that of a form."""
+    """The id of a meeting, which may have dots and slashes; a suffix after it is that of a form."""
 
     regex = ".+?"
 

@@ -18,8 +18,7 @@ def open_zip(body: bytes) -> ZipFile:
     """
     try:
         return ZipFile(BytesIO(body))
-    # NotImplementedError: made by a later version of zip; ValueError: a name that is no UTF-8
-    except (BadZipFile, NotImplementedError, ValueError) as error:
+    except (BadZipFile, NotImplementedError, UnicodeDecodeError) as error:  # of a later zip, a name that is no UTF-8
         raise ReadingError(f"not a zip archive that can be read: {error}") from error
 
 

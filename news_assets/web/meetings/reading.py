@@ -15,6 +15,7 @@ from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
 from news_assets.web.meetings.answers import AgendaLine, Appearance, ItemDocument, MatterView, MeetingItem, MeetingView
 from news_assets.web.parameters import MeetingParameters, OneMatter, cursor_of
+from news_assets.web.parts import part_of
 
 _BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
 
@@ -27,12 +28,9 @@ def first_day_to_come(now: datetime) -> date:
 def listed_meetings(archive: Archive, parameters: MeetingParameters) -> Part[MeetingItem]:
     """Return a part of the meetings: those to come, then past ones, the nearest day first. Raises ParameterError."""
     first_day, found = meetings_from(archive, parameters, parameters.limit + 1)
-    shown = found[: parameters.limit]
+    part = part_of(found, parameters.limit, lambda one: cursor_of(first_day.isoformat(), *one[0]))
     zones = zones_of(archive.desks)
-    return Part(
-        items=[_item(row, zones) for _, row in shown],
-        next=cursor_of(first_day.isoformat(), *shown[-1][0]) if len(found) > len(shown) else None,
-    )
+    return Part(items=[_item(row, zones) for _, row in part.items], next=part.next)
 
 
 def meetings_from(
