@@ -1,4 +1,3 @@
-import time
 from contextlib import suppress
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 from news_assets.desks.import_rows import ImportRow, ImportRows, Refusal
 from news_assets.desks.site_list import parse_source_file
 from news_assets.errors import NewsAssetsError
+from news_assets_tests.support.growth import grows_linearly
 
 CSV = """\
 Nome;URL;agency;kind;Idioma;time zone;notes
@@ -108,17 +108,17 @@ def test_any_bytes_give_rows_or_an_error(body: bytes) -> None:
     ],
     ids=["blanks", "attributes", "depth", "entities", "quotes"],
 )
-def test_a_bomb_is_refused_at_once(text: str) -> None:
-    started = time.process_time()
+def test_a_bomb_is_refused(text: str) -> None:
     with pytest.raises(NewsAssetsError, match=r"no source in this file|declares entities"):
         parse_source_file(text.encode())
-    assert time.process_time() - started < 1
 
 
-def test_a_folder_with_many_attributes_is_read_at_once() -> None:
-    attributes = " ".join(f'a{n}="1"' for n in range(50_000))
-    feeds = "".join(f'<outline xmlUrl="https://example.org/{n}"/>' for n in range(50))
-    started = time.process_time()
-    found = parse_source_file(f"<opml><outline text='x' {attributes}>{feeds}</outline></opml>".encode())
-    assert time.process_time() - started < 1
+def test_a_folder_with_many_attributes_is_read_in_linear_time() -> None:
+    def folder(size: int) -> bytes:
+        attributes = " ".join(f'a{n}="1"' for n in range(size * 100))
+        feeds = "".join(f'<outline xmlUrl="https://example.org/{n}"/>' for n in range(size))
+        return f"<opml><outline text='x' {attributes}>{feeds}</outline></opml>".encode()
+
+    found = parse_source_file(folder(50))
     assert (len(found.rows), len(found.refused)) == (50, 1)
+    assert grows_linearly(parse_source_file, folder)

@@ -1,6 +1,5 @@
 """The plain profile, `dagster dev`, as real processes: runs, cancellation, a killed run."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from news_assets_tests.support import profiles
 from news_assets_tests.support.profiles import Profile, Site
 
 pytestmark = pytest.mark.timeout(600)
-FAILED_WITHIN_S = 15.0
 SLOW = pytest.mark.slow  # `make test` checks that a run is executed
 
 
@@ -41,10 +39,8 @@ def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> No
     profile, site = plain
     run_id = waiting_run(profile, site)
     profile.kill_worker()
-    began = time.monotonic()
     site.is_open.set()
     assert profile.wait(run_id).status.value == "FAILURE"
-    assert time.monotonic() - began < FAILED_WITHIN_S
 
 
 @SLOW

@@ -1,6 +1,5 @@
 """The profiles with workers, local and scale-out, as real processes: runs, cancellation, killed workers."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from news_assets_tests.support import profiles, servers
 from news_assets_tests.support.profiles import Profile, ScaleoutProfile, Site
 
 pytestmark = pytest.mark.timeout(600)
-FAILED_WITHIN_S = 15.0
 SLOW = pytest.mark.slow  # `make test` checks that a worker executes a run and that Ctrl-C stops everything
 
 _MISSING = not (servers.has_rabbitmq() and servers.has_postgres())
@@ -74,10 +72,8 @@ def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(p
     site.is_open.clear()
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True)
     killed = profile.kill_worker(profile.pid_of_worker(run))
-    began = time.monotonic()
     site.is_open.set()
     assert profile.wait(run.run_id).status.value == "FAILURE"
-    assert time.monotonic() - began < FAILED_WITHIN_S
     following = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
     assert (following.status.value, profile.pid_of_worker(following) != killed) == ("SUCCESS", True)
 

@@ -21,6 +21,7 @@ from email.utils import format_datetime
 from functools import cache
 
 from news_assets_tests.support.servers import free_port
+from news_assets_tests.support.waiting import HANG_S
 
 ENTRIES = 20  # of a feed; those of ../shared/corpus/feeds_real have 15 on average
 NEWS_EVERY = 20  # every so many hosts have a new entry
@@ -77,7 +78,7 @@ def feed_server() -> Iterator[int]:
 def _wait_for(url: str) -> None:
     for _ in range(100):
         with suppress(OSError):
-            urllib.request.urlopen(url, timeout=5).close()
+            urllib.request.urlopen(url, timeout=HANG_S).close()
             return
         time.sleep(0.05)
     raise AssertionError(f"{url} does not answer")

@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from news_assets_tests.support.waiting import HANG_S
+
 PROXY_HOST = "127.0.0.9"  # an address of its own, to be allowed or not
 
 
@@ -31,7 +33,7 @@ class _Handler(BaseHTTPRequestHandler):
         address = self._address(target.hostname)
         if address is None:
             return
-        with closing(http.client.HTTPConnection(*address, timeout=5)) as upstream:
+        with closing(http.client.HTTPConnection(*address, timeout=HANG_S)) as upstream:
             upstream.request("GET", target.path or "/", headers=dict(self.headers))
             response = upstream.getresponse()
             body = response.read()
@@ -46,13 +48,13 @@ class _Handler(BaseHTTPRequestHandler):
         address = self._address(self.path.rpartition(":")[0])
         if address is None:
             return
-        with socket.create_connection(address, timeout=5) as upstream:
+        with socket.create_connection(address, timeout=HANG_S) as upstream:
             self.send_response(200)
             self.end_headers()
             back = threading.Thread(target=_copy, args=(upstream, self.connection), daemon=True)
             back.start()
             _copy(self.connection, upstream)
-            back.join(5)
+            back.join(HANG_S)
 
     def _address(self, host: str | None) -> tuple[str, int] | None:
         """Note the request; return where to connect, or answer with an error."""

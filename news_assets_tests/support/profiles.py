@@ -30,9 +30,10 @@ from news_assets.clients.web.politeness import Politeness
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets_tests.support.servers import Postgres, RabbitMQ, free_port, postgres, rabbitmq
+from news_assets_tests.support.waiting import HANG_S, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
-START_S, STOP_S, RUN_S = 180.0, 30.0, 60.0  # on a busy machine; 10, 4 and 2 on an idle one
+START_S, STOP_S, RUN_S = 180.0, 60.0, HANG_S  # on a busy machine; 10, 4 and 2 on an idle one
 _HEALTH = """{
   instance { daemonHealth { allDaemonStatuses { required healthy } } }
   workspaceOrError { ... on Workspace { locationEntries { locationOrLoadError { __typename } } } }
@@ -145,14 +146,16 @@ class Profile:
 
     def wait(self, run_id: str, timeout_s: float = RUN_S, *, until_started: bool = False) -> DagsterRun:
         """Wait until the run has ended, or started, and return it."""
-        deadline = time.monotonic() + timeout_s
         with self.instance as instance:
-            while time.monotonic() < deadline:
+
+            def ended() -> DagsterRun | None:
                 run = instance.get_run_by_id(run_id)
-                if run and (run.is_finished or (until_started and run.status.value == "STARTED")):
-                    return run
-                time.sleep(0.02)
-        raise AssertionError(f"run {run_id} is {run and run.status} after {timeout_s} s; see {self.log}")
+                is_over = run and (run.is_finished or (until_started and run.status.value == "STARTED"))
+                return run if is_over else None
+
+            run = wait_for(ended, pause_s=0.02, limit_s=timeout_s, log=self.log)
+            assert run is not None
+            return run
 
     def worker_pids(self) -> list[int]:
         """Return the ids of the worker processes."""
@@ -180,21 +183,17 @@ class Profile:
 
     def wait_until_healthy(self) -> None:
         """Return when the code is loaded, every daemon has reported and the workers take runs."""
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline:
-            assert all(process.poll() is None for process in self.processes), self.log.read_text()[-3000:]
-            with suppress(OSError):
-                if _is_healthy(self.graphql(_HEALTH)) and self.ready_workers() >= int(self.env.get("WORKERS", 0)):
-                    return
-            time.sleep(0.1)
-        raise AssertionError(f"not healthy after {START_S} s; see {self.log}\n{self.log.read_text()[-3000:]}")
+        wait_for(self._is_healthy, pause_s=0.1, limit_s=START_S, log=self.log)
+
+    def _is_healthy(self) -> bool:
+        assert all(process.poll() is None for process in self.processes), self.log.read_text()[-3000:]
+        with suppress(OSError):
+            return _is_healthy(self.graphql(_HEALTH)) and self.ready_workers() >= int(self.env.get("WORKERS", 0))
+        return False
 
     def wait_for_line(self, text: str, timeout_s: float = RUN_S) -> None:
         """Return when the log holds this text."""
-        deadline = time.monotonic() + timeout_s
-        while text not in self.log.read_text():
-            assert time.monotonic() < deadline, f"no {text!r} after {timeout_s} s in {self.log}"
-            time.sleep(0.1)
+        wait_for(lambda: text in self.log.read_text(), pause_s=0.1, limit_s=timeout_s, log=self.log)
 
     def ready_workers(self) -> int:
         """Return how often a worker has said that it is ready."""
@@ -306,11 +305,12 @@ class ScaleoutProfile(Profile):
         ready = self.ready_workers()
         options = ("--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat")
         process = self.start("celery", "-A", "news_assets.defs.instance.worker", "worker", "-n", f"{name}@%h", *options)
-        deadline = time.monotonic() + START_S
-        while self.ready_workers() == ready:
+
+        def is_ready() -> bool:
             assert process.poll() is None, self.log.read_text()[-3000:]
-            assert time.monotonic() < deadline, f"no new worker after {START_S} s; see {self.log}"
-            time.sleep(0.1)
+            return self.ready_workers() > ready
+
+        wait_for(is_ready, pause_s=0.1, limit_s=START_S, log=self.log)
         return process.pid
 
 

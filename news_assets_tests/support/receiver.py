@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from news_assets_tests.support.waiting import HANG_S
+
 
 @dataclass
 class Received:
@@ -35,7 +37,7 @@ def receiver() -> Iterator[Receiver]:
             state.received.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
             status = state.answers.pop(0) if state.answers else 200
             if status == 0:
-                state.release.wait(20)
+                state.release.wait(HANG_S)
                 return
             self.send_response(status)
             if status == 429:

@@ -14,9 +14,10 @@ from typing import Any
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
+from news_assets_tests.support.waiting import wait_for
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # Debian's script on PATH requires its own user
-START_S = 60.0
 
 
 def has_rabbitmq() -> bool:
@@ -109,13 +110,12 @@ class RabbitMQ:
             self._broker = subprocess.Popen(
                 [str(RABBITMQ)], env=self._env, stdout=log, stderr=log, start_new_session=True
             )
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline:
+
+        def listens() -> bool:
             assert self._broker.poll() is None, self.log.read_text()[-2000:]
-            if self._listens():
-                return
-            time.sleep(0.2)
-        raise AssertionError(f"RabbitMQ does not listen after {START_S} s: {self.log.read_text()[-2000:]}")
+            return self._listens()
+
+        wait_for(listens, pause_s=0.2, log=self.log)
 
     def stop(self) -> None:
         """Kill the broker; messages it accepted are on the disk."""

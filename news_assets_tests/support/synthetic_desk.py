@@ -36,6 +36,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets_tests.support.servers import free_port
+from news_assets_tests.support.waiting import HANG_S
 
 DESK = "synthetic"
 LISTED = 30  # articles of a feed
@@ -223,7 +224,7 @@ class SyntheticSite:
     def publish(self, agency: str, day: date) -> Published:
         """Add an article of this day to the agency's feed."""
         url = f"{self.base}/_publish?agency={agency}&day={day}"
-        with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=10) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=HANG_S) as answer:
             article = json.load(answer)
         return Published(article["url"], article["title"], (article["words"][0], article["words"][1]))
 

@@ -1,7 +1,6 @@
 """The simulated server over HTTP: faults, log, keys, and quirks that clients have to handle."""
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -266,9 +265,8 @@ def test_a_malformed_vector_query_is_rejected(http: httpx.Client, query: str) ->
 
 def test_a_slow_server_delays_its_responses(server: TestServer, http: httpx.Client) -> None:
     server.faults.delay_s = 0.1
-    start = time.perf_counter()
-    http.get("/health")
-    assert time.perf_counter() - start >= 0.1
+    with pytest.raises(httpx.ReadTimeout):
+        http.get("/health", timeout=0.01)
 
 
 def test_lines_can_be_rejected_by_id(server: TestServer, http: httpx.Client) -> None:

@@ -17,6 +17,7 @@ from news_assets.web import archive as archive_module
 from news_assets.web import limits
 from news_assets.web.archive import Archive
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
+from news_assets_tests.support.waiting import HANG_S
 from news_assets_tests.web.conftest import served
 
 Serve = Callable[..., AbstractContextManager[httpx.Client]]
@@ -29,7 +30,7 @@ class _SlowIndex(SqliteSearchIndex):
 
     def search(self, query: SearchQuery) -> SearchAnswer:
         if query.text == "slow":
-            self.gate.wait(20)
+            self.gate.wait(HANG_S)
         return super().search(query)
 
 
@@ -47,7 +48,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         @contextmanager
         def start(**options: Any) -> Iterator[httpx.Client]:
             archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], {})
-            with served(archive, **options) as address, httpx.Client(base_url=address, timeout=30) as client:
+            with served(archive, **options) as address, httpx.Client(base_url=address, timeout=HANG_S) as client:
                 client.room = room  # type: ignore[attr-defined]
                 yield client
 

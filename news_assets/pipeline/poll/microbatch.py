@@ -1,7 +1,7 @@
 """Group polls into batches, each of which is stored in one transaction."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 
 from news_assets.pipeline.batches import with_ticks
@@ -15,7 +15,10 @@ _TICK_S = 0.1  # a batch is at most so late
 
 
 def micro_batches(
-    polls: Generator[Polled, None, None], pause_s: float = PAUSE_S, max_bytes: int = MAX_BATCH_BYTES
+    polls: Generator[Polled, None, None],
+    pause_s: float = PAUSE_S,
+    max_bytes: int = MAX_BATCH_BYTES,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[list[Polled]]:
     """Yield the polls in order, in batches that the caller stores before it takes the next.
 
@@ -30,10 +33,10 @@ def micro_batches(
             if polled is not None:
                 batch.append(polled)
                 held_bytes += _held_bytes(polled)
-            if held_bytes >= max_bytes or (time.monotonic() >= not_before and _is_worth_storing(batch)):
-                started_at = time.monotonic()
+            if held_bytes >= max_bytes or (clock() >= not_before and _is_worth_storing(batch)):
+                started_at = clock()
                 yield batch
-                not_before = started_at + max(pause_s, (time.monotonic() - started_at) / BUSY_SHARE)
+                not_before = started_at + max(pause_s, (clock() - started_at) / BUSY_SHARE)
                 batch, held_bytes = [], 0
     if batch:
         yield batch

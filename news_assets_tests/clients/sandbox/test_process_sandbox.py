@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 
 import psutil
@@ -14,6 +13,7 @@ from news_assets.ports.reading import Sandbox
 from news_assets_tests.clients.sandbox import poison
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.pdfs import pdf_of
+from news_assets_tests.support.waiting import HANG_S
 
 LIMIT_S = 1.0
 
@@ -69,11 +69,9 @@ def test_any_other_exception_is_a_reading_error_of_one_short_line(
 def test_a_call_that_ends_the_process_costs_only_itself(
     sandbox: ProcessSandbox, work: Callable[[bool], object], reason: str
 ) -> None:
-    started = time.monotonic()
     answers = texts(sandbox.run(work, [(False,), (True,), (False,), (True,), (False,)]))
     assert answers[::2] == ["read", "read", "read"]
     assert [answer[: len(reason)] for answer in answers[1::2]] == [reason, reason]
-    assert time.monotonic() - started < 30  # two limits, and three starts of a process on a busy machine
 
 
 def test_a_stopped_process_is_replaced() -> None:
@@ -91,7 +89,7 @@ def test_a_process_that_was_killed_between_two_calls_is_replaced(sandbox: Proces
     assert isinstance(pid, int)
     process = psutil.Process(pid)
     process.kill()
-    process.wait(10)
+    process.wait(HANG_S)
     assert sandbox.run(poison.refuse, [(False,)]) == ["read"]
 
 
@@ -106,7 +104,7 @@ def test_the_process_ends_when_its_parent_is_killed() -> None:
         assert parent.stdout is not None
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-    psutil.wait_procs([child], timeout=10)
+    psutil.wait_procs([child], timeout=HANG_S)
     assert not child.is_running()
 
 

@@ -15,6 +15,7 @@ from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.errors import FetchError, without_credentials
 from news_assets.ports.reading import PageRequest
 from news_assets.records.reading import Page
+from news_assets_tests.support.waiting import HANG_S
 
 Answer = bytes | Callable[[socket.socket, dict[str, str]], None]
 OpenFetcher = Callable[..., HttpFetcher]
@@ -159,7 +160,7 @@ def sites() -> Iterator[Callable[[int], list[Site]]]:
 
 @pytest.fixture
 def open_fetcher(tmp_path: Path) -> Iterator[Callable[..., HttpFetcher]]:
-    """Fetchers that share one state folder and may request loopback; no pause and short timeouts by default."""
+    """Fetchers that share one state folder and may request loopback; no pause by default."""
     with ExitStack() as stack:
 
         def open_one(**changes: Any) -> HttpFetcher:
@@ -168,9 +169,9 @@ def open_fetcher(tmp_path: Path) -> Iterator[Callable[..., HttpFetcher]]:
                 "delay_s": 0,
                 "state_dir": tmp_path / "hosts",
                 "allow_private_hosts": ("127.0.0.0/8",),
-                "connect_s": 1.0,
-                "read_s": 0.3,
-                "total_s": 1.0,
+                "connect_s": HANG_S,
+                "read_s": HANG_S,
+                "total_s": HANG_S,
             }
             return stack.enter_context(HttpFetcher(**{**defaults, **changes}))
 

@@ -159,11 +159,9 @@ def test_a_failed_response_has_its_reason(
     site: Site, open_fetcher: OpenFetcher, scripted: object, expected: tuple[object, ...]
 ) -> None:
     url = site.put("/x", scripted)  # type: ignore[arg-type]
-    started = time.monotonic()
     name, reason, *rest = summary_of(failure_of(open_fetcher(read_s=0.2, total_s=0.4), request(url)))
     assert (name, rest) == ("FetchError", list(expected[1:]))
     assert str(reason).startswith(str(expected[0]))
-    assert time.monotonic() - started < 0.8
 
 
 @pytest.mark.parametrize(

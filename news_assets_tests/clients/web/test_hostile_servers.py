@@ -8,11 +8,14 @@ import socket
 import time
 import zlib
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.ports.reading import PageRequest
 from news_assets_tests.clients.web.conftest import Answer, OpenFetcher, Site, answer, failure_of, request
+from news_assets_tests.support.growth import grows_linearly
 
 _START = b"HTTP/1.1 200 -\r\n"
 
@@ -104,15 +107,12 @@ _NONSENSE: dict[str, tuple[Answer, str]] = {
     ("scripted", "reason"),
     [pytest.param(*case, id=name) for name, case in {**_SENDS_TOO_MUCH, **_NONSENSE}.items()],
 )
-def test_a_hostile_response_ends_soon_with_its_reason(
+def test_a_hostile_response_ends_with_its_reason(
     site: Site, open_fetcher: OpenFetcher, scripted: Answer, reason: str
 ) -> None:
-    cpu, started = time.process_time(), time.monotonic()
     error = failure_of(open_fetcher(total_s=1.0, read_s=0.3), request(site.put("/x", scripted)))
     assert any(part in error.reason for part in reason.split("|")), error.reason
     assert len(error.reason) <= 500
-    assert time.monotonic() - started < 3
-    assert time.process_time() - cpu < 2.5  # of client and server
 
 
 def test_a_length_shorter_than_the_body_gives_the_stated_part(site: Site, fetcher: HttpFetcher) -> None:
@@ -121,29 +121,42 @@ def test_a_length_shorter_than_the_body_gives_the_stated_part(site: Site, fetche
 
 
 def test_a_slow_redirect_chain_ends_at_the_time_limit(site: Site, open_fetcher: OpenFetcher) -> None:
+    numbers = count()
+
     def slow(connection: socket.socket, _: object) -> None:
         time.sleep(0.15)
-        connection.sendall(answer(status=302, location=f"/{time.monotonic()}"))
+        connection.sendall(answer(status=302, location=f"/{next(numbers)}"))
 
     site.put("*", slow)
     assert failure_of(open_fetcher(total_s=0.4), request(f"{site.url}/a")).reason == "total time limit exceeded"
     assert len(site.requests) <= 4
 
 
-def test_cookies_of_a_redirect_are_read_in_linear_time(site: Site, fetcher: HttpFetcher) -> None:
-    odd = (f"a=b; expires={'0' * 60_000}", f"a=b; max-age={'9' * 60_000}", f"a={';=' * 30_000}", f"{'a=b,' * 15_000}")
-    for number, cookie in enumerate(odd):
-        site.put(f"/{number}", answer(status=302, location=f"/{number + 1}", set_cookie=cookie))
-    site.put(f"/{len(odd)}", answer(b"x"))
-    started = time.process_time()
-    assert fetcher.fetch(request(f"{site.url}/0")).body == b"x"
-    assert time.process_time() - started < 1
+MAX_HEADER_CHARS = 60_000
 
 
-def test_headers_of_a_page_are_read_in_linear_time(site: Site, fetcher: HttpFetcher) -> None:
-    for name in ("retry-after", "expires", "date", "age", "cache-control", "content-type", "content-encoding", "etag"):
-        for value in ("9" * 60_000, "max-age" + " " * 60_000, ", " * 30_000 + "x", "Tue, " * 12_000):
-            if name != "content-encoding" or "," not in value:
-                started = time.process_time()
-                assert fetcher.fetch(request(site.put("/x", answer(b"x", **{name: value})))).body == b"x"
-                assert time.process_time() - started < 0.5, (name, value[:9])
+@pytest.mark.parametrize("cookie", ["a=b; expires={}0", "a=b; path={}/", "a={};=", "{}a=b,"])
+def test_cookies_of_a_redirect_are_read_in_linear_time(site: Site, fetcher: HttpFetcher, cookie: str) -> None:
+    start, piece = cookie.split("{}")
+    site.put("/end", answer(b"x"))
+
+    def redirect(size: int) -> PageRequest:
+        value = start + piece * (size // len(piece))
+        url = site.put(f"/{size}", answer(status=302, location="/end", set_cookie=value))
+        return request(url)
+
+    assert fetcher.fetch(redirect(MAX_HEADER_CHARS)).body == b"x"
+    assert grows_linearly(fetcher.fetch, redirect, MAX_HEADER_CHARS)
+
+
+HEADERS = ("retry-after", "expires", "date", "age", "cache-control", "content-type", "etag")
+
+
+@pytest.mark.parametrize("piece", ["9", "max-age ", ", ", "Tue, "])
+def test_headers_of_a_page_are_read_in_linear_time(site: Site, fetcher: HttpFetcher, piece: str) -> None:
+    def page_with_headers(size: int) -> PageRequest:
+        value = piece * (size // len(HEADERS) // len(piece))
+        return request(site.put(f"/{size}", answer(b"x", **dict.fromkeys(HEADERS, value))))
+
+    assert fetcher.fetch(page_with_headers(MAX_HEADER_CHARS)).body == b"x"
+    assert grows_linearly(fetcher.fetch, page_with_headers, MAX_HEADER_CHARS)

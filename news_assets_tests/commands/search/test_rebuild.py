@@ -29,6 +29,7 @@ from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.search_backends import ADMIN_KEY, BACKENDS, Backend, configured_backend, hashes
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
+from news_assets_tests.support.waiting import HANG_S
 
 # The command with chunks of one document, which stops after the first chunk.
 _SLOW = """
@@ -149,7 +150,7 @@ def test_a_stopped_rebuild_changes_nothing_and_is_resumed(
         assert process.stdout is not None
         assert process.stdout.readline() == "sent\n"
         process.send_signal(signal_)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, err) == expected
     assert (dict(place.server.store.aliases) if place.server else {}) == aliases
     assert found(room.index, "line2") == ["a-2"]

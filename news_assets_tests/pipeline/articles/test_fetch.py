@@ -24,6 +24,7 @@ from news_assets.text.urls import url_hash
 from news_assets_tests.clients.sandbox.poison import read_page_that_hangs
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.scripted_fetcher import ScriptedFetcher
+from news_assets_tests.support.waiting import HANG_S
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TODAY = NOW.date()
@@ -239,7 +240,7 @@ def test_pages_are_stored_while_a_slow_one_is_awaited() -> None:
     def fetched() -> Generator[FetchedEntry, None, None]:
         gone = FetchError("https://example.org", "gone", status=410)
         yield FetchedEntry(entry(1), gone, ReadEntry(), None)
-        assert is_stored.wait(5)
+        assert is_stored.wait(HANG_S)
         yield FetchedEntry(entry(2), gone, ReadEntry(), None)
 
     batches = in_batches(fetched(), max_s=0.1)

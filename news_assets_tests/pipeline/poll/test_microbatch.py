@@ -1,5 +1,4 @@
 import threading
-import time
 from collections.abc import Generator
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import pytest
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.microbatch import MAX_QUIET, micro_batches
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, page, parse
+from news_assets_tests.support.waiting import HANG_S
 
 Polls = Generator[Polled, None, None]
 
@@ -28,7 +28,7 @@ def test_the_first_listing_does_not_wait_for_a_late_answer() -> None:
 
     def polls() -> Polls:
         yield listed(1)
-        assert late.wait(5)
+        assert late.wait(HANG_S)
         yield from map(listed, (2, 3, 4))
 
     batches = micro_batches(polls(), pause_s=0.05)
@@ -42,7 +42,7 @@ def test_a_listing_that_arrives_within_the_pause_does_not_wait_for_a_late_answer
 
     def polls() -> Polls:
         yield from map(listed, (1, 2))
-        assert late.wait(5)
+        assert late.wait(HANG_S)
 
     batches = micro_batches(polls(), pause_s=0.1)
     assert [next(batches), next(batches)] == [[listed(1)], [listed(2)]]
@@ -71,15 +71,17 @@ def test_a_batch_of_the_maximum_size_does_not_wait_for_the_pause() -> None:
 
 
 def test_a_slow_consumer_gets_fewer_and_larger_batches() -> None:
+    now_s = [0.0]
+
     def polls() -> Polls:
         for number in range(40):
+            now_s[0] += 0.01
             yield listed(number)
-            time.sleep(0.01)
 
     batches = []
-    for batch in micro_batches(polls(), pause_s=0):
+    for batch in micro_batches(polls(), pause_s=0, clock=lambda: now_s[0]):
         batches.append(batch)
-        time.sleep(0.04)
+        now_s[0] += 0.04
     assert [polled for batch in batches for polled in batch] == [*map(listed, range(40))]
     assert len(batches) <= 5
 
@@ -108,7 +110,7 @@ def test_leaving_early_closes_the_polls() -> None:
     batches = micro_batches(polls())
     assert next(batches)
     del batches
-    assert closed.wait(5)
+    assert closed.wait(HANG_S)
 
 
 def test_no_polls_are_no_batches() -> None:

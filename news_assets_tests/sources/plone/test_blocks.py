@@ -1,4 +1,3 @@
-import time
 from typing import Any
 
 import pytest
@@ -47,12 +46,15 @@ def test_the_text_is_that_of_blocks_or_rich_text(said: dict[str, Any], content: 
     assert content_of(**said) == content
 
 
-def test_deeply_nested_blocks_take_bounded_time() -> None:
+def test_nested_blocks_that_are_listed_many_times_are_read_once() -> None:
+    block: dict[str, Any] = slate({"text": "fundo"})
+    for _ in range(30):  # nine times as many readings for each level, if every listing counted
+        block = {"@type": "gridBlock", "blocks": {"1": block}, "blocks_layout": {"items": ["1"] * 9}}
+    assert content_of(blocks={"1": block}) == "fundo"
+
+
+def test_what_is_nested_too_deeply_is_left_out() -> None:
     node: dict[str, Any] = {"text": "fundo"}
-    block: dict[str, Any] = {"@type": "slate", "value": []}
     for _ in range(300):
         node = {"type": "p", "children": [node]}
-        block = {"@type": "gridBlock", "blocks": {"1": block}, "blocks_layout": {"items": ["1"] * 9}}
-    started = time.process_time()
-    content_of(blocks={"1": slate(node), "2": block})
-    assert time.process_time() - started < 5
+    assert "fundo" not in str(content_of(blocks={"1": slate(node)}))
