@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 TOOLS := $(VENV)/tools
 export DAGSTER_HOME := $(CURDIR)
 export DAGSTER_EVENT_BATCH_SIZE := 500
+# Each process would compile all of its modules otherwise
+unexport PYTHONDONTWRITEBYTECODE
 SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 
 # Runs every script of a folder, also after one that missed its target, and fails where one did.
@@ -16,14 +18,22 @@ PYTEST := $(BIN)/pytest --numprocesses logical --dist loadfile --no-loadscope-re
 
 .PHONY: demo test test-all ui up scaleout bench quality soak fuzz lint docs licences hashes audit clean
 
+# Modules are compiled when they are first imported: to compile all that pip installs takes a minute and 300 MB.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+
 # torch is installed first and by its exact version, for which pip finds the build without CUDA
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) torch==2.13.0
+	$(PIP) --editable .
 	touch $@
 
-demo: $(VENV)/.installed  ## run the graph over the sample site and show a search
+# What the tests and checks need besides
+$(VENV)/.installed: $(VENV)/.runtime
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 	$(BIN)/news-assets demo
 
 test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
@@ -32,11 +42,11 @@ test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
 test-all: $(VENV)/.installed $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone
 	$(PYTEST) $(if $(SLOW),-m slow)
 
-ui: $(VENV)/.installed  ## open the Dagster UI on port 3000, with the sample site beside it
+ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site beside it
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
 	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
 
-up: $(VENV)/.installed  ## keep everything running with warm workers, UI on port 3000, pages on 8970, the sample site beside
+up: $(VENV)/.runtime  ## keep everything running with warm workers, UI on port 3000, pages on 8970, the sample site beside
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
 	$(SAMPLE) PATH="$(CURDIR)/$(BIN):$$PATH" deploy/start local
 

@@ -230,9 +230,13 @@ def withdraw(
 @app.command()
 def demo(
     serve: Annotated[bool, typer.Option("--serve", help="only serve the sample site, until interrupted")] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help=f"port of the site; by default {demo_command.PORT}, or a free one"),
+    ] = None,
 ) -> None:
     """Serve the sample site, run the graph over it, and show a search."""
-    demo_command.serve() if serve else demo_command.run()
+    demo_command.serve(port) if serve else demo_command.run(port)
 
 
 def main() -> None:

@@ -27,6 +27,8 @@ hypothesis.settings.load_profile("untimed")
 
 SHARED = Path(__file__).parents[2] / "shared"
 
+pytest_plugins = ("news_assets_tests.support.cost_report",)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the folders whose files take longest: a long file that comes last keeps a single process busy."""

@@ -57,6 +57,7 @@ def test_no_function_takes_longer_than_linear_time(start: int) -> None:
         (r"(?:a|b|ab)*c", "match"),
     ],
 )
+@pytest.mark.slow  # measures growth for each pattern
 def test_a_slow_pattern_is_found(pattern: str | bytes, method: str) -> None:
     assert pumping.slowest(re.compile(pattern), method)
 

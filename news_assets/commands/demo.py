@@ -1,10 +1,12 @@
 """The command `demo`: serves the sample site on loopback, runs the asset graph over it and shows the results."""
 
+import json
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -15,7 +17,7 @@ from rich.text import Text
 from news_assets.commands.lake import open_lake, show_counts
 from news_assets.commands.search import query as search
 from news_assets.demo.site import HOST, PORT, SampleSite
-from news_assets.desks.loader import load_desks
+from news_assets.desks.loader import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.stages import stage_names
@@ -28,36 +30,40 @@ from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.queries.overview import stage_counts
 from news_assets.terminal import Terminal
 
+_BUILT_IN = "sample"
 _EDITED = "vacinacao-gripe-escolas"
 _QUERY = "vacinacao nas escolas"
-_ENVIRONMENT = {"NEWS_DESKS": "sample", "NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
+_ENVIRONMENT = {"NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
 _LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
 
 terminal = Terminal()
 
 
-def serve() -> None:
-    """Serve the sample site until interrupted."""
-    site = _site()
+def serve(port: int | None = None) -> None:
+    """Serve the sample site until interrupted, on this port, or on PORT or a free one."""
+    site = _site(port)
     terminal.print(f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml (Ctrl-C stops it)")
+    desk = _desk_of(site)
+    if desk != _BUILT_IN:
+        terminal.print(f"its desk, for other commands: export NEWS_DESKS={desk}")
     site.serve_forever()
 
 
-def run() -> None:
+def run(port: int | None = None) -> None:
     """Run the graph over the sample site, edit an article, run again, and show the results."""
     started = time.perf_counter()
-    desk = load_desks(["sample"], ALL_KINDS)[0]
+    desk = load_desks([_BUILT_IN], ALL_KINDS)[0]
     today = datetime.now(ZoneInfo(desk.timezone)).date()
     agencies = [agency.key for agency in desk.agencies]
-    with _site() as site:
+    with _site(port) as site, _Runs(_desk_of(site)) as runs:
         terminal.rule("Two newsrooms, three days: poll, then run every stage up to the search index")
-        _materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
-        _materialise(stage_names(), f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
+        runs.materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
+        runs.materialise(stage_names(), f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}")
         terminal.rule("An article is edited after publication: poll again and re-run its day")
         site.edit(_EDITED, datetime.now(UTC))
-        _materialise(["feed_entries"], "prefeitura...prefeitura")
+        runs.materialise(["feed_entries"], "prefeitura...prefeitura")
         edited_on = _day_of(_EDITED)
-        _materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
+        runs.materialise(stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}")
     _show(desk)
     terminal.rule(f"One search: news-assets search '{_QUERY}'")
     answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Options(limit=3))
@@ -67,31 +73,70 @@ def run() -> None:
     terminal.print("and `.venv/bin/news-assets serve` pages to search and read: http://127.0.0.1:8970")
 
 
-def _site() -> SampleSite:
+def _site(port: int | None) -> SampleSite:
+    """Return the site on this port; without one on PORT, or on a free one where that is in use."""
+    now = datetime.now(UTC)
     try:
-        return SampleSite(datetime.now(UTC))
+        return SampleSite(now, port=PORT if port is None else port)
     except OSError as error:
-        raise NewsAssetsError(
-            f"the sample site cannot listen on {HOST}:{PORT}: {error.strerror}; is another demo running?"
-        ) from error
+        if port is None:
+            return SampleSite(now, port=0)
+        raise NewsAssetsError(f"the sample site cannot listen on {HOST}:{port}: {error.strerror}") from error
 
 
-def _materialise(assets: Sequence[str], partitions: str) -> None:
-    """Run one `dagster asset materialize`; its log goes to NEWS_HOME/demo.log."""
-    select = ",".join(f"key:sample/{asset}" for asset in assets)
-    arguments = ["asset", "materialize", "-m", "news_assets.definitions", "--select", select]
-    arguments += ["--partition-range", partitions]
-    terminal.print_line(Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}"))
-    log = Settings.read().home / "demo.log"
-    private_folder(log.parent)
-    started = time.perf_counter()
-    with log.open("w") as output, terminal.status("running"):
-        command = [sys.executable, "-m", "dagster", *arguments]
-        code = subprocess.run(command, env=child_environment(**_ENVIRONMENT), stdout=output, stderr=output).returncode
-    if code:
-        tail = "\n".join(log.read_text().splitlines()[-_LOG_LINES:])
-        raise NewsAssetsError(f"{tail}\nthe run failed; the full log is {log}")
-    terminal.print(f"  {time.perf_counter() - started:.1f} s", style="dim")
+def _desk_of(site: SampleSite) -> str:
+    """Return the desk of this site for NEWS_DESKS: the built-in one, or a file with the site's own port."""
+    if site.port == PORT:
+        return _BUILT_IN
+    path = private_folder(Settings.read().home) / "sample.yaml"
+    text = path_of(_BUILT_IN).read_text(encoding="utf-8")
+    path.write_text(text.replace(f"{HOST}:{PORT}", f"{HOST}:{site.port}"), encoding="utf-8")
+    return str(path)
+
+
+class _Runs:
+    """A process that runs the graph by `dagster asset materialize`; its log is NEWS_HOME/demo.log."""
+
+    def __init__(self, desk: str) -> None:
+        self._log = private_folder(Settings.read().home) / "demo.log"
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "news_assets.demo.runs"],
+                env=child_environment(**_ENVIRONMENT, NEWS_DESKS=desk),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def __enter__(self) -> "_Runs":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._process.communicate()
+
+    def materialise(self, assets: Sequence[str], partitions: str) -> None:
+        """Run these assets for these partitions. Raises NewsAssetsError with the end of the log if that fails."""
+        select = ",".join(f"key:sample/{asset}" for asset in assets)
+        arguments = ["asset", "materialize", "-m", "news_assets.definitions", "--select", select]
+        arguments += ["--partition-range", partitions]
+        terminal.print_line(Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}"))
+        started = time.perf_counter()
+        with terminal.status("running"):
+            code = self._run(arguments)
+        if code != "0":
+            tail = "\n".join(self._log.read_text().splitlines()[-_LOG_LINES:])
+            raise NewsAssetsError(f"{tail}\nthe run failed; the full log is {self._log}")
+        terminal.print(f"  {time.perf_counter() - started:.1f} s", style="dim")
+
+    def _run(self, arguments: list[str]) -> str:
+        """Return the exit code of one command as text; empty if the process ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(arguments) + "\n")
+            self._process.stdin.flush()
+        return self._process.stdout.readline().strip()
 
 
 def _day_of(slug: str) -> date:

@@ -80,7 +80,11 @@ def _article(row: Mapping[str, Any], texts: Mapping[str, str], now: datetime) ->
 
 
 class SampleSite:
-    """The HTTP server; `edit` publishes the second version of an article."""
+    """The HTTP server; `edit` publishes the second version of an article. Port 0 takes a free one.
+
+    Raises:
+        OSError: Another process listens on the port.
+    """
 
     def __init__(self, now: datetime, host: str = HOST, port: int = PORT) -> None:
         self._articles = _load_articles(now)
@@ -104,7 +108,8 @@ class SampleSite:
                 """Log nothing."""
 
         self._server = ThreadingHTTPServer((host, port), Handler)
-        self.base = f"http://{host}:{self._server.server_port}"
+        self.port = self._server.server_port
+        self.base = f"http://{host}:{self.port}"
 
     def __enter__(self) -> "SampleSite":
         threading.Thread(target=self._server.serve_forever, daemon=True).start()

@@ -25,6 +25,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.slow  # a process of its own
 def test_a_client_lists_the_tools_and_reads_by_them(home: Path) -> None:
     environment = {"NEWS_HOME": str(home), "NEWS_DESKS": "sample", "PYTHONPATH": ":".join(sys.path)}
     server = StdioServerParameters(

@@ -51,6 +51,7 @@ def test_the_sensors_fill_the_desk_and_then_request_nothing(graph: Graph) -> Non
     assert graph.settle() == []
 
 
+@pytest.mark.slow  # several runs of the graph
 def test_all_checks_run_once_when_the_desk_is_current_for_the_first_time(graph: Graph) -> None:
     assert graph.tick("first_checks").skip_reason == dg.SkipReason("not current yet: sample")
     graph.execute(graph.tick("due_sources"))
@@ -121,6 +122,7 @@ def test_missing_documents_are_indexed_again_and_orphaned_ones_deleted(filled: G
         assert len(hashes(index, "sample")) == len(before) - 1
 
 
+@pytest.mark.slow  # several runs of the graph
 def test_a_row_lost_again_is_requested_with_another_run_key(filled: Graph) -> None:
     keys = []
     for _ in range(2):
@@ -133,6 +135,7 @@ def test_a_row_lost_again_is_requested_with_another_run_key(filled: Graph) -> No
     assert len(keys) == len(set(keys)) == 2
 
 
+@pytest.mark.slow  # several runs of the graph
 def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(filled: Graph) -> None:
     with SqliteSearchIndex.open(filled.settings.search_path) as index, filled.lake() as lake:
         receipt = lake.read(IndexedDocument)[0]
@@ -164,6 +167,7 @@ def test_an_article_materialized_alone_is_processed_up_to_the_index(filled: Grap
     assert not any(gaps(filled).values())
 
 
+@pytest.mark.slow  # several runs of the graph
 def test_nothing_is_requested_while_a_run_for_it_is_in_progress(graph: Graph) -> None:
     graph.execute(graph.tick("due_sources"))
     request, *_ = requests = graph.tick("pending_entries").run_requests or ()
@@ -219,6 +223,7 @@ def test_a_run_by_hand_leaves_the_sources_to_the_run_that_polls_them(graph: Grap
         assert {poll.source_id for poll in lake.read(Poll)} == {*rest}
 
 
+@pytest.mark.slow  # many runs of the graph
 def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_due(graph: Graph) -> None:
     graph.execute(graph.tick("due_sources"))
     attempts = []
@@ -258,6 +263,7 @@ def test_an_agency_removed_from_its_desk_keeps_rows_and_documents(filled: Graph)
         assert len(hashes(index, "sample")) == len(before["IndexedDocument"])
 
 
+@pytest.mark.slow  # two instances of Dagster
 def test_two_instances_can_restore_one_lake_at_once(filled: Graph) -> None:
     before = rows(filled)
     with filled.lake() as lake:

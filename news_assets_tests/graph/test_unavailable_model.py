@@ -35,6 +35,7 @@ def ids(graph: Graph, record: type, **isin: list[str]) -> set[str]:
         ("article_embeddings", ArticleEmbedding, "embedding_model"),
     ],
 )
+@pytest.mark.slow  # several runs of the graph
 def test_one_stage_fails_and_is_caught_up_on_once_what_it_needs_is_there(
     stage: str, record: type, setting: str, desk: Desk, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:

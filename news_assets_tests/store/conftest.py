@@ -53,5 +53,7 @@ def lake(catalogs: Catalogs, tmp_path: Path) -> Iterator[Lake]:
 
 
 @pytest.fixture(autouse=True)
-def _as_many_threads_as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(DUCKDB_CONFIG, "threads")
+def _as_many_threads_as_in_production(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open lakes as the product does where connections and conflicts are tested; one thread is quicker."""
+    if request.node.get_closest_marker("on_postgres_too"):
+        monkeypatch.delitem(DUCKDB_CONFIG, "threads")

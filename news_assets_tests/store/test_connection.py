@@ -135,6 +135,7 @@ with Lake.open(*sys.argv[1:]) as lake:
 """
 
 
+@pytest.mark.slow  # four processes
 def test_several_processes_can_create_a_lake_at_once(address: Place) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-c", _OPEN, *address], stdout=subprocess.PIPE, text=True) for _ in range(4)

@@ -65,6 +65,7 @@ def pages_of(lake: Lake, version: str = "") -> tuple[object, ...]:
     return lake.query(f"SELECT count(*), bit_xor(hash(COLUMNS(*)::VARCHAR)) FROM pages {version}").row(0)
 
 
+@pytest.mark.slow  # writes many pages
 def test_maintenance_of_many_pages_of_a_month_needs_little_memory(tmp_path: Path) -> None:
     with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data", memory_mb=128) as lake:
         pages = fill_pages(lake, files=20, page_bytes=400_000)
@@ -79,6 +80,7 @@ def test_pages_are_not_stored_in_the_catalog(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("is_merged", [False, True], ids=["small files", "one large file"])
+@pytest.mark.slow  # writes many files
 def test_a_step_of_maintenance_rewrites_a_bounded_part_of_a_month(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, is_merged: bool
 ) -> None:
@@ -105,7 +107,7 @@ def set_step(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(maintenance, name, STEP_BYTES)
 
 
-@pytest.mark.on_postgres_too
+@pytest.mark.slow  # writes a second long beside maintenance
 def test_a_writer_gets_its_turn_between_the_steps(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     fill_pages(lake)
     set_step(monkeypatch)
@@ -134,6 +136,7 @@ def test_a_writer_gets_its_turn_between_the_steps(lake: Lake, monkeypatch: pytes
     assert len(re.findall("m+", turns[turns.index("w") :])) > 3  # flush, rewriting and merging of the whole table are 3
 
 
+@pytest.mark.slow  # kills a process
 def test_a_killed_maintenance_loses_no_row_and_the_next_one_goes_on(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +162,7 @@ def test_a_killed_maintenance_loses_no_row_and_the_next_one_goes_on(
     assert delete_orphans(lake, now=LATER).why_kept is None
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_earlier_commits_stay_readable_after_maintenance_until_they_expire(lake: Lake) -> None:
     states = {lake.snapshot(): pages_of(lake)}
     for _ in range(2):
@@ -176,6 +180,7 @@ def test_earlier_commits_stay_readable_after_maintenance_until_they_expire(lake:
     assert pages_of(lake) == states[last]
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_small_writes_are_inlined_after_maintenance_as_before_it(lake: Lake) -> None:
     ids = [f"{n:02}" for n in range(MANY)]
     for _ in range(2):  # files to rewrite and to merge
@@ -220,6 +225,7 @@ def test_snapshots_and_files_of_the_last_days_stay(lake: Lake) -> None:
     assert files <= set(Path(lake.address.data).rglob("*.parquet"))
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_orphaned_files_of_a_dead_writer_are_deleted_and_foreign_files_stay(lake: Lake) -> None:
     rows = fill(lake)
     data = Path(lake.address.data)
@@ -273,7 +279,7 @@ def test_nothing_is_deleted_from_the_folder_of_another_lake(lake: Lake) -> None:
     assert orphan.exists()
 
 
-@pytest.mark.on_postgres_too
+@pytest.mark.slow  # a reader beside maintenance
 def test_a_reader_that_started_before_maintenance_misses_no_row(lake: Lake) -> None:
     rows = fill(lake)
     with Lake.open(lake.address.catalog, lake.address.data) as other:

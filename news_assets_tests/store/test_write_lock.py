@@ -67,6 +67,7 @@ def count_up(address: Place, takes_lock: bool, pause_s: float = 0.0, rounds: int
 
 @pytest.mark.on_postgres_too
 @pytest.mark.parametrize("takes_lock", [True, False], ids=["with the write lock", "without it"])
+@pytest.mark.slow  # several processes
 def test_writers_of_the_same_rows_lose_no_update_and_insert_none_twice(address: Place, takes_lock: bool) -> None:
     Lake.open(*address).close()
 
@@ -84,7 +85,7 @@ def write_until_done(address: Place, done: Any) -> None:
             lake.transact(lambda transaction: transaction.append([full(Poll)]))
 
 
-@pytest.mark.on_postgres_too
+@pytest.mark.slow  # several processes
 def test_a_slow_transaction_commits_among_many_quick_ones(address: Place) -> None:
     Lake.open(*address).close()
     done = SPAWN.Event()

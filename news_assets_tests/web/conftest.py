@@ -162,5 +162,5 @@ def chromium() -> Path:
     """Debian's browser; tests are skipped without it."""
     path = Path("/usr/bin/chromium")
     if not path.exists():
-        pytest.skip("chromium is not installed")
+        pytest.skip("chromium is not installed: apt-get install chromium")
     return path

@@ -14,7 +14,9 @@ from news_assets_tests.support.pdfs import GREY, HOSTILE, bomb, pdf_of, scan_of
 LIMIT_S = 4.0
 TEXT = "The council will meet on Tuesday.\nItem 2 is the budget for 2027."
 
-needs_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+needs_tesseract = pytest.mark.skipif(
+    shutil.which("tesseract") is None, reason="tesseract is not installed: apt-get install tesseract-ocr"
+)
 
 
 @pytest.fixture(scope="module")

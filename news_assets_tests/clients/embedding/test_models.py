@@ -23,6 +23,7 @@ def exported(models_dir: Path) -> Path:
     return exported_model(MODEL, models_dir)
 
 
+@pytest.mark.slow  # exports a model: 15 s of CPU
 def test_a_model_is_exported_once(exported: Path, models_dir: Path) -> None:
     before = (exported / "model.onnx").stat().st_mtime_ns
     assert exported_model(MODEL, models_dir) == exported

@@ -141,6 +141,7 @@ def test_an_interrupted_rebuild_is_resumed(room: Newsroom, place: Backend, call:
         (signal.SIGKILL, (-signal.SIGKILL, "")),
     ],
 )
+@pytest.mark.slow  # a process for each case
 def test_a_stopped_rebuild_changes_nothing_and_is_resumed(
     room: Newsroom, place: Backend, call: Call, signal_: signal.Signals, expected: tuple[int, str]
 ) -> None:
@@ -251,6 +252,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
         yield place
 
 
+@pytest.mark.slow  # several rebuilds beside readers and writers
 def test_open_readers_and_writers_continue_through_rebuilds(file: Backend, lake: Lake, call: Call) -> None:
     with file.open() as reader, file.open() as writer:
         room = Newsroom(lake, writer)

@@ -113,6 +113,7 @@ def test_migrate_shows_and_makes_the_changes(home: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize("writer", ["closed", "open"])
+@pytest.mark.slow  # a process of another user
 def test_a_read_only_home_is_read_and_says_so_when_it_is_written(home: Path, call: Call, writer: str) -> None:
     expected = [call(*words) for words in READ]
     with closing(sqlite3.connect(home / "catalog.sqlite")) as catalog, closing(sqlite3.connect(home / "search.sqlite")):

@@ -141,6 +141,7 @@ def test_everything_comes_back_as_it_was(lake: Lake, room: Newsroom) -> None:
     assert set(room.index.stored("d")["article_id"]) == {"a-1", "a-2"}
 
 
+@pytest.mark.slow  # a round of maintenance
 def test_maintenance_ends_the_way_back(room: Newsroom) -> None:
     take_down(room)
     [article] = room.lake.read(RawArticle, article_id=["a-1"])

@@ -195,6 +195,7 @@ def test_items_with_only_a_title_in_common_keep_their_summaries(room: CouncilRoo
     assert stale_rows(room.lake, room.desk, room.now).is_empty()
 
 
+@pytest.mark.slow  # several runs of all stages
 def test_a_label_of_a_person_stays_on_an_earlier_appearance(changed: CouncilRoom, council: Council) -> None:
     first = min(changed.lake.read(RawArticle), key=lambda row: row.day).article_id
     code = next(iter(load_taxonomy().themes))
@@ -211,6 +212,7 @@ def test_a_label_of_a_person_stays_on_an_earlier_appearance(changed: CouncilRoom
     assert stale_rows(changed.lake, changed.desk, changed.now).is_empty()
 
 
+@pytest.mark.slow  # a run for each place where it is killed
 def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Council, tmp_path: Path) -> None:
     for number, files in ((1, ["report"]), (2, ["report", "map"]), (3, ["report", "map"])):
         appear(room, council, number, *files)

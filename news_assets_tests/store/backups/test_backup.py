@@ -35,7 +35,7 @@ def test_a_backup_has_the_last_commit_and_its_data_files(lake: Lake, tmp_path: P
     assert list(made.file.parent.iterdir()) == [made.file]
 
 
-@pytest.mark.on_postgres_too
+@pytest.mark.slow  # backups beside writers
 def test_a_backup_is_consistent_while_writers_go_on(lake: Lake, tmp_path: Path) -> None:
     """Every commit changes two tables together, so a backup with parts of two commits has different numbers."""
     address, done = lake.address, threading.Event()

@@ -85,6 +85,7 @@ def test_a_lost_catalog_comes_back_and_later_files_are_listed_and_kept(address: 
     assert_whole(address)
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_a_backup_is_whole_as_long_as_maintenance_keeps_replaced_files(address: Address) -> None:
     """Maintenance merges the files of the backup into others; a month later it expires their snapshots."""
     backup = backed_up(address)
@@ -164,6 +165,7 @@ def test_conflicting_commits_are_found_after_a_restore(address: Address) -> None
         assert [row.stage for row in first.read(Failure)] == ["mine"]
 
 
+@pytest.mark.slow  # Postgres and its tools
 def test_other_tables_of_the_database_are_left_alone(postgres: Postgres, tmp_path: Path) -> None:
     address = Address(postgres.url("shared"), str(tmp_path / "data"), str(tmp_path / "backups"))
     with closing(psycopg2.connect(address.catalog)) as connection, connection:

@@ -300,6 +300,7 @@ def _articles(draw: st.DrawFn) -> list[RawArticle]:
 
 @given(_entries(), _articles())
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow  # made rows by the hundred
 def test_sql_and_python_agree_on_the_entries_to_fetch(
     lake: Lake, listed: list[FeedEntry], stored: list[RawArticle]
 ) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def _made(draw: st.DrawFn, number: int) -> Stages:
     return article, draw(st.sampled_from([enriched, None])), draw(st.sampled_from([embedding, None]))
 
 
+@pytest.mark.slow  # made rows by the hundred
 @given(st.tuples(*(_made(number) for number in range(20))), st.text(st.characters(exclude_categories=["Cs"])))
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 def test_sql_and_python_compute_the_same_document_hash(lake: Lake, made: tuple[Stages, ...], name: str) -> None:

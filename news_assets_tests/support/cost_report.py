@@ -1,0 +1,68 @@
+"""A pytest plugin: CPU time of every test, the most expensive ones and the sum of each folder, in one file.
+
+CPU time of the test process and of its children that have ended, in seconds. It says more than the
+wall time, which other processes on the machine change.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = "test_costs.txt"  # in pytest's cache folder
+MOST = 20
+
+
+class CostReport:
+    """Measures in each worker and writes in the process that collects their reports."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._cpu_s: Counter[str] = Counter()
+        self._last_s = _cpu_s()
+
+    def pytest_runtest_logstart(self) -> None:
+        self._last_s = _cpu_s()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Any:
+        report = yield
+        now_s = _cpu_s()
+        report.cpu_s = now_s - self._last_s  # an extra attribute reaches the collecting process
+        self._last_s = now_s
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._cpu_s[report.nodeid] += getattr(report, "cpu_s", 0.0)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if hasattr(self._config, "workerinput") or len(self._cpu_s) < MOST:
+            return
+        file = Path(self._config.cache.mkdir("costs")) / FILE  # type: ignore[union-attr]
+        file.write_text("\n".join(report_of(self._cpu_s)) + "\n", encoding="utf-8")
+        minutes = self._cpu_s.total() / 60
+        terminalreporter.line(f"{minutes:.1f} minutes of CPU; what they went to: {file}")
+
+
+def report_of(cpu_s: Counter[str]) -> list[str]:
+    """Return the lines of the report."""
+    folders: Counter[str] = Counter()
+    for name, seconds in cpu_s.items():
+        folders["/".join(name.partition("::")[0].split("/")[1:3])] += seconds
+    lines = [f"{len(cpu_s)} tests, {cpu_s.total() / 60:.1f} minutes of CPU", "", "minutes by folder"]
+    lines += [f"{seconds / 60:8.2f}  {name}" for name, seconds in folders.most_common()]
+    lines += ["", f"seconds of the {MOST} most expensive tests"]
+    lines += [f"{seconds:8.1f}  {name}" for name, seconds in cpu_s.most_common(MOST)]
+    return lines
+
+
+def _cpu_s() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the report."""
+    config.pluginmanager.register(CostReport(config))
