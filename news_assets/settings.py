@@ -19,6 +19,7 @@ from news_assets.records.model_calls import Ceilings
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)]
 OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
 Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
 
 
@@ -87,7 +88,7 @@ class Settings(BaseSettings):
     model_reasoning: Annotated[ReasoningEffort | None, BeforeValidator(values.none_if_empty)] = Field(
         None, description="effort of reasoning: none, minimal, low, medium or high; empty for the model's default"
     )
-    model_temperature: Annotated[float | None, BeforeValidator(values.none_if_empty), Field(ge=0, le=2)] = Field(
+    model_temperature: Annotated[Temperature | None, BeforeValidator(values.none_if_empty)] = Field(
         None, description="temperature of language models, 0 to 2; empty for the model's default"
     )
     host_delay_s: float = Field(

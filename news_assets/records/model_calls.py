@@ -47,6 +47,9 @@ class ModelCall:
         "the most that the call can cost, which counts for the ceilings until an answer states the tokens",
     ] = None
     claimed_until: Annotated[datetime | None, "until when no other run sends this input; none after the call"] = None
+    claimed_by: Annotated[
+        str | None, "machine and number of the process that waits for the answer; none after the call, and in a batch"
+    ] = None
     sent_chars: Annotated[int | None, "characters of instructions, article and schema"] = None
     elapsed_ms: Annotated[int, "duration of the call in milliseconds"]
     outcome: Annotated[

@@ -244,10 +244,8 @@ def test_a_copy_with_another_text_is_enriched_from_its_own(
     copy = raw("a1", "Some text, cut.", duplicate_of="a2", duplicate_reason="nearly the same text")
     found = enriched(lake, [copy, raw("a2")], enricher, now)
 
-    assert ([row.reused_from for row in found.rows], enricher.texts) == (
-        [None, None],
-        ["Some text.", "Some text, cut."],
-    )
+    assert [row.reused_from for row in found.rows] == [None, None]
+    assert set(enricher.texts) == {"Some text.", "Some text, cut."}
 
 
 def test_a_duplicate_reuses_a_stored_original(lake: Lake, enricher: CountingEnricher, now: datetime) -> None:

@@ -25,7 +25,7 @@ from news_assets.records.model_calls import ModelCall
 from news_assets.records.reading import Enrichment
 
 GROUP_S: Final = 0.3  # answers of so long are stored together: to store one takes 60 ms of CPU, to store 30 takes 80
-CLAIM_MARGIN_S: Final = 15.0  # beyond the time that a call may take: until its answer is stored
+CLAIM_MARGIN_S: Final = 120.0  # beyond the time that a call may take: until its answer is stored, also on a busy lake
 BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
 MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
 MAX_REST: Final = timedelta(days=1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from news_assets.pipeline.enrich.model.owner import has_ended
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
 
@@ -12,7 +13,7 @@ MAX_REFUSED: Final = 2  # answers to one input that failed a check, each of whic
 MAX_REJECTED: Final = 2  # responses in which the provider refused the request for one input
 MAX_UNANSWERED: Final = 6  # requests for one input that were perhaps billed and have no answer
 
-_COLUMNS = ("input_hash", "called_at", "outcome", "reason", "claimed_until", "reserved_usd", "via")
+_COLUMNS = ("input_hash", "called_at", "outcome", "reason", "claimed_until", "claimed_by", "reserved_usd", "via")
 
 
 @dataclass(slots=True)
@@ -55,11 +56,12 @@ def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
     if not hashes:
         return found
     calls = reader.frame(ModelCall, None, _COLUMNS, input_hash=hashes).sort("called_at")
-    for input_hash, called_at, outcome, reason, claimed_until, reserved_usd, via in calls.iter_rows():
+    for input_hash, called_at, outcome, reason, claimed_until, claimed_by, reserved_usd, via in calls.iter_rows():
         history = found.setdefault(input_hash, History())
         history.batched_at = called_at if via == BATCH else None
         if outcome == "sent":
-            history.claimed_until = claimed_until
+            is_given_up = claimed_by is not None and has_ended(claimed_by)
+            history.claimed_until = None if is_given_up else claimed_until
             history.failed += 1
             continue
         history.claimed_until = None

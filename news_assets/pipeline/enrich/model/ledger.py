@@ -14,6 +14,7 @@ from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.estimates import expected_usd, most_usd
 from news_assets.pipeline.enrich.model.history import History, histories
+from news_assets.pipeline.enrich.model.owner import this_process
 from news_assets.pipeline.enrich.model.prices import answer_usd
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import cache_of
@@ -192,6 +193,7 @@ def _claimed(
         usd=expected_usd(model, request, now, is_batch=is_batch),
         reserved_usd=most,
         claimed_until=until,
+        claimed_by=None if is_batch else this_process(),
         sent_chars=request.chars,
         elapsed_ms=0,
         outcome="sent",
@@ -206,7 +208,7 @@ def ended_call(ended: Ended) -> ModelCall:
     A status of 4xx or 5xx costs nothing. A call that was perhaps billed keeps its estimate and its reservation.
     """
     call, received, read = ended
-    call = replace(call, claimed_until=None)
+    call = replace(call, claimed_until=None, claimed_by=None)
     if isinstance(received, ModelCallError):
         is_billed = received.kind == "unanswered"
         return replace(

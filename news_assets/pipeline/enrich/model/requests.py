@@ -77,7 +77,7 @@ def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest 
     kept = room if MIN_SENT_CHARS <= room < len(body) else len(body) // 2
     if kept < MIN_SENT_CHARS:
         return None
-    return replace(request, text=f"{body[:kept].rstrip()}\n{last_line}")
+    return replace(request, text=f"{body[: kept - 1].rstrip()}\n{last_line}")
 
 
 def _delimited(article: RawArticle, marker: str) -> str:

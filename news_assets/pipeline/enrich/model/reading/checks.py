@@ -77,16 +77,16 @@ def checked(
     """
     answer = parsed(raw, schema, REQUIRED["enrich"])
     sent = text[:MAX_SENT_CHARS]
-    article = _Article(title, sent)
+    article = _Article(title, sent, language)
     if not answer["summary"]:
         raise EnrichError("length: the summary has no sentence")
     summary = [article.sentence(one) for one in answer["summary"][:max_sentences]]
     usable = [one for one in summary if not one.problem]
+    _check_language([one.text for one in usable or summary], language)
     if not usable:
         raise EnrichError(summary[0].problem)
     points = [article.sentence(one, needs_evidence=False) for one in (answer.get("key_points") or [])[:MAX_KEY_POINTS]]
     points = [one for one in points if not one.problem]
-    _check_language([one.text for one in (*usable, *points)], language)
     label, score = _sentiment(answer.get("sentiment"))
     left_out = next((f"a sentence was left out: {one.problem}" for one in summary if one.problem), "")
     return Checked(
@@ -106,8 +106,8 @@ def checked(
 class _Article:
     """An article, prepared to check the sentences of an answer."""
 
-    def __init__(self, title: str, text: str) -> None:
-        self._text = text
+    def __init__(self, title: str, text: str, language: str | None) -> None:
+        self._text, self._language = text, language
         self._whole = f"{title}\n{text}"
         self._searched = SearchedText(text)
         self._stems = _stems(self._whole)
@@ -122,7 +122,7 @@ class _Article:
             missing = f"evidence: nothing in the text supports the summary's “{shown(text)}”"
             return _Sentence(text, "", missing if needs_evidence else "")
         passage = sentences_around(self._text, span)
-        comparison = compared(text, passage, self._whole)
+        comparison = compared(text, passage, self._whole, self._language)
         if comparison.contradiction:
             problem = f"evidence: the text does not have {comparison.contradiction}, as in “{shown(text)}”"
             return _Sentence(text, str(span), problem)

@@ -82,7 +82,6 @@ _NEGATIONS: Final = frozenset(
         "tampouco",
         "not",
         "never",
-        "no",
         "none",
         "neither",
         "nor",
@@ -123,6 +122,7 @@ _NEGATIONS: Final = frozenset(
         "non",
     ]
 )
+_NEGATIONS_WITH_NO: Final = _NEGATIONS | {"no"}  # in Portuguese "no" is "in the"
 # Words that negate what they govern, so that a negation may stand for them and they for a negation.
 _NEGATIVE = re.compile(
     r"(?:proib|ved[ao]|vetad|veto|impe[dç]|recus|rejeit|neg(?:a|ou|am|ado|ativ)|cancel|suspen|deix|ausen|falt|exclu"
@@ -221,9 +221,13 @@ class Comparison:
     doubt: str = ""
 
 
-def compared(sentence: str, passage: str, article: str) -> Comparison:
-    """Return how a sentence differs from the passage that it rests on, which is a part of the article."""
-    said, found, rest = _Words(sentence), _Words(passage), _Words(article)
+def compared(sentence: str, passage: str, article: str, language: str | None = None) -> Comparison:
+    """Return how a sentence differs from the passage that it rests on, which is a part of the article.
+
+    `language` is the BCP 47 code of the article, without it Portuguese is assumed.
+    """
+    negations = _NEGATIONS if (language or "pt").startswith("pt") else _NEGATIONS_WITH_NO
+    said, found, rest = (_Words(text, negations) for text in (sentence, passage, article))
     contradictions = (
         _missing("the number", said.numbers, rest.numbers, _has_number),
         _missing("the date", said.dates, rest.dates, _has_word),
@@ -245,7 +249,7 @@ def compared(sentence: str, passage: str, article: str) -> Comparison:
 class _Words:
     """The words, numbers, dates and names of a text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, negations: frozenset[str]) -> None:
         tokens = _TOKEN.findall(visible(text))
         self.folded = [fold(token).lower().replace("'", "").replace("’", "") for token in tokens]
         self.all_words = frozenset(self.folded)
@@ -256,9 +260,9 @@ class _Words:
             for before, token, folded in zip((".", *tokens), tokens, self.folded, strict=False)
             if token[0].isupper() and len(token) >= 4 and before not in ".!?:;" and folded not in _DATE_WORDS
         }
-        self.is_negative = bool(self.all_words & _NEGATIONS)
-        self.negated = _negated(self.folded)
-        self.stems = {word[:_SAME_CHARS] for word in self.folded if _is_content(word)}
+        self.is_negative = bool(self.all_words & negations)
+        self.negated = _negated(self.folded, negations)
+        self.stems = {_stem(word) for word in self.folded if _is_content(word)}
 
 
 def _numbers(folded: list[str]) -> Iterable[tuple[float, str]]:
@@ -303,30 +307,33 @@ def _is_content(word: str) -> bool:
     return len(word) >= 4 and word.isalpha() and word not in _COMMON_WORDS and word not in _NEGATIONS
 
 
-def _negated(folded: list[str]) -> dict[str, str]:
-    """Return the first words that follow each negation, by their first letters."""
-    found: dict[str, str] = {}
+def _negated(folded: list[str], negations: frozenset[str]) -> list[str]:
+    """Return the first two words that follow each negation."""
+    found: list[str] = []
     for place, word in enumerate(folded):
-        if word in _NEGATIONS:
-            following = [one for one in folded[place + 1 : place + 1 + _NEAR_WORDS] if one.isalpha()]
-            for one in following[:2]:
-                found.setdefault(one[:_SAME_CHARS], one)
+        if word in negations:
+            found += [one for one in folded[place + 1 : place + 1 + _NEAR_WORDS] if one.isalpha()][:2]
     return found
 
 
 def _negation(said: _Words, found: _Words) -> str:
     """Return a word that one of the two negates and the other has without a negation."""
     if said.is_negative and not found.is_negative:
-        has_negative_words = any(map(_NEGATIVE.match, found.folded))
-        return "" if has_negative_words else f"a negation: {next(iter(said.negated.values()), 'no')}"
-    if found.is_negative and not said.is_negative and not any(map(_NEGATIVE.match, said.folded)):
-        dropped = [word for stem, word in found.negated.items() if stem in said.stems and _is_content(word)]
-        return f"{dropped[0]} without its negation" if dropped else ""
-    stems = {word[:_SAME_CHARS] for word in found.folded}
-    turned = [
-        word for stem, word in said.negated.items() if stem not in found.negated and stem in stems and _is_content(word)
-    ]
+        has_word = [word for word in said.negated if word in found.all_words or _stem(word) in found.stems]
+        if has_word or not any(map(_NEGATIVE.match, found.folded)):
+            return f"a negation: {next(iter(has_word or said.negated), 'no')}"
+        return ""
+    if found.is_negative and not said.is_negative:
+        has_negative_words = any(map(_NEGATIVE.match, said.folded))
+        dropped = [word for word in found.negated if _stem(word) in said.stems and _is_content(word)]
+        return f"{dropped[0]} without its negation" if dropped and not has_negative_words else ""
+    negated = {_stem(word) for word in found.negated}
+    turned = [word for word in said.negated if _stem(word) in found.stems - negated and _is_content(word)]
     return f"a negation: {turned[0]}" if turned else ""
+
+
+def _stem(word: str) -> str:
+    return word[:_SAME_CHARS]
 
 
 def _undecided_negation(said: _Words, found: _Words) -> str:
