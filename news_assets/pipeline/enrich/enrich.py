@@ -11,7 +11,7 @@ its text is only nearly the same. Where no model gives a usable answer, the loca
 the reason is in the article, the row is `PROVISIONAL`, and requested again until a model answers.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -102,7 +102,7 @@ class _Run:
         plan, now = self._plan, self._clock()
         for article in self._waiting():
             self._without_answer(article, "the language model has not answered yet", again=DUE_NOW)
-        made = [one for key in self._drafts for one in self._rows(key)]
+        made = self._rows(self._drafts)
         made += [(unenriched_row(article, now), None) for article in plan.filtered]
         made += [(self._labelled(row), None) for row in plan.taken.values()]
 
@@ -128,13 +128,14 @@ class _Run:
         article = self._by_id[article_id]
         return reused(draft, article, original.article_id, original.text or "", self._chain.local)
 
-    def _rows(self, article_id: str) -> list[_Made]:
-        """Return the rows of an article and of its copies, and why they are made again."""
-        draft = self._draft_of(article_id)
-        row = self._labelled(_row_of(self._by_id[article_id], draft, self._clock()))
-        found: list[_Made] = [(row, draft.again)]
-        for copy in self._copies_of.get(article_id, ()):
-            found += self._rows(copy)
+    def _rows(self, article_ids: Iterable[str]) -> list[_Made]:
+        """Return the rows of articles and of their copies, and why they are made again."""
+        found: list[_Made] = []
+        for article_id in article_ids:
+            draft = self._draft_of(article_id)
+            row = self._labelled(_row_of(self._by_id[article_id], draft, self._clock()))
+            found.append((row, draft.again))
+            found += self._rows(self._copies_of.get(article_id, ()))
         return found
 
     def _labelled(self, row: EnrichedArticle) -> EnrichedArticle:
@@ -178,7 +179,7 @@ class _Run:
             unavailable += [answers] if answers else []
         self._add_entities(models, ledger)
         open_ = [one for one in self._waiting() if self._is_open(one)]
-        made = [one for article in open_ for one in self._rows(article.article_id)]
+        made = self._rows([article.article_id for article in open_])
         self._lake.transact(lambda transaction: self._store(transaction, made))
         is_down = still and unavailable and len(unavailable) == len(models.models)
         return unavailable[-1] if is_down else ""
@@ -268,10 +269,11 @@ class _Run:
         def store(transaction: Rows, results: Mapping[str, Enrichment]) -> None:
             if draft is None:
                 return
-            found = [article for key in results for article in by_key[key]]
+            found: dict[str, Draft] = {}
             for key, result in results.items():
-                self._drafts |= {one.article_id: draft(one, key, result) for one in by_key[key]}
-            self._store(transaction, [one for article in found for one in self._rows(article.article_id)])
+                found |= {one.article_id: draft(one, key, result) for one in by_key[key]}
+            self._drafts |= found
+            self._store(transaction, self._rows(found))
 
         known = cached_results(self._lake, by_key.keys())
         if known:
