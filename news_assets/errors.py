@@ -12,7 +12,7 @@ NewsAssetsError
 │   └── RobotsError
 ├── ReadingError             outside bytes or text, in the sandbox
 ├── EnrichError              one article, or the enricher
-│   └── SpendingError        a ceiling of spending
+│   └── ModelCallError       one request to a language model
 ├── EmbedError, IndexingError
 ├── BatchError               one batch of a provider of language models
 └── LakeError
@@ -20,10 +20,11 @@ NewsAssetsError
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 MAX_REASON_CHARS: Final = 500  # a reason may quote headers and addresses of the server
 
+_API_KEY = re.compile(r"\b(?:sk|key|AIza|AKIA)[-_]?[\w*-]{12,}")
 _USER_AND_PASSWORD = re.compile(r"(?<=[/\\]{2})[^/\\?# ]+@")
 
 
@@ -147,12 +148,28 @@ class BatchError(NewsAssetsError):
         super().__init__(message)
 
 
-class SpendingError(EnrichError):
-    """A call of a language model that was not sent: a ceiling is reached, or cannot be kept without a known price."""
+CallFailure = Literal["retry", "rest", "unanswered", "too_long", "rejected", "declined", "fatal"]
 
 
-class InOpenBatchError(EnrichError):
-    """Requests of which a batch is open: their answers come with it."""
+class ModelCallError(EnrichError):
+    """A request to a language model without an answer.
+
+    Attributes:
+        kind: `retry`: the provider failed, and bills nothing. `rest`: it wants no request before `wait_s`.
+            `unanswered`: the request was sent, and perhaps billed. `too_long`: it exceeds the context window.
+            `rejected`: the provider refuses this request, `declined`: its content. `fatal`: it would refuse any.
+        wait_s: Pause that the provider wants, in seconds; None if it states none.
+        window_tokens: Context window that the provider states, with `too_long`.
+    """
+
+    def __init__(
+        self, reason: str, kind: CallFailure, *, wait_s: float | None = None, window_tokens: int | None = None
+    ) -> None:
+        self.kind = kind
+        self.wait_s = wait_s
+        self.window_tokens = window_tokens
+        shown = _API_KEY.sub("[key]", without_credentials(reason))
+        super().__init__(_one_line(" ".join(shown.split()))[:MAX_REASON_CHARS])
 
 
 class EmbedError(NewsAssetsError):

@@ -14,11 +14,12 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from news_assets import setting_values as values
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
-from news_assets.records.desks import KeepDays
+from news_assets.records.desks import KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)]
 OptionalPath = Annotated[Path | None, BeforeValidator(values.none_if_empty)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
 Usd = Annotated[float, BeforeValidator(values.zero_if_empty), Field(ge=0, le=1e6)]
 
 
@@ -80,6 +81,15 @@ class Settings(BaseSettings):
     )
     model_max_failures: int = Field(
         5, ge=1, le=1000, description="failed calls in a row after which a language model is given up for 5 minutes"
+    )
+    model_max_tokens: int = Field(
+        4000, ge=200, le=64_000, description="most tokens of an answer of a language model, reasoning included"
+    )
+    model_reasoning: Annotated[ReasoningEffort | None, BeforeValidator(values.none_if_empty)] = Field(
+        None, description="effort of reasoning: none, minimal, low, medium or high; empty for the model's default"
+    )
+    model_temperature: Annotated[Temperature | None, BeforeValidator(values.none_if_empty)] = Field(
+        None, description="temperature of language models, 0 to 2; empty for the model's default"
     )
     host_delay_s: float = Field(
         1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"

@@ -37,7 +37,10 @@ SNAPSHOT = {
         {"every_article_is_indexed", "ids_are_unique", "index_equals_lake"},
     ),
 }
-SENSORS = ["due_sources", "pending_entries", "stale_stages", "lost_documents", "first_checks", "open_batches", "alerts"]
+SENSORS = [
+    *("due_sources", "pending_entries", "stale_stages", "due_model_calls", "lost_documents", "first_checks"),
+    *("open_batches", "alerts"),
+]
 SCHEDULES = ["freshness_half_hourly", "daily_report_daily", "lake_maintenance_daily", "sample_checks_daily"]
 
 

@@ -57,6 +57,8 @@ def settings_table() -> str:
         "data": "NEWS_HOME/data",
         "prompts": "built in",
         "taxonomy": "built in",
+        "model_reasoning": "the model's",
+        "model_temperature": "the model's",
     }
     for name, field in Settings.model_fields.items():
         default = defaults.get(name) or (",".join(field.default) if isinstance(field.default, tuple) else field.default)

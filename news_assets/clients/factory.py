@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from news_assets.clients.sandbox.enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.spec import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+    from news_assets.ports.lake import Reader
     from news_assets.records.model_calls import Spent
 
 
@@ -35,7 +36,7 @@ def build_enricher(
     settings: Settings,
     sandbox: Sandbox,
     open_embedder: Callable[[], Embedder],
-    read_spent: "Callable[[datetime], Spent] | None" = None,
+    read_spent: "Callable[[Reader, datetime], Spent] | None" = None,
 ) -> "ModelEnricher":
     """Return the enrichers that NEWS_ENRICHER and NEWS_ENTITIES name; see `local_enricher`.
 
@@ -49,6 +50,7 @@ def build_enricher(
     from news_assets.pipeline.enrich.model.budget import Budget
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.pipeline.enrich.model.prompt import load_prompt
+    from news_assets.pipeline.enrich.model.requests import AnswerRules
     from news_assets.taxonomy.loader import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
@@ -65,12 +67,15 @@ def build_enricher(
         prompt=load_prompt("enrich", settings.prompts),
         brief_prompt=load_prompt("enrich", settings.prompts, "brief"),
         full_prompt=load_prompt("enrich", settings.prompts, "full"),
+        theme_prompt=load_prompt("theme", settings.prompts),
         entities_prompt=load_prompt("entities", settings.prompts),
         taxonomy=load_taxonomy(settings.taxonomy),
         accepted_error=settings.enricher_error_rate if LOCAL_ENRICHER in settings.enricher else None,
         sandbox=sandbox,
         open_batches=lambda name: open_batches(name, *of_bedrock),
         has_batches=lambda name: has_batches(name, *of_bedrock),
+        answer_rules=AnswerRules(settings.model_max_tokens, settings.model_reasoning, settings.model_temperature),
+        max_failures=settings.model_max_failures,
         budget=Budget(settings.ceilings, read_spent),
         taxonomy_of=lambda desk: taxonomy_of(desk, settings.taxonomy),
     )
@@ -86,7 +91,6 @@ def concurrent_model(settings: Settings, name: str) -> LanguageModel:
         concurrency=settings.calls_in_flight(provider),
         per_minute=settings.calls_per_minute(provider),
         timeout_s=settings.model_timeout_s,
-        max_failures=settings.model_max_failures,
     )
     return ConcurrentModel(name, partial(open_model, name, limits.timeout_s, limits.concurrency), limits)
 
@@ -106,7 +110,7 @@ def open_notifier(settings: Settings, alerts: "Alerts") -> "ChannelNotifier":
 
 @contextmanager
 def open_ports(
-    settings: Settings, names: Collection[str], read_spent: "Callable[[datetime], Spent] | None" = None
+    settings: Settings, names: Collection[str], read_spent: "Callable[[Reader, datetime], Spent] | None" = None
 ) -> Iterator[dict[str, Any]]:
     """Yield the named ports: fetcher and sandbox open, enricher, embedder and search opened on first use."""
     with ExitStack() as stack:
@@ -130,7 +134,7 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
     return stack.enter_context(fetcher)
 
 
-def _enricher(settings: Settings, stack: ExitStack, read_spent: "Callable[[datetime], Spent] | None") -> Any:
+def _enricher(settings: Settings, stack: ExitStack, read_spent: "Callable[[Reader, datetime], Spent] | None") -> Any:
     sandbox = _sandbox(settings, stack)
     embedder = _embedder(settings, stack)
     return Lazy(lambda: build_enricher(settings, sandbox, embedder.open, read_spent))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -14,6 +15,8 @@ from news_assets.records.desks import Desk
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 ATTEMPT_TAG = "news/attempt"  # how often the run's work was requested, this time included
 POLL_TAG = "news/poll"  # quick or slow: the sources that the run polls
+MODELS_TAG = "news/models"  # of runs that only request language models
+LOCAL_ONLY = "local_only"  # option of `enriched_articles`
 _PARTITION = "dagster/partition"
 _WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
 _UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
@@ -24,9 +27,28 @@ def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
     return instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
 
 
-def active_runs(desk: Desk, runs: Sequence[dg.DagsterRun]) -> list[ActiveRun]:
-    """Return those of the runs that work on agency-days of this desk."""
-    return [active for run in runs for active in _active_run(desk, run)]
+def active_runs(desk: Desk, runs: Sequence[dg.DagsterRun], *, with_models: bool) -> list[ActiveRun]:
+    """Return the runs that work on agency-days of this desk.
+
+    With `with_models` those that request language models, else those that do anything else: a run that only requests
+    models may take minutes, and holds nothing up.
+    """
+    is_meant = partial(_requests_models, desk) if with_models else _does_more_than_models
+    return [active for run in runs if is_meant(run) for active in _active_run(desk, run)]
+
+
+def local_only_config(desk: Desk) -> dict[str, object]:
+    """Return the run configuration that leaves the language models to another run."""
+    return {"ops": {f"{desk.key}__enriched_articles": {"config": {LOCAL_ONLY: True}}}}
+
+
+def _requests_models(desk: Desk, run: dg.DagsterRun) -> bool:
+    ops: Any = run.run_config.get("ops", {})
+    return not ops.get(f"{desk.key}__enriched_articles", {}).get("config", {}).get(LOCAL_ONLY)
+
+
+def _does_more_than_models(run: dg.DagsterRun) -> bool:
+    return MODELS_TAG not in run.tags
 
 
 def runs_before(instance: dg.DagsterInstance, run_id: str) -> list[dg.DagsterRun]:

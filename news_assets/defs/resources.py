@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from news_assets.errors import LakeError
 from news_assets.lazy import Lazy
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.records.model_calls import Ceilings, Spent
+from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
@@ -162,13 +162,8 @@ class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
         file = Path(self.taxonomy)
         embedding = (self.embedding_model, self.models_dir, self.threads)
         changed_ns = file.stat().st_mtime_ns if file.is_file() else 0
-        budget = Budget(Ceilings(*self.max_usd), _spent_by_all, is_backfill=is_backfill)
+        budget = Budget(Ceilings(*self.max_usd), spent, is_backfill=is_backfill)
         return replace(_cached_enricher(self.enricher, self.taxonomy, changed_ns, embedding), budget=budget)
-
-
-def _spent_by_all(now: datetime) -> Spent:
-    settings = Settings.read()
-    return spent(_cached_lake(Address(settings.catalog, settings.data, str(settings.backups_dir))), now)
 
 
 @lru_cache(maxsize=1)

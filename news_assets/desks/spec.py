@@ -20,6 +20,7 @@ from news_assets.records.desks import (
     EnrichRules,
     ItemFilters,
     Pace,
+    ReasoningEffort,
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 from news_assets.sources.civic.kinds import CIVIC_KINDS
@@ -234,6 +235,9 @@ class EnrichSpec(_Spec):
     via: Literal["direct", "batch"] | None = None
     entities: Annotated[str, AfterValidator(_entities)] | None = None
     depth: DepthSpec = DepthSpec()
+    max_tokens: int | None = Field(None, ge=200, le=64_000)
+    reasoning: ReasoningEffort | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
 
     def rules(self) -> EnrichRules:
         """Return the rules."""

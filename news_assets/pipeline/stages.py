@@ -88,8 +88,12 @@ STAGES: tuple[Stage, ...] = (
         options=(
             Option(
                 "re_enrich",
-                "ask the language model that NEWS_ENRICHER names also for articles that have a row already; "
+                "request the language model that NEWS_ENRICHER names also for articles that have a row already; "
                 "`news-assets cost` says before what that costs",
+            ),
+            Option(
+                "local_only",
+                "store the rows of the local enricher only; the sensor `due_model_calls` requests the language models",
             ),
         ),
         state=ARTICLE_STATE,
@@ -111,7 +115,7 @@ STAGES: tuple[Stage, ...] = (
 
         Cached by input: one text is enriched once by the same enricher and taxonomy, and a copy takes its original's
         result. Articles without a text have no row. A language model adds key points, sentiment, type and entities, and
-        the part of the text that each sentence rests on; it is asked once for one text, also where runs are killed.
+        the part of the text that each sentence rests on. The local row is stored first, and replaced by the answer.
         """,
         kind="python",
         preview=("theme_labels", "theme_score", "summary", "keywords", "outcome"),

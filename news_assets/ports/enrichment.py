@@ -1,14 +1,18 @@
 """Ports of enrichers, language models and their batches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from news_assets.errors import EnrichError
-from news_assets.records.desks import Desk
+from news_assets.errors import ModelCallError
+from news_assets.records.desks import Desk, ReasoningEffort
 from news_assets.records.model_calls import Kind
 from news_assets.records.reading import Enrichment
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Enricher(Protocol):
@@ -38,7 +42,8 @@ class ModelRequest:
     """What is sent to a language model for one article, directly or in a batch.
 
     `instructions` are the same for many articles; `text` holds the article as data. `schema` is the JSON schema of the
-    answer, an object, whose summary has at most `max_sentences` sentences.
+    answer, an object, whose summary has at most `max_sentences` sentences. The answer has at most `max_tokens` tokens,
+    reasoning included; `reasoning` (effort) and `temperature` are those of the model where they are None.
     """
 
     input_hash: str
@@ -47,15 +52,28 @@ class ModelRequest:
     agency: str
     day: date
     kind: Kind
+    prompt_version: str
     instructions: str
     text: str
     schema: dict[str, Any]
     max_sentences: int
+    max_tokens: int
+    reasoning: ReasoningEffort | None = None
+    temperature: float | None = None
+
+    @property
+    def chars(self) -> int:
+        """Return how many characters are sent: instructions, article and schema."""
+        return len(self.instructions) + len(self.text) + len(json.dumps(self.schema))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """The answer of a language model as it came: `raw` is JSON, unless the model erred. None: it did not say."""
+    """The answer of a language model as it came: `raw` is JSON, unless the model erred.
+
+    Token counts are None where the provider did not state them. `stop` is `cut` where the answer ended at the limit of
+    tokens, and `declined` where the model or a filter refused the content.
+    """
 
     raw: str
     input_tokens: int | None
@@ -63,23 +81,31 @@ class ModelAnswer:
     cached_tokens: int | None
     elapsed_ms: int
     cache_write_tokens: int | None = None
-
-
-Answered = tuple[ModelRequest, ModelAnswer | EnrichError]
+    stop: Literal["", "cut", "declined"] = ""
 
 
 class LanguageModel(Protocol):
-    """A language model, called for many articles at a time. `name` is PROVIDER:MODEL."""
+    """A language model, called for many articles at a time. `name` is PROVIDER:MODEL.
+
+    A call ends within `timeout_s` seconds.
+    """
 
     name: str
+    timeout_s: float
 
-    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
-        """Yield the requests with their answers or errors, in the order of completion, those of some ms together.
+    def slots(self) -> int:
+        """Return how many requests may be sent now, by the limits of the provider.
 
-        Answers count as calls in flight until the iterator is advanced past them: by then they are stored, and what a
-        killed process has to ask again is bounded by the number of calls in flight. A list is never empty. If the model
-        turns out to be unavailable, the iterator raises EnrichError, and what was not yielded was not answered.
+        Raises SettingsError: the model cannot be used.
         """
+        ...
+
+    def send(self, request: ModelRequest) -> "Future[ModelAnswer]":
+        """Send one request, once; the future has the answer, or raises ModelCallError."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Wait."""
         ...
 
 
@@ -117,7 +143,7 @@ class BatchedModel(Protocol):
 
     def collect(
         self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
-    ) -> Iterator[tuple[ModelRequest, ModelAnswer | EnrichError]]:
+    ) -> Iterator[tuple[ModelRequest, ModelAnswer | ModelCallError]]:
         """Yield the requests that were run with their answers, in any order; `requests` were sent, by input hash.
 
         Raises BatchError if the results could not be read.

@@ -1,6 +1,6 @@
 """The port of the lake: reading and writing rows."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -28,6 +28,10 @@ class Reader(Protocol):
         **isin: Collection[Any],
     ) -> "pl.DataFrame":
         """Return the same rows, or only the named columns, as a frame; by those columns of the key that it has."""
+        ...
+
+    def query(self, sql: str, params: Collection[Any] | Mapping[str, Any] = ()) -> "pl.DataFrame":
+        """Return the result of one SELECT over the tables."""
         ...
 
 

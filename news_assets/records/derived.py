@@ -65,6 +65,9 @@ class EnrichedArticle:
     entities_json: Annotated[
         str | None, "the same as JSON: name, kind, count, salience and the spans in the text of each"
     ] = None
+    unsure_reason: Annotated[
+        str | None, "what a person should look at in a language model's answer; none if nothing is in doubt"
+    ] = None
     local_reason: Annotated[
         str | None, "why the local enricher made the row although NEWS_ENRICHER names a model; none if it did not"
     ] = None

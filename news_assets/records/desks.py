@@ -142,6 +142,9 @@ class DepthRules:
     chars: int = 40_000
 
 
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrichRules:
     """What a desk file says about enrichment by a language model (`enrich:`).
@@ -150,7 +153,8 @@ class EnrichRules:
     are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
     with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
     `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
-    NEWS_ENTITIES says. `depth` decides how fully agenda items are summarised.
+    NEWS_ENTITIES says. `depth` decides how fully agenda items are summarised. `max_tokens` of an answer, `reasoning`
+    (effort) and `temperature` are those of the settings where they are None.
     """
 
     min_chars: int = 400
@@ -159,6 +163,9 @@ class EnrichRules:
     via: Literal["direct", "batch"] | None = None
     entities: str | None = None
     depth: DepthRules = DepthRules()
+    max_tokens: int | None = None
+    reasoning: ReasoningEffort | None = None
+    temperature: float | None = None
 
 
 DROPPED_ITEMS: Final = (

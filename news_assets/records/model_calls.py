@@ -1,4 +1,4 @@
-"""The ledger of calls of language models: one row for each call, also for those that failed."""
+"""The ledger of language models: one row for each request, stored before the request is sent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,18 +6,22 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Final, Literal, NamedTuple
 
-Kind = Literal["enrich", "entities"]
+Kind = Literal["theme", "enrich", "entities"]
 DIRECT: Final = "direct"
 BATCH: Final = "batch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One call of a language model for one input: what it cost and what it answered."""
+    """One request to a language model for one input: what it cost and what was answered.
 
-    call_id: Annotated[str, "id of the call (UUID)"]
+    The row is stored before the request is sent, with the outcome `sent`: it claims the input until `claimed_until`
+    and reserves the most that the call can cost. The answer replaces it. The row of a run that was killed stays.
+    """
+
+    call_id: Annotated[str, "id of the call: milliseconds since 1970 in hexadecimal, and a random part"]
     input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    kind: Annotated[str, "what was asked for: enrich or entities"]
+    kind: Annotated[str, "what was requested: theme, enrich or entities"]
     desk: Annotated[str, "key of the desk of the article that the call was made for"]
     agency: Annotated[str, "key of its agency"]
     day: Annotated[date, "its partition day"]
@@ -35,11 +39,36 @@ class ModelCall:
     cache_write_tokens: Annotated[
         int | None, "those tokens of the request that the provider stored in its cache, which some bill at more"
     ] = None
-    usd: Annotated[float | None, "price in US dollars; none if it is unknown"]
+    usd: Annotated[
+        float | None, "price in US dollars, an estimate where no answer states the tokens; none if it is unknown"
+    ]
+    reserved_usd: Annotated[
+        float | None,
+        "the most that the call can cost, which counts for the ceilings until an answer states the tokens",
+    ] = None
+    claimed_until: Annotated[datetime | None, "until when no other run sends this input; none after the call"] = None
+    claimed_by: Annotated[
+        str | None, "machine and number of the process that waits for the answer; none after the call, and in a batch"
+    ] = None
+    sent_chars: Annotated[int | None, "characters of instructions, article and schema"] = None
     elapsed_ms: Annotated[int, "duration of the call in milliseconds"]
-    outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)"]
+    outcome: Annotated[
+        str,
+        "sent (in flight, or of a run that was killed), ok, refused (the answer failed a check), declined (the model "
+        "or a filter refuses the content), rejected (the provider refuses the request) or failed (no answer)",
+    ]
     reason: Annotated[str | None, "reason for an outcome other than ok"]
     answer_json: Annotated[str | None, "the model's answer as it came; dropped after a while"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelState:
+    """What all runs know of a language model."""
+
+    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it"]
+    rests_until: Annotated[datetime | None, "no request is sent before (Retry-After, or after failures in a row)"]
+    reason: Annotated[str | None, "reason of the rest"]
+    window_tokens: Annotated[int | None, "context window that the provider stated in an error; none: not known"]
 
 
 # `submitting`: perhaps made; `running`; `collected`; `failed`: refused, nothing was run; `lost`: it was never made.
@@ -64,9 +93,7 @@ class EnrichmentBatch:
     request_count: Annotated[int, "number of requests"]
     answer_count: Annotated[int, "number of requests with a result"]
     inputs_json: Annotated[str, "input hash and article id of each request, as JSON"]
-    reserved_usd: Annotated[
-        float | None, "upper estimate of the price, which counts as spent while the batch is open; none: price unknown"
-    ] = None
+    reserved_usd: Annotated[float | None, "upper estimate of the price; none: price unknown"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +140,14 @@ class Spending:
 
 
 class Tokens(NamedTuple):
-    """The mean tokens of some calls; `cached` are a part of `input`."""
+    """What answered calls took: characters for each token of the request, mean tokens of the answer.
 
-    input: int
-    output: int
-    cached: int
+    `cached_share` is the share of the tokens of the request that the provider had cached.
+    """
+
+    chars_per_token: float
+    output: float
+    cached_share: float
 
 
 def total_usd(prices: Iterable[float | None]) -> float | None:

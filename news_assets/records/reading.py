@@ -144,6 +144,7 @@ class Enrichment:
     article_type: str | None = None
     entities: tuple[str, ...] = ()
     entities_json: str | None = None
+    unsure_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
-from news_assets.records.model_calls import EnrichmentBatch, ModelCall
+from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.polling import FeedEntry, Poll, SourceState, StoredPage
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ TABLES: tuple[Table, ...] = (
     Table("enrichments", CachedEnrichment, ("input_hash",), "created_at", sort=("input_hash",)),
     Table("theme_labels", ThemeLabel, ("article_id", "labelled_at"), "day", sort=("article_id",)),
     Table("model_calls", ModelCall, ("call_id",), "day", sort=("article_id",)),
+    Table("language_models", ModelState, ("model",)),
     Table("enrichment_batches", EnrichmentBatch, ("batch_key",)),
     Table("article_embeddings", ArticleEmbedding, ("article_id",), "day", sort=("article_id",)),
     Table("indexed_documents", IndexedDocument, ("article_id",), "day", sort=("article_id",)),

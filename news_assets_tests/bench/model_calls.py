@@ -10,8 +10,14 @@ import os
 import sys
 import tempfile
 import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future
 from multiprocessing.connection import Connection
 
+from news_assets.clients.llm.caller import ConcurrentModel
+from news_assets.ports.enrichment import ModelAnswer, ModelRequest
+from news_assets.records.desks import EnrichRules
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import enrich, enricher, honest, local, made, served
@@ -31,6 +37,17 @@ def serve(parent: Connection) -> None:
             parent.send((len(server.seen), server.most_in_flight))
 
 
+def answered(model: ConcurrentModel, requests: list[ModelRequest]) -> Iterator[ModelAnswer]:
+    """Send the requests, as many at a time as the model takes, and yield the answers."""
+    calls: deque[Future[ModelAnswer]] = deque()
+    for request in requests:
+        if not model.slots():
+            yield calls.popleft().result()
+        calls.append(model.send(request))
+    for call in calls:
+        yield call.result()
+
+
 def main() -> None:
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
@@ -46,9 +63,7 @@ def main() -> None:
         local_s = time.process_time() - begun
         model = served(NAME, concurrency=IN_FLIGHT, timeout_s=60)
         by = enricher(model)
-        list(
-            model.answer_all([by.request(made(-1), local().enrich("", "", None), NAME, by.prompt)])
-        )  # imports, connects
+        model.send(by.request(made(-1), NAME, by.prompt, None, EnrichRules())).result()  # imports, connects
         figures = []
         for _ in range(2):
             here.send(True)
@@ -59,9 +74,9 @@ def main() -> None:
             here.send(True)
             calls, most = here.recv()
             figures.append((calls - before, cpu, wall, most))
-        requests = [by.request(article, local().enrich("", "", None), NAME, by.prompt) for article in articles]
+        requests = [by.request(article, NAME, by.prompt, None, EnrichRules()) for article in articles]
         begun = time.process_time()
-        for _ in model.answer_all(requests):
+        for _ in answered(model, requests):
             pass
         library_s = time.process_time() - begun
         model.close()

@@ -2,22 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
 
 from news_assets.clients.llm.batches.open import open_batches
 from news_assets.clients.llm.caller import ConcurrentModel, Limits
 from news_assets.clients.llm.models import open_model
-from news_assets.errors import EnrichError
+from news_assets.errors import ModelCallError
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.enrichment import Answered, LanguageModel, ModelAnswer, ModelRequest
+from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Agency, Desk, EnrichRules
@@ -94,29 +95,49 @@ def honest(text: str) -> dict[str, Any]:
 
 
 class ScriptedModel:
-    """A model without a network, which answers as `answer` says and records what it was sent."""
+    """A model without a network, which answers as `answer` says and records what it was sent.
+
+    It takes one request at a time and does not wait.
+    """
+
+    timeout_s = 60.0
 
     def __init__(
-        self, answer: Callable[[str], dict[str, Any] | str | EnrichError] = honest, name: str = "openai:made"
+        self,
+        answer: Callable[[str], dict[str, Any] | str | ModelAnswer | ModelCallError] = honest,
+        name: str = "openai:made",
+        concurrency: int = 1,
     ) -> None:
         self.name = name
         self.answer = answer
         self.sent: list[ModelRequest] = []
+        self.paused_s = 0.0
         self.is_down = False
+        self._concurrency = concurrency
 
-    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
-        if self.is_down:
-            raise EnrichError(f"{self.name} is down")
-        for request in requests:
-            self.sent.append(request)
-            said = self.answer(request.text)
-            if isinstance(said, EnrichError):
-                yield [(request, said)]
-            else:
-                raw = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-                yield [
-                    (request, ModelAnswer(raw=raw, input_tokens=100, output_tokens=10, cached_tokens=0, elapsed_ms=5))
-                ]
+    def slots(self) -> int:
+        return self._concurrency
+
+    def send(self, request: ModelRequest) -> Future[ModelAnswer]:
+        call: Future[ModelAnswer] = Future()
+        self.sent.append(request)
+        said = ModelCallError(f"{self.name} is down", "fatal") if self.is_down else self.answer(request.text)
+        if isinstance(said, ModelCallError):
+            call.set_exception(said)
+        else:
+            call.set_result(answered(said))
+        return call
+
+    def pause(self, seconds: float) -> None:
+        self.paused_s += seconds
+
+
+def answered(said: dict[str, Any] | str | ModelAnswer) -> ModelAnswer:
+    """Return an answer that says this."""
+    if isinstance(said, ModelAnswer):
+        return said
+    raw = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return ModelAnswer(raw=raw, input_tokens=100, output_tokens=10, cached_tokens=0, elapsed_ms=5)
 
 
 def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
@@ -130,6 +151,7 @@ def enricher(*models: LanguageModel, **given: Any) -> ModelEnricher:
         "prompt": load_prompt("enrich"),
         "brief_prompt": load_prompt("enrich", depth="brief"),
         "full_prompt": load_prompt("enrich", depth="full"),
+        "theme_prompt": load_prompt("theme"),
         "entities_prompt": load_prompt("entities"),
         "taxonomy": taxonomy(),
         "accepted_error": None,
@@ -152,11 +174,15 @@ def enrich(
     of: Desk | None = None,
     now: datetime = NOW,
     keys: AgencyDays = KEYS,
+    clock: Callable[[], datetime] | None = None,
     **options: Any,
 ) -> int:
     """Run the stage over all articles of these agency-days."""
     stage = stage_named("enriched_articles")
-    return enrich_batch(stage, lake, of or desk(), keys, lambda: now, enricher=by, **options)
+    return enrich_batch(stage, lake, of or desk(), keys, clock or (lambda: now), enricher=by, **options)
+
+
+LATER = NOW + timedelta(minutes=10)  # when a model that was given up is requested again
 
 
 def rows(lake: Lake) -> dict[str, EnrichedArticle]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
+from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
+
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
@@ -20,7 +22,6 @@ from news_assets.pipeline.documents import markdown, skipping
 from news_assets.pipeline.documents.kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.enrich.keywords import keywords
-from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
 from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
 from news_assets.pipeline.enrich.model.rules import reason_not_sent

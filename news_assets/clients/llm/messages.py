@@ -1,42 +1,39 @@
 """Requests, answers and errors as pydantic-ai has them, translated from and to those of `ports`."""
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from news_assets.errors import without_credentials
+from news_assets.errors import CallFailure, ModelCallError
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
-MAX_REASON_CHARS: Final = 200
-_FATAL = (401, 402, 403, 404)  # key, bill, rights, name of the model: other articles fare no better
-_AGAIN = (408, 409, 425, 429)
 _TOOL = "answer"
 
+# Instructions, themes and schema are the same for many articles; the article comes after them.
+_CACHED: Final[dict[str, dict[str, bool]]] = {
+    "anthropic": {"anthropic_cache_instructions": True, "anthropic_cache_tool_definitions": True},
+    "bedrock": {"bedrock_cache_instructions": True, "bedrock_cache_tool_definitions": True},
+}
+_FATAL: Final = (401, 402, 403, 404)  # key, bill, rights, name of the model: other articles fare no better
+_REJECTED: Final = (400, 413, 422)
+_QUOTA: Final = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
+_DECLINED: Final = re.compile(r"content[_ ](?:filter|management|policy)|safety", re.IGNORECASE)
+_TOO_LONG: Final = re.compile(
+    r"context[_ ](?:length|window|size)|too long|too large|maximum (?:number of )?(?:input )?tokens"
+    r"|exceeds? the (?:maximum|limit)|input token count",
+    re.IGNORECASE,
+)
+_WINDOW: Final = re.compile(
+    r"> (\d{3,7}) maximum|(?:maximum|limit|length|window|context size)\D{0,60}?(\d{3,7})(?!\d)", re.IGNORECASE
+)
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3})")
 
-class FailedCallError(Exception):
-    """A call without an answer.
 
-    `is_again`: another try can help. `is_fatal`: every call would fail so. `wait_s`: how long the provider wants to be
-    left alone, in seconds.
-    """
-
-    def __init__(
-        self,
-        reason: str,
-        *,
-        is_again: bool = False,
-        is_fatal: bool = False,
-        is_timeout: bool = False,
-        wait_s: float | None = None,
-    ) -> None:
-        self.is_again, self.is_fatal, self.is_timeout, self.wait_s = is_again, is_fatal, is_timeout, wait_s
-        super().__init__(" ".join(without_credentials(reason).split())[:MAX_REASON_CHARS])
-
-
-def asked(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
+def message_of(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
     """Return the messages and the form of the answer: by JSON schema where the model knows that, else by a tool."""
     from pydantic_ai.messages import ModelRequest as Message
     from pydantic_ai.messages import SystemPromptPart, UserPromptPart
@@ -52,46 +49,99 @@ def asked(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
     return messages, ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
 
 
+def call_settings(request: ModelRequest, model: "Model") -> Any:
+    """Return the settings of a call: limits of the answer, and what the provider is to cache."""
+    settings: dict[str, Any] = {"max_tokens": request.max_tokens, **_CACHED.get(model.system, {})}
+    if request.temperature is not None:
+        settings["temperature"] = request.temperature
+    if request.reasoning is not None:
+        settings["thinking"] = False if request.reasoning == "none" else request.reasoning
+    return settings
+
+
 def answer_of(response: "ModelResponse", elapsed_ms: int) -> ModelAnswer:
     """Return the answer of a response: the arguments of the tool, else its text."""
     from pydantic_ai.messages import ToolCallPart
 
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     raw = calls[0].args if calls else response.text
+    if raw and not isinstance(raw, str):
+        raw = json.dumps(raw, ensure_ascii=False)
     usage = response.usage
     is_stated = usage.input_tokens > 0  # no request has none
     return ModelAnswer(
-        raw=raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False) if raw else "",
+        raw=str(raw or ""),
         input_tokens=usage.input_tokens if is_stated else None,
         output_tokens=usage.output_tokens if is_stated else None,
         cached_tokens=usage.cache_read_tokens if is_stated else None,
         elapsed_ms=elapsed_ms,
         cache_write_tokens=usage.cache_write_tokens if is_stated else None,
+        stop=_stop_of(response),
     )
 
 
-def failed_call(error: Exception, timeout_s: float) -> FailedCallError:
-    """Return what an error of pydantic-ai means."""
-    from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, ModelTimeoutError, UserError
+def _stop_of(response: "ModelResponse") -> Literal["", "cut", "declined"]:
+    if response.finish_reason == "content_filter":  # also where the model refuses
+        return "declined"
+    return "cut" if response.finish_reason == "length" else ""
 
-    if isinstance(error, ModelTimeoutError):
-        return timed_out(timeout_s)
+
+def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
+    """Return what an error of a call means."""
+    from pydantic_ai.exceptions import ModelHTTPError, ModelTimeoutError, UserError
+
+    if isinstance(error, TimeoutError | ModelTimeoutError):
+        return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
     if isinstance(error, ModelHTTPError):
-        status = error.status_code
-        is_again = status in _AGAIN or status >= 500
-        reason = f"status {status}: {_body(error.body)}"
-        return FailedCallError(reason, is_again=is_again, is_fatal=status in _FATAL, wait_s=error.retry_after)
-    is_again, is_fatal = isinstance(error, ModelAPIError), isinstance(error, UserError)
-    return FailedCallError(f"{type(error).__name__}: {error}", is_again=is_again, is_fatal=is_fatal)
+        return _refused_request(error)
+    if isinstance(error, UserError):
+        return ModelCallError(str(error), "fatal")
+    if isinstance(error, IndexError | KeyError | AttributeError | TypeError):  # of pydantic-ai
+        return ModelCallError("the response lacks a part that the provider documents", "unanswered")
+    return ModelCallError(f"{type(error).__name__}: {error}", "unanswered")
 
 
-def _body(body: object) -> str:
+def _refused_request(error: Any) -> ModelCallError:
+    """Return what a response with a status of 4xx or 5xx means."""
+    message = str(_message(error.body))
+    reason = f"status {error.status_code}: {message}"
+    kind = _kind_of(error, f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)} {message}")
+    return ModelCallError(reason, kind, wait_s=error.retry_after, window_tokens=_window(message))
+
+
+def _kind_of(error: Any, said: str) -> CallFailure:
+    from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelQuotaExceededError
+
+    status = error.status_code
+    if isinstance(error, ModelQuotaExceededError) or (status == 429 and _QUOTA.search(said)):
+        return "fatal"
+    if status in _FATAL:
+        return "fatal"
+    if status == 413 or isinstance(error, ModelContextWindowExceededError):
+        return "too_long"
+    if status in _REJECTED:
+        if _QUOTA.search(said):
+            return "fatal"
+        if _DECLINED.search(said):
+            return "declined"
+        return "too_long" if _TOO_LONG.search(said) else "rejected"
+    if error.retry_after is not None or status == 429:
+        return "rest"
+    return "retry" if status >= 500 or status in (408, 409, 425) else "rejected"
+
+
+def _window(message: str) -> int | None:
+    found = _WINDOW.search(_THOUSANDS.sub("", message))
+    return int(found[1] or found[2]) if found else None
+
+
+def _message(body: object) -> object:
     if isinstance(body, dict):
         inner = body.get("error", body)
-        body = inner.get("message", inner) if isinstance(inner, dict) else inner
-    return str(body or "no explanation")
+        return inner.get("message", inner) if isinstance(inner, dict) else inner
+    return body or "no explanation"
 
 
-def timed_out(timeout_s: float) -> FailedCallError:
-    """Return the failure of a call that took too long."""
-    return FailedCallError(f"no answer within {timeout_s:g} s", is_again=True, is_timeout=True)
+def _codes(body: object) -> str:
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    return f"{inner.get('type')} {inner.get('code')} {inner.get('status')}" if isinstance(inner, dict) else ""

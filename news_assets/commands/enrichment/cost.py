@@ -14,11 +14,11 @@ from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.preview import CHARS_PER_TOKEN, OUTPUT_TOKENS, Found, Preview, Sent, estimated
+from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_TOKENS
+from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prices import price_text
 from news_assets.pipeline.freshness.report import model_section
 from news_assets.pipeline.replay.archive import archive_groups
-from news_assets.pipeline.stages import stage_named
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Spending, Spent, Tokens, total_usd
 from news_assets.settings import Settings
@@ -51,10 +51,10 @@ def cost(desk: str | None, days: Days, *, as_json: bool) -> None:
     desks = [one for one in load_desks(settings.desks, ALL_KINDS) if desk in (None, one.key)]
     if not desks:
         raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
-    with open_lake() as lake, open_ports(settings, ["enricher"], partial(spent, lake)) as ports:
+    with open_lake() as lake, open_ports(settings, ["enricher"], spent) as ports:
         enricher: ModelEnricher = ports["enricher"].open()
         for one in desks:
-            asks = enricher.asks_models(one.enrich)
+            asks = enricher.requests_models(one.enrich)
             estimate = _estimate(lake, one, days, enricher, now) if asks else None
             spending, total = spending_for(lake, one.key, *days), spent(lake, now)
             if as_json:
@@ -64,10 +64,12 @@ def cost(desk: str | None, days: Days, *, as_json: bool) -> None:
 
 
 def _estimate(lake: Lake, desk: Desk, days: Days, enricher: ModelEnricher, now: datetime) -> _Estimate:
-    preview = Preview(stage_named("enriched_articles"), lake, desk, enricher, lambda: now)
+    preview = Preview(lake, desk, enricher, lambda: now)
     for group in progress(archive_groups(lake, desk.key, None, *days), desk.key):
         preview.add(group.keys)
-    means = mean_tokens(lake, [prompt.version for prompt in (*enricher.prompts, enricher.entities_prompt)])
+    means = mean_tokens(
+        lake, [prompt.version for prompt in (*enricher.prompts, enricher.theme_prompt, enricher.entities_prompt)]
+    )
     new, again = (
         estimated(calls, means, now, is_batch=partial(enricher.sends_batches, desk.enrich, is_backfill=is_backfill))
         for calls, is_backfill in ((preview.found.new, False), (preview.found.again, True))
@@ -150,7 +152,7 @@ def _basis(estimate: _Estimate) -> str:
     pairs = {(model, request.kind) for model, request in (*estimate.found.new, *estimate.found.again)}
     if pairs and pairs <= estimate.means.keys():
         return "from earlier calls with the same prompt"
-    return f"from {CHARS_PER_TOKEN:g} characters a token, and {OUTPUT_TOKENS} tokens an answer"
+    return f"from {CHARS_PER_TOKEN:g} characters a token, and at most {OUTPUT_TOKENS['enrich']} tokens an answer"
 
 
 def _ceiling_lines(total: Spent) -> Iterator[str]:

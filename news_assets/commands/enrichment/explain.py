@@ -130,8 +130,10 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
     by = f"prompt {row.prompt_version}, taxonomy {row.taxonomy_version}, at {row.enriched_at:%Y-%m-%d %H:%M:%S}Z"
     yield f"by {row.enricher} {row.model}, {by}" + f", reused from {row.reused_from}" * bool(row.reused_from)
     if row.local_reason:
-        again = "; a model will be asked again" if row.content_hash == PROVISIONAL else ""
+        again = "; a model will be requested again" if row.content_hash == PROVISIONAL else ""
         yield f"local, because: {row.local_reason}{again}"
+    if row.unsure_reason:
+        yield f"to be checked: {row.unsure_reason}"
     if row.outcome != "ok":
         yield f"{row.outcome}: {row.reason}"
     if one.depth:

@@ -3,6 +3,7 @@
 due_sources      sources that are due                       -> polls of each desk, of quick and of slow sources
 pending_entries  entries without a current article          -> their agency-days, all stages in one run
 stale_stages     rows of later stages missing or outdated   -> their agency-days, from that stage on
+due_model_calls  rows that a language model is to replace   -> their agency-days, `enriched_articles` only
 lost_documents   documents that index and lake do not share -> their agency-days, `search_index` alone
 first_checks     a desk that is current for the first time  -> all its checks, once
 open_batches     batches of language models                 -> a look at them
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from news_assets.defs.sensors.backlog import (
+    build_due_model_calls,
     build_due_sources,
     build_lost_documents,
     build_pending_entries,
@@ -36,6 +38,7 @@ def build_desk_sensors(
         build_due_sources(desks, jobs),
         build_pending_entries(desks, jobs, tick_s),
         build_stale_stages(desks, jobs, tick_s),
+        build_due_model_calls(desks, jobs, tick_s),
         build_lost_documents(desks, jobs),
         build_first_checks(desks, jobs),
     ]

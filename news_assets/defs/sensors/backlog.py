@@ -13,11 +13,13 @@ import dagster as dg
 
 from news_assets.defs.active_runs import (
     ATTEMPT_TAG,
+    MODELS_TAG,
     POLL_TAG,
     RANGE_END,
     RANGE_START,
     active_runs,
     awaits_start,
+    local_only_config,
     poll_config,
     polled_sources,
     unfinished_runs,
@@ -36,6 +38,7 @@ from news_assets.pipeline.freshness.run_planner import (
 )
 from news_assets.pipeline.poll.runs import Speed, sources_of_runs
 from news_assets.pipeline.schedule import due_sources
+from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.ports.search import SearchIndex
 from news_assets.records.desks import Desk, Source
 from news_assets.records.polling import SourceState
@@ -56,6 +59,7 @@ Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a des
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
 COMPARE_EVERY_S = 60
 WINDOW = timedelta(days=35)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
+_MODEL_STAGE = "enriched_articles"
 _POLL_PRIORITY = "5"  # above every agency-day: a poll is short, and all work starts with it
 
 
@@ -134,11 +138,38 @@ def build_stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
         def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            return _without_pending(stale_rows(lake, desk, now, first_day), lake, desk, now, first_day)
+            stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
+            return _without_pending(stale, lake, desk, now, first_day)
 
         return _watch(context, lake, desks, query, tick_s)
 
     return sensor
+
+
+def build_due_model_calls(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows that a language model is to replace."""
+
+    @dg.sensor(
+        name="due_model_calls",
+        jobs=jobs,
+        minimum_interval_seconds=1,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests `enriched_articles` of the agency-days in which language models are to replace rows.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+            return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
+
+        return _watch(context, lake, desks, query, tick_s, with_models=True)
+
+    return sensor
+
+
+def _of_models(backlog: "pl.DataFrame", *, is_of_models: bool) -> "pl.DataFrame":
+    """Return the work that is left to language models, or the other."""
+    import polars as pl
+
+    return backlog.filter((pl.col("why") == PROVISIONAL) == is_of_models)
 
 
 def build_lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
@@ -176,7 +207,13 @@ def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datet
 
 
 def _watch(
-    context: dg.SensorEvaluationContext, lake: Lake, desks: Sequence[Desk], query: Query, tick_s: float
+    context: dg.SensorEvaluationContext,
+    lake: Lake,
+    desks: Sequence[Desk],
+    query: Query,
+    tick_s: float,
+    *,
+    with_models: bool = False,
 ) -> dg.SensorResult:
     """Evaluate whenever the lake has changed, until there are runs to request or the tick's time is over."""
     cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
@@ -184,7 +221,9 @@ def _watch(
         snapshot = lake.snapshot()
         if cursor.is_evaluation_due(snapshot, now.timestamp()):
             cursor = replace(cursor, snapshot=snapshot)
-            requests, cursor, reason = _evaluate(context.instance, lake, desks, query, cursor, now)
+            requests, cursor, reason = _evaluate(
+                context.instance, lake, desks, query, cursor, now, with_models=with_models
+            )
             if requests:
                 return dg.SensorResult(requests, cursor=cursor.to_json())
     return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
@@ -197,6 +236,8 @@ def _evaluate(
     query: Query,
     cursor: Cursor,
     now: datetime,
+    *,
+    with_models: bool = False,
 ) -> tuple[list[dg.RunRequest], Cursor, str]:
     """Return the runs to request, the new cursor, and the reason where there are none."""
     runs = unfinished_runs(instance)
@@ -207,13 +248,14 @@ def _evaluate(
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
         backlog = up_to(query(desk, now, first_day), last_day(desk, now))
-        days, retries = backlog_days(backlog, stages.stage_names(desk)), retries_of(desk)
+        names = (_MODEL_STAGE,) if with_models else stages.stage_names(desk)
+        days, retries = backlog_days(backlog, names), retries_of(desk)
         plan = plan_runs(
             days,
-            active_runs(desk, runs),
+            active_runs(desk, runs, with_models=with_models),
             cursor.attempts.get(desk.key, {}),
             [agency.key for agency in desk.agencies],
-            stages.stage_names(desk),
+            names,
             today,
             now.timestamp(),
             first_day,
@@ -222,7 +264,7 @@ def _evaluate(
         if plan.given_up:
             failures = given_up_failures(desk.key, plan.given_up, backlog, now, retries)
             lake.transact(lambda rows: rows.upsert(failures))  # noqa: B023 - runs at once
-        requests += [_run(desk, run, today, cursor.snapshot) for run in plan.runs]
+        requests += [_run(desk, run, today, cursor.snapshot, with_models=with_models) for run in plan.runs]
         attempts[desk.key] = plan.attempts
         waiting += len(days)
     reason = f"{waiting} agency-days wait for a run or for their next attempt" if waiting else "everything is current"
@@ -240,13 +282,18 @@ def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
     return backlog.filter(pl.col("day") <= last)
 
 
-def _run(desk: Desk, run: PlannedRun, today: date, snapshot: int) -> dg.RunRequest:
-    """Return the request of a run; two ticks at the same commit request it once."""
+def _run(desk: Desk, run: PlannedRun, today: date, snapshot: int, *, with_models: bool) -> dg.RunRequest:
+    """Return the request of a run; two ticks at the same commit request it once.
+
+    A run that does not request language models for itself leaves them to `due_model_calls`.
+    """
+    is_local = _MODEL_STAGE in run.stages and not with_models
     return dg.RunRequest(
         run_key=f"{desk.key} {snapshot} {run.key}",
         job_name=f"{desk.key}_articles",
         asset_selection=[dg.AssetKey([desk.key, name]) for name in run.stages],
         asset_check_keys=[],  # checks read all rows of the desk
+        run_config=local_only_config(desk) if is_local else None,
         tags={
             RANGE_START: f"{run.first.agency}|{run.first.day}",
             RANGE_END: f"{run.last.agency}|{run.last.day}",
@@ -254,5 +301,6 @@ def _run(desk: Desk, run: PlannedRun, today: date, snapshot: int) -> dg.RunReque
             "news/desk": desk.key,
             ATTEMPT_TAG: str(run.attempt),
             "news/backlog": str(len(run.work)),
+            **({MODELS_TAG: "only"} if with_models else {}),
         },
     )

@@ -1,40 +1,40 @@
 """Enrich articles.
 
+    plan      what is due, with the local enricher's result          plan.py
+    | store   the local rows, so that the later stages go on
+    | request language models, directly or in a batch                model/direct.py, model/batches.py
+    | store   each answer, its cost and its row, in one transaction
+
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy version), so an edited text is
 enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result, unless
-its text is only nearly the same.
+its text is only nearly the same. Where no model gives a usable answer, the local result stays, with the reason; unless
+the reason is in the article, the row is `PROVISIONAL`, and requested again until a model answers.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
-from news_assets.pipeline.civic.matters import taken_rows
-from news_assets.pipeline.enrich.duplicates import originals_first
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
+from news_assets.pipeline.enrich.model.batches import BatchRequests
+from news_assets.pipeline.enrich.model.direct import Answers, DirectRequests
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.requests import ENRICHER
-from news_assets.pipeline.enrich.rows import (
-    cache_of,
-    enriched_row,
-    from_json,
-    identity,
-    identity_of,
-    input_hash,
-    result_of,
-    unenriched_row,
-)
-from news_assets.pipeline.enrich.with_models import enrich_with_models
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.rows import store_derived, versions_of
-from news_assets.ports.enrichment import Enricher, PerDesk
+from news_assets.pipeline.enrich.model.ledger import Ledger
+from news_assets.pipeline.enrich.model.reading.answer import Question
+from news_assets.pipeline.enrich.model.themes import is_descended
+from news_assets.pipeline.enrich.plan import DUE_NOW, Chain, Draft, Plan, plan_batch, reused
+from news_assets.pipeline.enrich.rows import cached_results, enriched_row, unenriched_row
+from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
+from news_assets.pipeline.stage_state.rows import PROVISIONAL, store_derived, versions_of
+from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest, PerDesk
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
+from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
+
+_Made = tuple[EnrichedArticle, str | None]  # a row, and why it is made again; None for a row that stays
 
 
 def enrich_batch(
@@ -47,139 +47,275 @@ def enrich_batch(
     enricher: Enricher | ModelEnricher,
     only: Collection[str] | None = None,
     re_enrich: bool = False,
+    local_only: bool = False,
 ) -> int:
     """Enrich the stale articles of these agency-days; return how many rows were written.
 
-    A language model is not asked again for an article that has a row of its present state, also one of the local
-    enricher, unless `re_enrich` is set: that costs money. Nor does the local enricher replace what a model made. Its
-    own rows are made again wherever it would make others.
+    Local rows are stored first. With `local_only` the language models are left to another run.
 
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local enricher instead.
     """
-    if isinstance(enricher, ModelEnricher):
+    if isinstance(enricher, PerDesk) and not isinstance(enricher, ModelEnricher):
         enricher = enricher.for_desk(desk)
-        if enricher.asks_models(desk.enrich):
-            asked = enricher.within_budget(clock, is_backfill=re_enrich)
-            return enrich_with_models(stage, lake, desk, keys, clock, asked, only, re_enrich=re_enrich)
-        enricher = enricher.local
-    elif isinstance(enricher, PerDesk):
-        enricher = enricher.for_desk(desk)
-    rows_before = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
-    articles = [
-        article
-        for article in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
-        if re_enrich or not _is_paid_for(rows_before.get(article.article_id), article)
-    ]
-    taken = taken_rows(lake, articles)
-    own = [article for article in articles if article.article_id not in taken]
-    hashes = {input_hash(article.title or "", article.text or "", enricher) for article in own}
-    cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
-    ids = {article.duplicate_of for article in own if article.duplicate_of}
-    originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
-    made = enrich_articles(own, cached, originals, enricher, clock())
-    stored = {article_id: _state(row) for article_id, row in rows_before.items()}
-    labels = labels_in_force(lake.read(ThemeLabel, keys, **of_articles(only)))
-    rows_made = [labelled(row, labels.get(row.article_id)) for row in (*made.rows, *taken.values())]
-    changed = [row for row in rows_made if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
-    ended_at = clock()  # from which failed attempts count
-
-    def store(rows: Rows) -> int:
-        if made.new_cache:
-            rows.upsert(made.new_cache)
-        return len(store_derived(rows, stage, keys, changed, versions_of(articles), ended_at))
-
-    return lake.transact(store)
+    chain = Chain.of(enricher, desk)
+    plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)
+    run = _Run(stage, lake, desk, keys, clock, chain, plan, of_articles(only))
+    run.store_local()
+    if chain.models is None or local_only:
+        return len(run.written)
+    unavailable = run.request(chain.models, is_backfill=re_enrich)
+    if unavailable and desk.enrich.fallback == "none":
+        raise EnrichError(unavailable)
+    return len(run.written)
 
 
-def _is_paid_for(row: EnrichedArticle | None, article: RawArticle) -> bool:
-    """Whether a language model made the row of an article as it is now: the local enricher leaves it."""
-    return (
-        row is not None and row.enricher == ENRICHER and (row.outcome, row.content_hash) == ("ok", article.content_hash)
-    )
-
-
-def _state(row: EnrichedArticle) -> tuple[object, ...]:
-    return row.input_hash, row.content_hash, row.reused_from, row.outcome, row.reason
-
-
-@dataclass(frozen=True, slots=True)
-class Enriched:
-    """Rows in the order of their articles, and the results to add to the cache."""
-
-    rows: list[EnrichedArticle]
-    new_cache: list[CachedEnrichment]
-
-
-def enrich_articles(
-    articles: Sequence[RawArticle],
-    cached: Mapping[str, CachedEnrichment],
-    originals: Mapping[str, EnrichedArticle],
-    enricher: Enricher,
-    now: datetime,
-) -> Enriched:
-    """Return one row for each article that has a text; other articles get none.
-
-    Args:
-        articles: The articles to enrich.
-        cached: Earlier results by input hash.
-        originals: Stored rows of the originals of duplicates, by article id.
-        enricher: Called once per distinct input.
-        now: `enriched_at` of the rows and `created_at` of the cache entries.
-    """
-    batch = _Batch(cached, originals, enricher, now)
-    usable = [article for article in articles if article.outcome == "ok" and (article.text or "").strip()]
-    rows: dict[str, EnrichedArticle] = {}
-    for article in originals_first(usable):
-        rows[article.article_id] = unenriched_row(article, now) if article.filter_reason else batch.row(article, rows)
-    return Enriched([rows[article.article_id] for article in usable], batch.new_cache)
-
-
-class _Batch:
-    """Results, failures and new cache entries of one call."""
+class _Run:
+    """One call of `enrich_batch`: its plan becomes rows."""
 
     def __init__(
         self,
-        cached: Mapping[str, CachedEnrichment],
-        originals: Mapping[str, EnrichedArticle],
-        enricher: Enricher,
-        now: datetime,
+        stage: Stage,
+        lake: Lake,
+        desk: Desk,
+        keys: AgencyDays,
+        clock: Callable[[], datetime],
+        chain: Chain,
+        plan: Plan,
+        only: Mapping[str, Collection[str]],
     ) -> None:
-        self.new_cache: list[CachedEnrichment] = []
-        self._cached = cached
-        self._originals = originals
-        self._enricher = enricher
-        self._made_by = identity(enricher)
-        self._now = now
-        self._results: dict[str, Enrichment | EnrichError] = {}
+        self._stage, self._lake, self._desk, self._keys, self._clock = stage, lake, desk, keys, clock
+        self._chain, self._plan, self._drafts = chain, plan, plan.drafts
+        self._locals = {article.article_id: plan.local(article) for article in plan.readable}
+        self._by_id = {article.article_id: article for article in plan.articles}
+        self._versions = versions_of(plan.articles)
+        self._labels = labels_in_force(lake.read(ThemeLabel, keys, **only))
+        self._copies_of: dict[str, list[str]] = {}
+        for copy, original in plan.copies.items():
+            self._copies_of.setdefault(original.article_id, []).append(copy)
+        self.written: set[str] = set()
 
-    def row(self, article: RawArticle, rows: Mapping[str, EnrichedArticle]) -> EnrichedArticle:
-        """Return the row of one article; `rows` are the earlier rows of this call by article id."""
-        key = input_hash(article.title or "", article.text or "", self._enricher)
-        is_near = article.duplicate_reason == NEARLY_SAME_TEXT  # its text may be cut, or have other facts
-        original = None if is_near else self._usable_original(article.duplicate_of, rows)
-        if original is not None:
-            reused_from, result = original.article_id, result_of(original)
-            return enriched_row(article, key, result, self._made_by, self._now, reused_from=reused_from)
-        return enriched_row(article, key, self._result(key, article), self._made_by, self._now)
+    # --- rows ---------------------------------------------------------------------------------------------------------
 
-    def _usable_original(self, article_id: str | None, rows: Mapping[str, EnrichedArticle]) -> EnrichedArticle | None:
-        """Return the original's row, unless it failed or is of another enricher, model, prompt or taxonomy."""
-        original = rows.get(article_id or "") or self._originals.get(article_id or "")
-        if original is None or original.outcome != "ok":
-            return None
-        return original if identity_of(original) == self._made_by else None
+    def store_local(self) -> None:
+        """Store what the local enricher found, of every article; of those to be requested until a model answers."""
+        plan, now = self._plan, self._clock()
+        for article in self._waiting():
+            self._without_answer(article, "the language model has not answered yet", again=DUE_NOW)
+        made = self._rows(self._drafts)
+        made += [(unenriched_row(article, now), None) for article in plan.filtered]
+        made += [(self._labelled(row), None) for row in plan.taken.values()]
 
-    def _result(self, key: str, article: RawArticle) -> Enrichment | EnrichError:
-        if key not in self._results:
-            cached = self._cached.get(key)
-            self._results[key] = (cached and from_json(cached.result_json)) or self._enrich(key, article)
-        return self._results[key]
+        def store(transaction: Rows) -> None:
+            if plan.new_cache:
+                transaction.upsert(plan.new_cache)
+            self._store(transaction, made)
 
-    def _enrich(self, key: str, article: RawArticle) -> Enrichment | EnrichError:
-        try:
-            result = self._enricher.enrich(article.title or "", article.text or "", article.language)
-        except EnrichError as error:
-            return error
-        self.new_cache.append(cache_of(key, result, self._enricher.name, self._enricher.model, self._now))
-        return result
+        self._lake.transact(store)
+
+    def _waiting(self) -> list[RawArticle]:
+        """Return the articles of which a model is to be requested."""
+        models = self._chain.models
+        if models and models.entity_model(self._desk.enrich):
+            return self._plan.readable
+        return self._plan.requested
+
+    def _draft_of(self, article_id: str) -> Draft:
+        original = self._plan.copies.get(article_id)
+        if original is None:
+            return self._drafts[article_id]
+        draft = self._draft_of(original.article_id)
+        article = self._by_id[article_id]
+        return reused(draft, article, original.article_id, original.text or "", self._chain.local)
+
+    def _rows(self, article_ids: Iterable[str]) -> list[_Made]:
+        """Return the rows of articles and of their copies, and why they are made again."""
+        found: list[_Made] = []
+        for article_id in article_ids:
+            draft = self._draft_of(article_id)
+            row = self._labelled(_row_of(self._by_id[article_id], draft, self._clock()))
+            found.append((row, draft.again))
+            found += self._rows(self._copies_of.get(article_id, ()))
+        return found
+
+    def _labelled(self, row: EnrichedArticle) -> EnrichedArticle:
+        return labelled(row, self._labels.get(row.article_id))
+
+    def _store(self, transaction: Rows, made: Sequence[_Made]) -> None:
+        """Store the rows that are new or changed, with the reasons why some are made again."""
+        changed = [(row, again) for row, again in made if not self._is_stored(row, again)]
+        reasons = {row.article_id: again for row, again in changed if again is not None}
+        rows = [row for row, _ in changed]
+        kept = store_derived(transaction, self._stage, self._keys, rows, self._versions, self._clock(), reasons)
+        self.written |= {row.article_id for row in kept}
+
+    def _is_stored(self, row: EnrichedArticle, again: str | None) -> bool:
+        """Whether a row is stored already; what failed, or is made again, is stored again with the next attempt.
+
+        A row of the article's present state stays until all of the next one is there.
+        """
+        stored = self._plan.stored.get(row.article_id)
+        if stored is None:
+            return False
+        if again == DUE_NOW:
+            same = replace(row, enriched_at=stored.enriched_at, local_reason=stored.local_reason)
+            return self._plan.is_current(self._by_id[row.article_id]) or same == stored
+        is_settled = row.outcome == "ok" and row.content_hash != PROVISIONAL
+        return is_settled and replace(row, enriched_at=stored.enriched_at) == stored
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def request(self, models: ModelEnricher, *, is_backfill: bool) -> str:
+        """Request the models of the chain, each for what the ones before left open, and then the entities.
+
+        Return why no model is available, if none is.
+        """
+        budget = models.budget.of_backfill() if is_backfill else models.budget
+        ledger = Ledger(self._lake, budget, self._clock)
+        still, unavailable = self._plan.requested, []
+        for model in models.models:
+            answers = self._enrichments(models, model, ledger, still)
+            still = [article for article in still if self._drafts[article.article_id].again is not None]
+            unavailable += [answers] if answers else []
+        self._add_entities(models, ledger)
+        open_ = [one for one in self._waiting() if self._is_open(one)]
+        made = self._rows([article.article_id for article in open_])
+        self._lake.transact(lambda transaction: self._store(transaction, made))
+        is_down = still and unavailable and len(unavailable) == len(models.models)
+        return unavailable[-1] if is_down else ""
+
+    def _is_open(self, article: RawArticle) -> bool:
+        """Whether an article got no answer; a row of its present state stays then."""
+        draft = self._drafts[article.article_id]
+        is_answered = draft.made_by.enricher != self._chain.local.name and draft.again is None
+        return not is_answered and not self._plan.is_current(article)
+
+    def _enrichments(
+        self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
+    ) -> str:
+        """Request the enrichment of these articles by one model; return why it is unavailable, if it is."""
+        branches = self._branches(models, model, ledger, articles)
+        prompts = models.prompts_of(articles, self._desk.enrich.depth)
+        requests = {
+            a.article_id: models.request(
+                a, model.name, prompts[a.article_id], branches.get(a.article_id), self._desk.enrich
+            )
+            for a in articles
+        }
+        made_by = {a.article_id: models.made_by(model.name, prompts[a.article_id]) for a in articles}
+        wants_entities = models.entity_model(self._desk.enrich) is not None
+
+        def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
+            again = DUE_NOW if wants_entities else None
+            return Draft(key, found, made_by[article.article_id], again=again)
+
+        answers = self._answers(models, model, ledger, articles, requests, draft)
+        for article in articles:
+            key = requests[article.article_id].input_hash
+            if key not in answers.results:
+                reason = answers.reason(key, model.name)
+                self._without_answer(article, reason, again=None if key in answers.closed else reason)
+        return answers.unavailable
+
+    def _branches(
+        self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
+    ) -> dict[str, str]:
+        """Return the branch of a large taxonomy that a first call chooses, by article id."""
+        if not articles or not is_descended(models.taxonomy):
+            return {}
+        requests = {a.article_id: models.theme_request(a, model.name, self._desk.enrich) for a in articles}
+        answers = self._answers(models, model, ledger, articles, requests, None)
+        found = {a.article_id: answers.results.get(requests[a.article_id].input_hash) for a in articles}
+        return {key: result.theme_path[-1] for key, result in found.items() if result and result.theme_path}
+
+    def _add_entities(self, models: ModelEnricher, ledger: Ledger) -> None:
+        """Request the entities of all articles that may be sent; without an answer a row has none."""
+        model = models.entity_model(self._desk.enrich)
+        if model is None or not self._plan.readable:
+            return
+        articles = self._plan.readable
+        requests = {a.article_id: models.entities_request(a, model.name, self._desk.enrich) for a in articles}
+        before = {a.article_id: self._drafts[a.article_id] for a in articles}
+
+        def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
+            former = before[article.article_id]
+            if isinstance(former.enrichment, EnrichError):
+                return former
+            both = replace(former.enrichment, entities=found.entities, entities_json=found.entities_json)
+            return replace(former, key=sha256(f"{former.key}\n{key}"), enrichment=both, again=former.again or None)
+
+        answers = self._answers(models, model, ledger, articles, requests, draft)
+        for article in articles:
+            former, key = self._drafts[article.article_id], requests[article.article_id].input_hash
+            if key in answers.results:
+                continue
+            reason = None if key in answers.closed else f"no entities: {answers.reason(key, model.name)}"
+            self._drafts[article.article_id] = replace(former, again=former.again or reason)
+
+    def _answers(
+        self,
+        models: ModelEnricher,
+        model: LanguageModel,
+        ledger: Ledger,
+        articles: Sequence[RawArticle],
+        requests: Mapping[str, ModelRequest],
+        draft: Callable[[RawArticle, str, Enrichment], Draft] | None,
+    ) -> Answers:
+        """Return what a model says, now or before; rows are stored with each answer as `draft` makes them."""
+        by_key: dict[str, list[RawArticle]] = {}
+        for article in articles:
+            by_key.setdefault(requests[article.article_id].input_hash, []).append(article)
+
+        def store(transaction: Rows, results: Mapping[str, Enrichment]) -> None:
+            if draft is None:
+                return
+            found: dict[str, Draft] = {}
+            for key, result in results.items():
+                found |= {one.article_id: draft(one, key, result) for one in by_key[key]}
+            self._drafts |= found
+            self._store(transaction, self._rows(found))
+
+        known = cached_results(self._lake, by_key.keys())
+        if known:
+            self._lake.transact(lambda transaction: store(transaction, known))
+        new = {
+            key: Question(requests[first.article_id], first, self._locals[first.article_id])
+            for key, (first, *_) in by_key.items()
+            if key not in known
+        }
+        if not new:
+            return Answers(known)
+        direct = DirectRequests(self._lake, model, ledger, models.read, store, models.max_failures)
+        is_backfill = ledger.is_backfill
+        if models.may_send_batches(self._desk.enrich, model.name):
+            only_again = not models.sends_batches(self._desk.enrich, model.name, is_backfill=is_backfill)
+            batches = models.open_batches(model.name)
+            answers = BatchRequests(self._lake, batches, direct, ledger, only_again=only_again).answer(new)
+        else:
+            answers = direct.answer(new)
+        answers.results |= known
+        return answers
+
+    def _without_answer(self, article: RawArticle, reason: str, *, again: str | None) -> None:
+        """Let the local result stay, or fail, as the desk file says."""
+        before = self._drafts[article.article_id]
+        if article not in self._plan.requested:  # only its entities are requested
+            self._drafts[article.article_id] = replace(before, again=again)
+        elif self._desk.enrich.fallback == "none":
+            self._drafts[article.article_id] = replace(before, enrichment=EnrichError(reason), again=again)
+        else:
+            self._drafts[article.article_id] = replace(before, local_reason=reason, again=again)
+
+
+def _row_of(article: RawArticle, draft: Draft, now: datetime) -> EnrichedArticle:
+    row = enriched_row(
+        article,
+        draft.key,
+        draft.enrichment,
+        draft.made_by,
+        now,
+        reused_from=draft.reused_from,
+        local_reason=draft.local_reason,
+    )
+    is_settled = draft.again is None or (row.outcome != "ok" and draft.again != DUE_NOW)
+    return row if is_settled else replace(row, content_hash=PROVISIONAL)

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from news_assets.errors import EnrichError
 from news_assets.ports.enrichment import Enricher
+from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.reading import Enrichment
@@ -17,12 +19,6 @@ _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment) if not field.n
 _TUPLES = tuple(field.name for field in fields(Enrichment) if field.type == tuple[str, ...])
 
 
-def input_hash(title: str, text: str, enricher: Enricher) -> str:
-    """Return the SHA-256 of everything a result depends on."""
-    parts = (title, text, enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 class MadeBy(NamedTuple):
     """Who made a result: the columns of these names."""
 
@@ -30,6 +26,12 @@ class MadeBy(NamedTuple):
     model: str
     prompt_version: str
     taxonomy_version: str
+
+
+def input_hash(title: str, text: str, made_by: MadeBy) -> str:
+    """Return the SHA-256 of everything a result depends on: the key of its cache entry."""
+    parts = (title, text, *made_by)
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def identity(enricher: Enricher) -> MadeBy:
@@ -104,3 +106,10 @@ def cache_of(key: str, result: Enrichment, enricher: str, model: str, now: datet
     """Return a result as it is cached."""
     text = json.dumps(asdict(result), ensure_ascii=False)
     return CachedEnrichment(input_hash=key, enricher=enricher, model=model, result_json=text, created_at=now)
+
+
+def cached_results(reader: Reader, hashes: Collection[str]) -> dict[str, Enrichment]:
+    """Return the cached results of these inputs, by input hash."""
+    stored = reader.read(CachedEnrichment, input_hash=hashes) if hashes else []
+    results = {cache.input_hash: from_json(cache.result_json) for cache in stored}
+    return {key: result for key, result in results.items() if result is not None}

@@ -53,7 +53,8 @@ def store_derived(
         changed: Rows that are new or changed.
         read: The states in which their articles were read, by article id.
         now: The time of attempts that failed.
-        provisional: Why rows of outcome ok are to be made again, by article id; their stored state is PROVISIONAL.
+        provisional: Why rows are to be made again, by article id; their stored state is PROVISIONAL. Rows without a
+            reason are due at once, and leave an earlier failure as it is.
     """
     found = rows.frame(RawArticle, keys, ("article_id", "content_hash", "text_chars"), outcome=["ok"])
     current = {article_id: state or "" for article_id, state, text_chars in found.iter_rows() if text_chars}
@@ -67,6 +68,6 @@ def store_derived(
         if stage.then is not None:
             stage.then(rows, kept)
     record_outcomes(rows, stage, [row for row in kept if row.article_id not in provisional], now)
-    made_again = [row for row in kept if row.article_id in provisional]
+    made_again = [row for row in kept if provisional.get(row.article_id)]
     record_provisional(rows, stage, made_again, read, provisional, now)
     return kept

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 UNCHECKED = "unchecked"  # why an attachment is requested by HEAD: its file may have changed
 
 # stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or orphaned (its article is gone,
-# version "gone"); since: when the row or the entry was made; version: the state to work on
+# version "gone"), or provisional (a language model is to replace the row)
+# since: when the row or the entry was made; version: the state to work on
 COLUMNS = ("agency", "day", "article_id", "stage", "why", "since", "version", "trace_id")
 
 HELD_BACK = """
@@ -133,6 +135,7 @@ def _work(derived: Derived) -> str:
         'why': CASE
             WHEN {ARTICLES}.article_id IS NULL THEN CASE WHEN {row}.article_id IS NOT NULL THEN 'orphaned' END
             WHEN {row}.article_id IS NULL THEN 'missing'
+            WHEN {row}.{derived.column} = '{PROVISIONAL}' THEN '{PROVISIONAL}'
             WHEN {row}.{derived.column} <> {state} THEN 'outdated'
             WHEN {row}.outcome <> 'ok' THEN 'failed'
         END,

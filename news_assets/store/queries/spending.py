@@ -7,21 +7,18 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from news_assets.records.model_calls import OPEN, Kind, Spending, Spent, Tokens
+from news_assets.ports.lake import Reader
+from news_assets.records.model_calls import Kind, Spending, Spent, Tokens
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 
 _USD = "sum(usd::DECIMAL(28, 14))::DOUBLE"
 _UTC_DAY = "(called_at AT TIME ZONE 'UTC')::DATE"
 
-# An open batch is in no row of the ledger yet: what was reserved for it counts.
-_SPENT = f"""
-SELECT coalesce(sum(usd::DECIMAL(28, 14)) FILTER (called_at >= $day), 0)::DOUBLE, coalesce({_USD}, 0)
-FROM (
-    SELECT called_at, usd FROM model_calls
-    UNION ALL
-    SELECT submitted_at, reserved_usd FROM enrichment_batches WHERE list_contains($open::VARCHAR[], progress)
-) paid (called_at, usd)
+# What is reserved counts where no answer states the tokens: of calls in flight, open batches and killed runs too.
+_SPENT = """
+SELECT coalesce(sum(counted) FILTER (called_at >= $day), 0)::DOUBLE, coalesce(sum(counted), 0)::DOUBLE
+FROM (SELECT called_at, coalesce(reserved_usd, usd)::DECIMAL(28, 14) AS counted FROM model_calls)
 WHERE called_at >= $month
 """
 
@@ -29,8 +26,8 @@ _SPENDING = f"""
 SELECT {_UTC_DAY} AS called_on, desk, model, via,
     count(*)::BIGINT AS calls,
     count_if(outcome = 'ok')::BIGINT AS answered,
-    count_if(outcome = 'refused')::BIGINT AS refused,
-    count_if(outcome = 'failed')::BIGINT AS failed,
+    count_if(outcome IN ('refused', 'declined'))::BIGINT AS refused,
+    count_if(outcome IN ('sent', 'rejected', 'failed'))::BIGINT AS failed,
     coalesce(sum(input_tokens), 0)::BIGINT AS input_tokens,
     coalesce(sum(output_tokens), 0)::BIGINT AS output_tokens,
     coalesce(sum(cached_tokens), 0)::BIGINT AS cached_tokens,
@@ -40,24 +37,25 @@ FROM model_calls WHERE {{where}} GROUP BY ALL ORDER BY ALL
 """
 
 
-MIN_CALLS = 30  # from which a mean is taken
+MIN_CALLS = 5  # from which a mean is taken
 
 _MEANS = """
-SELECT model, kind, round(avg(input_tokens))::BIGINT, round(avg(output_tokens))::BIGINT,
-    round(avg(coalesce(cached_tokens, 0)))::BIGINT
+SELECT model, kind, sum(sent_chars) / sum(input_tokens), avg(output_tokens),
+    sum(coalesce(cached_tokens, 0)) / sum(input_tokens)
 FROM model_calls
-WHERE list_contains($prompts::VARCHAR[], prompt_version) AND input_tokens IS NOT NULL AND output_tokens IS NOT NULL
+WHERE list_contains($prompts::VARCHAR[], prompt_version) AND input_tokens > 0 AND output_tokens IS NOT NULL
+    AND sent_chars IS NOT NULL
 GROUP BY model, kind HAVING count(*) >= $calls
 """
 
 
-def spent(lake: Lake, now: datetime) -> Spent:
+def spent(lake: Reader, now: datetime) -> Spent:
     """Return what was spent on the present day and in the present month (UTC), by all runs over all desks.
 
-    Open batches count by what they will hardly exceed.
+    Calls without an answer count by the most that they can cost.
     """
     day = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    of_day, of_month = lake.query(_SPENT, {"day": day, "month": day.replace(day=1), "open": [*OPEN]}).row(0)
+    of_day, of_month = lake.query(_SPENT, {"day": day, "month": day.replace(day=1)}).row(0)
     return Spent(day=of_day, month=of_month)
 
 
@@ -96,7 +94,7 @@ def spending_since(lake: Lake, keys: AgencyDays, start: datetime) -> list[Spendi
 
 
 def mean_tokens(lake: Lake, prompt_versions: Iterable[str]) -> dict[tuple[str, Kind], Tokens]:
-    """Return the mean tokens of the answered calls with these prompts, by model and kind; none of a few calls."""
+    """Return what the answered calls with these prompts took, by model and kind; nothing of a few calls."""
     found = lake.query(_MEANS, {"prompts": list(prompt_versions), "calls": MIN_CALLS})
     return {(model, kind): Tokens(*tokens) for model, kind, *tokens in found.iter_rows()}
 

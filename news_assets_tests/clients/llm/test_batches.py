@@ -48,10 +48,12 @@ def request(n: int) -> ModelRequest:
         agency="agency",
         day=date(2026, 11, 20),
         kind="enrich",
+        prompt_version="1",
         instructions="Read the article.",
         text=f"<article>Notícia {n} <|im_start|>\u2028 fim</article>",
         schema=schema,
         max_sentences=2,
+        max_tokens=4000,
     )
 
 
@@ -69,7 +71,7 @@ def collected(model: str, batch_id: str) -> dict[str, ModelAnswer | EnrichError]
 @pytest.mark.parametrize("model", MODELS)
 def test_a_batch_sends_and_reads_what_direct_calls_do(server: ModelServer, model: str) -> None:
     direct = served(model, concurrency=1)
-    answered = {r.article_id: answer for group in direct.answer_all(REQUESTS.values()) for r, answer in group}
+    answered = {one.article_id: direct.send(one).result() for one in REQUESTS.values()}
     direct.close()
     bodies = [seen.body for seen in server.seen]
     server.seen.clear()

@@ -1,14 +1,15 @@
-"""Calls of language models, against a simulated server: limits, retries, and when a model is given up."""
+"""Calls of language models, against a simulated server: answers, limits, and what each failure means."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from news_assets.clients.llm.caller import ConcurrentModel
-from news_assets.errors import EnrichError
+from news_assets.clients.llm.messages import failed_call
+from news_assets.errors import ModelCallError
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
-from news_assets_tests.support.model_enrichment import enricher, honest, local, made, served
+from news_assets.records.desks import EnrichRules
+from news_assets_tests.support.model_enrichment import enricher, honest, made, served
 from news_assets_tests.support.model_server import Fault, ModelServer, Usage, model_server
 
 PROVIDERS = (
@@ -33,94 +34,104 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 def requests(count: int, name: str = NAME) -> list[ModelRequest]:
     by = enricher()
-    articles = [made(n) for n in range(count)]
-    return [by.request(one, local().enrich(one.title or "", one.text or "", "pt"), name, by.prompt) for one in articles]
+    return [by.request(made(n), name, by.prompt, None, EnrichRules()) for n in range(count)]
 
 
-def answers(model: ConcurrentModel, asked: list[ModelRequest]) -> dict[str, ModelAnswer | str]:
+def answers(model: ConcurrentModel, sent: list[ModelRequest]) -> list[ModelAnswer | ModelCallError]:
+    calls = [model.send(request) for request in sent]
     try:
-        groups = list(model.answer_all(asked))
+        return [received(call.exception(), call) for call in calls]
     finally:
         model.close()
-    return {r.article_id: a if isinstance(a, ModelAnswer) else str(a) for group in groups for r, a in group}
+
+
+def received(error: BaseException | None, call: object) -> ModelAnswer | ModelCallError:
+    if error is None:
+        return call.result()  # type: ignore[attr-defined, no-any-return]
+    assert isinstance(error, ModelCallError)
+    return error
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_every_provider_answers_with_its_tokens(server: ModelServer, name: str) -> None:
     found = answers(served(name), requests(2, name))
-    tokens = {(a.input_tokens, a.output_tokens) for a in found.values() if isinstance(a, ModelAnswer)}
+    assert {(a.input_tokens, a.output_tokens) for a in found if isinstance(a, ModelAnswer)} == {(100, 20)}
     assert len(found) == 2
-    assert tokens == {(100, 20)}
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@pytest.mark.parametrize("fault", [Fault.RATE_LIMITED, Fault.SERVER_ERROR])
-def test_every_provider_is_asked_again_after_a_passing_fault(server: ModelServer, name: str, fault: Fault) -> None:
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [(Fault.RATE_LIMITED, "rest"), (Fault.SERVER_ERROR, "retry"), (Fault.UNAUTHORIZED, "fatal")],
+)
+def test_every_provider_is_sent_each_request_once(server: ModelServer, name: str, fault: Fault, kind: str) -> None:
     server.fail_next(fault)
-    [found] = answers(served(name), requests(1, name)).values()
-    assert isinstance(found, ModelAnswer)
-    assert len(server.seen) == 2
+    [found] = answers(served(name), requests(1, name))
+    assert isinstance(found, ModelCallError)
+    assert (found.kind, len(server.seen)) == (kind, 1)
 
 
-def test_retry_after_holds_back_all_calls(server: ModelServer) -> None:
-    server.retry_after_s = 1
-    server.fail_next(Fault.RATE_LIMITED)
-    begun = time.monotonic()
-    found = answers(served(NAME, concurrency=1), requests(3))
-    assert time.monotonic() - begun >= 1
-    assert (len(found), len(server.seen)) == (3, 4)
+def test_slots_are_bounded_by_calls_in_flight_and_by_calls_a_minute(server: ModelServer) -> None:
+    server.latency_s = 0.2
+    model = served(NAME, concurrency=3, per_minute=5)
+    assert model.slots() == 3
+    calls = [model.send(request) for request in requests(3)]
+    assert model.slots() == 0
+    for call in calls:
+        call.result()
+    model.send(requests(1)[0]).result()
+    assert model.slots() == 1
+    model.close()
 
 
-def test_calls_in_flight_are_bounded(server: ModelServer) -> None:
-    server.latency_s = 0.05
-    assert len(answers(served(NAME, concurrency=3), requests(12))) == 12
-    assert server.most_in_flight == 3
-
-
-def test_a_rate_is_kept(server: ModelServer) -> None:
-    model = served(NAME, per_minute=4)
-    assert model._rate_wait_s() == 0.0
-    assert [model._rate_wait_s() == 0.0 for _ in range(4)] == [True, True, True, False]
-    assert 59 < model._rate_wait_s() <= 60
-
-
-def test_a_call_that_hangs_ends_at_its_limit(server: ModelServer) -> None:
+def test_a_call_that_hangs_ends_at_its_limit_and_was_perhaps_billed(server: ModelServer) -> None:
     server.fault = lambda _text, _earlier: Fault.HANG
-    assert list(answers(served(NAME, timeout_s=0.2), requests(1)).values()) == ["no answer within 0.2 s"]
-    assert len(server.seen) == 2
+    [found] = answers(served(NAME, timeout_s=0.2), requests(1))
+    assert isinstance(found, ModelCallError)
+    assert (str(found), found.kind) == ("no answer within 0.2 s", "unanswered")
 
 
 def test_unstated_usage_is_unknown_and_not_zero(server: ModelServer) -> None:
     server.fail_next(Fault.NO_USAGE)
-    [found] = answers(served(NAME), requests(1)).values()
+    [found] = answers(served(NAME), requests(1))
     assert isinstance(found, ModelAnswer)
     assert (found.input_tokens, found.output_tokens, found.cached_tokens) == (None, None, None)
 
 
-@pytest.mark.parametrize("fault", [Fault.REFUSAL, Fault.EMPTY, Fault.CUT_JSON])
-def test_a_useless_answer_costs_only_itself(server: ModelServer, fault: Fault) -> None:
+@pytest.mark.parametrize("name", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"])
+@pytest.mark.parametrize(("fault", "stop"), [(Fault.REFUSAL, "declined"), (Fault.CUT_JSON, "cut")])
+def test_a_refusal_and_a_cut_answer_are_known_as_such(server: ModelServer, name: str, fault: Fault, stop: str) -> None:
     server.fail_next(fault)
-    found = answers(served(NAME, concurrency=1), requests(2))
-    assert len(found) == 2
-    assert len(server.seen) == 2
+    [found] = answers(served(name), requests(1, name))
+    assert isinstance(found, ModelAnswer)
+    assert found.stop == stop
 
 
-def test_a_wrong_key_stops_at_once_with_one_reason_and_is_not_tried_again(server: ModelServer) -> None:
-    server.fault = lambda _text, _earlier: Fault.UNAUTHORIZED
-    model = served(NAME, concurrency=1)
-    for _ in range(2):
-        with pytest.raises(EnrichError, match=r"^openai:gpt-5-mini cannot be used: status 401: simulated 401$"):
-            list(model.answer_all(requests(9)))
-    model.close()
-    assert len(server.seen) == 1
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "window"),
+    [
+        (400, "This model's maximum context length is 8192 tokens. However, you requested 9000", "too_long", 8192),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "too_long", 200_000),
+        (400, "input token count (1100000) exceeds the maximum number of tokens (1,048,576)", "too_long", 1_048_576),
+        (413, "Request too large", "too_long", None),
+        (422, "Unprocessable", "rejected", None),
+        (400, "Your credit balance is too low to access the API", "fatal", None),
+        (400, "The response was filtered due to content management policy", "declined", None),
+        (429, "You exceeded your current quota (insufficient_quota)", "fatal", None),
+        (429, "Rate limit reached", "rest", None),
+        (529, "Overloaded", "retry", None),
+        (404, "The model does not exist", "fatal", None),
+    ],
+)  # fmt: skip
+def test_what_a_status_means(status: int, message: str, kind: str, window: int | None) -> None:
+    from pydantic_ai.exceptions import ModelHTTPError
+
+    error = failed_call(ModelHTTPError(status, "made", {"message": message}), 60)
+    assert (error.kind, error.window_tokens) == (kind, window)
 
 
-def test_a_model_is_given_up_after_failures_in_a_row(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("news_assets.clients.llm.caller.MAX_TRIES", 1)
-    server.fault = lambda _text, _earlier: Fault.OVERLOADED
-    model = served(NAME, concurrency=1, max_failures=3)
-    seen: list[str] = []
-    with pytest.raises(EnrichError, match=r"given up after 3 failures in a row, the last one: status 529"):
-        seen.extend(str(answer) for group in model.answer_all(requests(9)) for _, answer in group)
-    model.close()
-    assert (len(seen), len(server.seen)) == (3, 3)
+def test_instructions_and_schema_are_marked_for_the_cache(server: ModelServer) -> None:
+    answers(served("anthropic:claude-haiku-4-5"), requests(1, "anthropic:claude-haiku-4-5"))
+    body = server.seen[0].body
+    assert body["system"][-1]["cache_control"]["type"] == "ephemeral"
+    assert body["tools"][-1]["cache_control"]["type"] == "ephemeral"

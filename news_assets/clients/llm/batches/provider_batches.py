@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from news_assets.clients.llm.batches.api import BatchApi, Result, Sent
 from news_assets.clients.llm.batches.offline import Offline
-from news_assets.clients.llm.caller import MAX_OUTPUT_TOKENS
-from news_assets.clients.llm.messages import answer_of, asked
-from news_assets.errors import BatchError, EnrichError, without_credentials
+from news_assets.clients.llm.messages import answer_of, call_settings, failed_call, message_of
+from news_assets.errors import BatchError, ModelCallError, without_credentials
 from news_assets.ports.enrichment import BatchState, ModelAnswer, ModelRequest
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class ProviderBatches:
 
     def collect(
         self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
-    ) -> Iterator[tuple[ModelRequest, ModelAnswer | EnrichError]]:
+    ) -> Iterator[tuple[ModelRequest, ModelAnswer | ModelCallError]]:
         """Yield the requests that were run with their answers, in no order.
 
         `requests` are what was sent, by input hash. Of several results of one request the first counts, and results
@@ -84,15 +83,15 @@ class ProviderBatches:
 
     async def _answer(
         self, model: "Model", offline: Offline, result: Result, request: ModelRequest
-    ) -> ModelAnswer | EnrichError:
+    ) -> ModelAnswer | ModelCallError:
         from pydantic_ai.exceptions import AgentRunError
 
         offline.reply = (result.status, result.body)
         try:
             return answer_of(await _called(model, request), 0)
-        except (AgentRunError, IndexError, KeyError, AttributeError) as error:
-            # pydantic-ai lets the last three out for responses without choices or usage.
-            return EnrichError(f"{self.name} gave no answer in its batch: {_line(error)}")
+        except (AgentRunError, IndexError, KeyError, AttributeError, TypeError) as error:
+            # pydantic-ai lets the last four out for responses without choices or usage.
+            return failed_call(error, 0)
 
     def _run(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
         """Run one operation with a model whose connections end with it."""
@@ -133,8 +132,8 @@ async def _body(model: "Model", offline: Offline, request: ModelRequest) -> byte
 async def _called(model: "Model", request: ModelRequest) -> "ModelResponse":
     from pydantic_ai.direct import model_request
 
-    messages, parameters = asked(request, model)
-    settings: Any = {"max_tokens": MAX_OUTPUT_TOKENS}
+    messages, parameters = message_of(request, model)
+    settings = call_settings(request, model)
     return await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
 
 

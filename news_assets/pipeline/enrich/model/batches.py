@@ -1,8 +1,8 @@
 """Batches of requests to language models: sent by the stage of enrichment, settled by the asset `enrichment_batches`.
 
-A batch has a row before it is sent, so that no input is ever in two open batches, and a process that was killed while
-it sent one leaves a row by which the batch is found again. Answers are stored as after direct calls; the rows of the
-articles are then due, and find the answers in the cache.
+A batch and the claims of its requests are stored before it is sent, so that no input is in two open batches, and a
+process that was killed while it sent one leaves a row by which the batch is found again. Answers are stored as after
+direct calls; the rows of the articles are then due, and find the answers in the cache.
 """
 
 import json
@@ -10,144 +10,121 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Final
 from uuid import uuid4
 
-from news_assets.errors import BatchError, EmbedError, EnrichError, InOpenBatchError, SpendingError, TaxonomyError
-from news_assets.pipeline.enrich.model.asking import (
-    Question,
-    Way,
-    cached_results,
-    read_answers_of,
-    store_answers,
-)
-from news_assets.pipeline.enrich.model.budget import Budget, reserved_usd
+from news_assets.errors import BatchError, EmbedError, EnrichError, ModelCallError, TaxonomyError
+from news_assets.pipeline.enrich.model.direct import Answers, DirectRequests
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.rows import input_hash
+from news_assets.pipeline.enrich.model.history import History, histories
+from news_assets.pipeline.enrich.model.ledger import Claims, Ended, Ledger
+from news_assets.pipeline.enrich.model.reading.answer import Answer, Question
+from news_assets.pipeline.enrich.rows import cached_results, identity, input_hash
 from news_assets.pipeline.stage_state.failures import make_due
-from news_assets.ports.enrichment import Answered, BatchedModel, LanguageModel, ModelRequest
+from news_assets.ports.enrichment import BatchedModel, ModelAnswer, ModelRequest
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
-from news_assets.records.desks import Desk
-from news_assets.records.model_calls import BATCH, CLOSED, OPEN, EnrichmentBatch, ModelCall, total_usd
+from news_assets.records.desks import Desk, EnrichRules
+from news_assets.records.model_calls import BATCH, OPEN, EnrichmentBatch, ModelCall, total_usd
 from news_assets.records.reading import Enrichment
 
-SENT_WITHIN = timedelta(minutes=15)  # a batch that is being sent for longer was cut off, or its reply was lost
-EARLIER = timedelta(minutes=5)  # by which the provider's clock may differ
-SENT_AGAIN_WITHIN = timedelta(days=3)  # in a batch too, what a batch left unanswered
-STORED_TOGETHER = 100  # answers, so that a killed process loses few that it has read
-STAGE = "enriched_articles"
+SENT_WITHIN: Final = timedelta(minutes=15)  # a batch that is being sent for longer was cut off, or its reply was lost
+EARLIER: Final = timedelta(minutes=5)  # by which the provider's clock may differ
+SENT_AGAIN_WITHIN: Final = timedelta(days=3)  # in a batch too, what a batch left unanswered
+CLAIM_S: Final = 3 * 86_400.0  # a claim ends with its batch; this is for one that nobody settles
+STORED_TOGETHER: Final = 100  # answers, so that a killed process loses few that it has read
+STAGE: Final = "enriched_articles"
+_RULES: Final = EnrichRules()  # those of the desk do not change how an answer is read
 
 
-class BatchSubmitter:
-    """Implements `ports.LanguageModel` by sending batches, whose answers come later.
+class BatchRequests:
+    """Sends requests in batches, whose answers come later.
 
-    Requests that are fewer than a batch takes are left to the model that answers at once. So are all others if
-    `only_again` is set, but for those that were in a batch before and have no answer of it.
+    Requests that are fewer than a batch takes are sent directly. So are all others with `only_again`, except those that
+    were in a batch before and have no answer of it.
     """
 
     def __init__(
-        self,
-        lake: Lake,
-        batches: BatchedModel,
-        direct: LanguageModel,
-        prompt_version: str,
-        budget: Budget,
-        clock: Callable[[], datetime],
-        *,
-        only_again: bool,
+        self, lake: Lake, batches: BatchedModel, direct: DirectRequests, ledger: Ledger, *, only_again: bool
     ) -> None:
-        self.name = direct.name
-        self._lake, self._batches, self._direct = lake, batches, direct
-        self._prompt_version, self._budget, self._clock = prompt_version, budget, clock
+        self._lake, self._batches, self._direct, self._ledger = lake, batches, direct, ledger
         self._only_again = only_again
 
-    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
-        """Send what no open batch has, and yield the answers of what is asked directly.
-
-        Raises:
-            InOpenBatchError: Always, once one of the requests is in a batch.
-            SpendingError: A ceiling is reached; what it allowed was sent.
-        """
-        asked = list(requests)
-        waiting = open_inputs(self._lake, self.name)
-        new = [request for request in asked if request.input_hash not in waiting]
-        unanswered = self._unanswered() if self._only_again else set[str]()
-        batched = [request for request in new if not self._only_again or request.input_hash in unanswered]
+    def answer(self, questions: Mapping[str, Question]) -> Answers:
+        """Send what no open batch has; return what was received directly, and why the rest has no result yet."""
+        past = histories(self._lake, questions.keys())
+        now = self._ledger.clock()
+        waiting = {key for key, history in past.items() if history.batched_at and history.is_claimed(now)}
+        batched = [key for key in questions if key not in waiting and self._is_for_batch(past.get(key), now)]
         if len(batched) < self._batches.min_requests:
             batched = []
-        in_batch = {request.input_hash for request in batched}
-        if direct := [request for request in new if request.input_hash not in in_batch]:
-            yield from self._direct.answer_all(direct)
-        affordable = self._budget.affordable(self.name, batched, self._clock, is_batch=True)
-        sent = list(affordable)
-        for start in range(0, len(sent), self._batches.max_requests):
-            self._send(sent[start : start + self._batches.max_requests])
-        if affordable.refusal:
-            raise SpendingError(affordable.refusal)
-        if batched or len(new) < len(asked):
-            raise InOpenBatchError(f"the batch that was sent to {self.name} is not over yet")
+        others = {key: one for key, one in questions.items() if key not in waiting and key not in batched}
+        answers = self._direct.answer(others) if others else Answers()
+        for start in range(0, len(batched), self._batches.max_requests):
+            keys = batched[start : start + self._batches.max_requests]
+            waiting |= self._send([questions[key].request for key in keys], answers)
+        answers.reasons |= dict.fromkeys(waiting, f"the batch that was sent to {self._batches.name} is not over yet")
+        return answers
 
-    def _unanswered(self) -> set[str]:
-        """Return the input hashes of the batches that ended lately without an answer to each."""
-        columns = ("batch_key", "submitted_at", "request_count", "answer_count")
-        batches = self._lake.frame(EnrichmentBatch, None, columns, model=[self.name], progress=CLOSED)
-        since = self._clock() - SENT_AGAIN_WITHIN
-        keys = [
-            key
-            for key, submitted_at, requests, answers in batches.iter_rows()
-            if submitted_at >= since and answers < requests
-        ]
-        return _inputs(self._lake.read(EnrichmentBatch, batch_key=keys)) if keys else set()
+    def _is_for_batch(self, history: History | None, now: datetime) -> bool:
+        if history is None:
+            return not self._only_again
+        if history.is_closed or history.is_answered:
+            return False
+        was_batched = history.batched_at is not None and history.batched_at >= now - SENT_AGAIN_WITHIN
+        return was_batched or not self._only_again
 
-    def _send(self, requests: Sequence[ModelRequest]) -> None:
-        now = self._clock()
-        prices = {one.input_hash: reserved_usd(self.name, one, now, is_batch=True) for one in requests}
+    def _send(self, requests: Sequence[ModelRequest], answers: Answers) -> set[str]:
+        """Send one batch; return the input hashes that are in it, and note in `answers` why others are not."""
+        first, now = requests[0], self._ledger.clock()
         row = EnrichmentBatch(
             batch_key=uuid4().hex[:16],
             batch_id=None,
-            model=self.name,
-            kind=requests[0].kind,
-            desk=requests[0].desk,
-            prompt_version=self._prompt_version,
+            model=self._batches.name,
+            kind=first.kind,
+            desk=first.desk,
+            prompt_version=first.prompt_version,
             submitted_at=now,
             progress="submitting",
             reason=None,
             request_count=len(requests),
             answer_count=0,
-            inputs_json=json.dumps({request.input_hash: request.article_id for request in requests}),
-            reserved_usd=total_usd(prices.values()),
+            inputs_json="{}",
         )
-        if not self._lake.transact(lambda rows: _store_new(rows, row)):
-            self._budget.release(prices)
-            return  # another run has sent some of these meanwhile; the next run sees what is left
-        self._budget.settle(prices, now)
+
+        def store(rows: Rows, claims: Claims) -> None:
+            if claims.calls:
+                rows.upsert([_with_inputs(row, claims)])
+
+        claims = self._ledger.claim(row.model, requests, CLAIM_S, is_batch=True, then=store)
+        answers.unavailable = answers.unavailable or claims.refusal
+        if not claims.calls:
+            return set(claims.busy)
+        row = _with_inputs(row, claims)
         try:
-            sent = replace(row, batch_id=self._batches.submit(requests, row.batch_key), progress="running")
+            sent = [request for request in requests if request.input_hash in claims.calls]
+            row = replace(row, batch_id=self._batches.submit(sent, row.batch_key), progress="running")
         except BatchError as error:
-            if error.is_transient:
-                return  # it may have been made: it is looked for
-            sent = replace(row, progress="failed", reason=str(error))
-        self._lake.transact(lambda rows: rows.upsert([sent]))
-        if sent.progress == "failed":
-            raise EnrichError(f"{self.name}: {sent.reason}")
+            if error.is_transient:  # it may have been made: it is looked for
+                return claims.calls.keys() | claims.busy.keys()
+            answers.unavailable = f"{row.model}: {error}"
+            row = replace(row, progress="failed", reason=str(error))
+            self._ledger.settle(_not_run(claims.calls.values(), str(error)), lambda rows: rows.upsert([row]))
+            return set(claims.busy)
+        self._lake.transact(lambda rows: rows.upsert([row]))
+        return claims.calls.keys() | claims.busy.keys()
 
 
-def _store_new(rows: Rows, row: EnrichmentBatch) -> bool:
-    """Store the row of a batch, unless one of its inputs is in an open batch."""
-    others = rows.read(EnrichmentBatch, progress=OPEN, model=[row.model])
-    if any(json.loads(other.inputs_json).keys() & json.loads(row.inputs_json).keys() for other in others):
-        return False
-    rows.upsert([row])
-    return True
+def _with_inputs(row: EnrichmentBatch, claims: Claims) -> EnrichmentBatch:
+    inputs = {key: call.article_id for key, call in claims.calls.items()}
+    reserved = total_usd(call.reserved_usd for call in claims.calls.values())
+    return replace(row, inputs_json=json.dumps(inputs), request_count=len(inputs), reserved_usd=reserved)
 
 
-def open_inputs(lake: Lake, model: str) -> set[str]:
-    """Return the input hashes that are in open batches of a model."""
-    return _inputs(lake.read(EnrichmentBatch, progress=OPEN, model=[model]))
-
-
-def _inputs(batches: Iterable[EnrichmentBatch]) -> set[str]:
-    return {key for row in batches for key in json.loads(row.inputs_json)}
+def _not_run(calls: Iterable[ModelCall], reason: str) -> list[Ended]:
+    """Return calls of a batch that were not run, and cost nothing."""
+    error = ModelCallError(reason, "retry")
+    return [Ended(call, error, error) for call in calls]
 
 
 def settle_batches(
@@ -160,25 +137,24 @@ def settle_batches(
     """
     found: dict[str, str] = {}
     by_key = {desk.key: desk for desk in desks}
+    ledger = Ledger(lake, enricher.budget, clock)
     for row in sorted(lake.read(EnrichmentBatch, progress=OPEN), key=lambda row: row.submitted_at):
         try:
             desk = by_key.get(row.desk)
-            settled = _settled(lake, enricher.for_desk(desk) if desk else enricher, row, clock)
+            settled = _settled(lake, enricher.for_desk(desk) if desk else enricher, row, ledger)
         except (BatchError, EnrichError, EmbedError, TaxonomyError) as error:
             found[row.batch_key] = str(error)
             continue
         found[row.batch_key] = settled.progress
         if settled != row:
-            _close(lake, settled, clock())
+            _close(lake, ledger, settled)
     return found
 
 
-def _settled(
-    lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch, clock: Callable[[], datetime]
-) -> EnrichmentBatch:
+def _settled(lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch, ledger: Ledger) -> EnrichmentBatch:
     batches = enricher.open_batches(row.model)
     if row.batch_id is None:
-        if clock() - row.submitted_at < SENT_WITHIN:
+        if ledger.clock() - row.submitted_at < SENT_WITHIN:
             return row
         batch_id = batches.find(row.batch_key, row.submitted_at - EARLIER, row.request_count)
         if batch_id is None:
@@ -191,51 +167,73 @@ def _settled(
         return row
     if state == "failed":
         return replace(row, progress="failed", reason="the provider refused it after it was sent")
-    return replace(row, progress="collected", answer_count=_collect(lake, enricher, batches, row, clock))
+    return replace(row, progress="collected", answer_count=_collect(lake, enricher, batches, row, ledger))
 
 
-def _collect(
-    lake: Lake, enricher: ModelEnricher, batches: BatchedModel, row: EnrichmentBatch, clock: Callable[[], datetime]
-) -> int:
+def _collect(lake: Lake, enricher: ModelEnricher, batches: BatchedModel, row: EnrichmentBatch, ledger: Ledger) -> int:
     """Store the answers of a batch, except those that a process before stored; return how many requests have one."""
     assert row.batch_id is not None
-    known = lake.frame(ModelCall, None, ("input_hash",), batch_id=[row.batch_id])
-    stored = set(known.to_series().to_list())
-    questions = _questions(lake, enricher, row)
-    new = {key: question.request for key, question in questions.items() if key not in stored}
-    count = len(stored)
-    way = Way(row.model, row.prompt_version, BATCH, row.batch_id)
-    answers = batches.collect(row.batch_id, row.batch_key, new)
+    calls = {call.input_hash: call for call in _open_calls(lake, row)}
+    count = row.request_count - len(calls)
+    questions = _questions(lake, enricher, row, calls)
+    requests = {key: question.request for key, question in questions.items()}
+    answers = batches.collect(row.batch_id, row.batch_key, requests)
     while group := list(islice(answers, STORED_TOGETHER)):
-        read = read_answers_of(group, questions, enricher.taxonomy, enricher.sandbox)
-        store_answers(lake, group, read, way, clock())
+        ended = _read(enricher, group, questions, calls)
+        ledger.settle([one._replace(call=replace(one.call, batch_id=row.batch_id)) for one in ended])
         count += len(group)
     return count
 
 
-def _questions(lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch) -> dict[str, Question]:
-    """Return what was asked, by input hash; what has changed since is left out, its answer is of no use."""
-    inputs: Mapping[str, str] = json.loads(row.inputs_json)
-    prompt = next((one for one in enricher.prompts if one.version == row.prompt_version), enricher.prompt)
-    found = {}
-    for article in lake.read(RawArticle, article_id=set(inputs.values()), outcome=["ok"]):
-        key = input_hash(article.title or "", article.text or "", enricher.local)
+def _open_calls(lake: Lake, row: EnrichmentBatch) -> list[ModelCall]:
+    """Return the calls of a batch without an answer."""
+    return lake.read(ModelCall, input_hash=json.loads(row.inputs_json).keys(), outcome=["sent"], via=[BATCH])
+
+
+def _read(
+    enricher: ModelEnricher,
+    group: Sequence[tuple[ModelRequest, ModelAnswer | ModelCallError]],
+    questions: Mapping[str, Question],
+    calls: Mapping[str, ModelCall],
+) -> Iterator[Ended]:
+    """Yield what was received for each request, and what is read of it."""
+    answers = [Answer(said, *questions[one.input_hash]) for one, said in group if isinstance(said, ModelAnswer)]
+    read = iter(enricher.read(answers) if answers else [])
+    for request, said in group:
+        found = said if isinstance(said, ModelCallError) else next(read)
+        yield Ended(calls[request.input_hash], said, found)
+
+
+def _questions(
+    lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch, calls: Mapping[str, ModelCall]
+) -> dict[str, Question]:
+    """Return what was requested, by input hash; what has changed since is left out, its answer is of no use."""
+    found: dict[str, Question] = {}
+    prompts = {prompt.version: prompt for prompt in enricher.prompts}
+    ids = {call.article_id: call for call in calls.values()}
+    for article in lake.read(RawArticle, article_id=ids.keys(), outcome=["ok"]):
+        key = input_hash(article.title or "", article.text or "", identity(enricher.local))
         local = cached_results(lake, [key]).get(key) or Enrichment()
+        call = ids[article.article_id]
         if row.kind == "enrich":
-            request = enricher.request(article, local, row.model, prompt)
+            prompt = prompts.get(call.prompt_version, enricher.prompt)
+            request = enricher.request(article, row.model, prompt, None, _RULES)
+        elif row.kind == "theme":
+            request = enricher.theme_request(article, row.model, _RULES)
         else:
-            request = enricher.entities_request(article, row.model)
-        if request.input_hash in inputs:
+            request = enricher.entities_request(article, row.model, _RULES)
+        if request.input_hash in calls:
             found[request.input_hash] = Question(request, article, local)
     return found
 
 
-def _close(lake: Lake, row: EnrichmentBatch, now: datetime) -> None:
-    """Store what became of a batch, and let its articles be enriched now."""
+def _close(lake: Lake, ledger: Ledger, row: EnrichmentBatch) -> None:
+    """Store what became of a batch, and let its articles be enriched now. What was not run costs nothing."""
     articles = set(json.loads(row.inputs_json).values())
+    ended = _not_run(_open_calls(lake, row), row.reason or "the batch ended without an answer")
 
     def store(rows: Rows) -> None:
         rows.upsert([row])
-        make_due(rows, now, stage=[STAGE], article_id=articles)
+        make_due(rows, ledger.clock(), stage=[STAGE], article_id=articles)
 
-    lake.transact(store)
+    ledger.settle(ended, store)

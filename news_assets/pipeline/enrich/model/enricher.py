@@ -1,16 +1,17 @@
-"""What enrichment by language models needs: the models in the order in which they are asked, prompts and taxonomy."""
+"""What enrichment by language models needs: the models in their order, prompts and taxonomy."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Self
 
-from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.model.budget import Budget, BudgetedModel
-from news_assets.pipeline.enrich.model.candidates import candidates
+from news_assets.errors import EnrichError, NewsAssetsError
+from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.pipeline.enrich.model.prompt import Prompt
-from news_assets.pipeline.enrich.model.requests import build_request, request_hash
+from news_assets.pipeline.enrich.model.reading.answer import Answer, read_answers
+from news_assets.pipeline.enrich.model.requests import ENRICHER, AnswerRules, build_request, request_hash
+from news_assets.pipeline.enrich.model.themes import themes_below, upper_themes
+from news_assets.pipeline.enrich.rows import MadeBy
 from news_assets.ports.enrichment import BatchedModel, Enricher, LanguageModel, ModelRequest, PerDesk
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
@@ -26,12 +27,13 @@ class ModelEnricher:
 
     Attributes:
         local: Finds language, length and readability of every text, and fills in where no model answers.
-        models: Asked in order, each for what those before it gave no usable answer to; none if only entities are asked.
+        models: Requested in order, each for what those before it gave no usable answer to; none for entities only.
         open_model: Opens a model by its name, the same one at each call.
         entities: Name of the model that finds entities; empty for none.
         prompt: Of the enrichment.
         brief_prompt: Of the enrichment of agenda items that need one sentence.
         full_prompt: Of the enrichment of agenda items that need more than two.
+        theme_prompt: Of the first call where the taxonomy is too large for one list.
         entities_prompt: Of the entities.
         taxonomy: Whose codes an answer may have.
         taxonomy_of: Returns the taxonomy of a desk, where desks have several.
@@ -40,6 +42,8 @@ class ModelEnricher:
         sandbox: Where texts and answers are read.
         open_batches: Opens the batches of a model by its name.
         has_batches: Whether backfills are sent to the model of this name in batches, where the desk file does not say.
+        answer_rules: Length, effort and temperature of answers, where the desk file does not say.
+        max_failures: Inputs in a row without an answer after which a model is given up.
         budget: What the models may still cost in this run.
     """
 
@@ -50,12 +54,15 @@ class ModelEnricher:
     prompt: Prompt
     brief_prompt: Prompt
     full_prompt: Prompt
+    theme_prompt: Prompt
     entities_prompt: Prompt
     taxonomy: Taxonomy
     accepted_error: float | None
     sandbox: Sandbox
     open_batches: Callable[[str], BatchedModel]
     has_batches: Callable[[str], bool]
+    answer_rules: AnswerRules = field(default_factory=AnswerRules)
+    max_failures: int = 5
     budget: Budget = field(default_factory=Budget)
     taxonomy_of: Callable[[Desk], Taxonomy] | None = None
 
@@ -68,53 +75,77 @@ class ModelEnricher:
         local = self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
         return replace(self, local=local, taxonomy=self.taxonomy_of(desk) if self.taxonomy_of else self.taxonomy)
 
-    def within_budget(self, clock: Callable[[], datetime], *, is_backfill: bool) -> Self:
-        """Return the same with models that are asked as long as the budget lasts."""
-        budget = self.budget.of_backfill() if is_backfill else self.budget
-        return replace(
-            self,
-            models=tuple(BudgetedModel(model, budget, clock) for model in self.models),
-            open_model=lambda name: BudgetedModel(self.open_model(name), budget, clock),
-        )
-
     def entity_model(self, rules: EnrichRules) -> LanguageModel | None:
         """Return the model that finds the entities of a desk; None for no such call."""
         name = self.entities if rules.entities is None else rules.entities
         return self.open_model(name) if name not in ("", "none") else None
 
-    def asks_models(self, rules: EnrichRules) -> bool:
-        """Whether a model is asked for anything about a desk's articles."""
+    def requests_models(self, rules: EnrichRules) -> bool:
+        """Whether a model is requested for anything about a desk's articles."""
         return bool(self.models) or self.entity_model(rules) is not None
 
     def sends_batches(self, rules: EnrichRules, model: str, *, is_backfill: bool) -> bool:
         """Whether requests to a model are sent in batches."""
         return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
 
+    def may_send_batches(self, rules: EnrichRules, model: str) -> bool:
+        """Whether any run sends requests to a model in batches, so that some may have to be sent so again."""
+        return self.sends_batches(rules, model, is_backfill=True)
+
+    def read(self, answers: Sequence[Answer]) -> list[Enrichment | EnrichError]:
+        """Return the enrichment that each answer gives, or which check it failed."""
+        return read_answers(answers, self.taxonomy, self.sandbox)
+
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         """The prompts of the enrichment."""
         return self.prompt, self.brief_prompt, self.full_prompt
 
-    def by_prompt(self, articles: Iterable[RawArticle], rules: DepthRules) -> Iterator[tuple[Prompt, list[RawArticle]]]:
-        """Yield the articles that each prompt of the enrichment is for: agenda items by their depth, news by one."""
-        found = list(articles)
-        items = [article for article in found if article.meeting_id]
-        answers = self.sandbox.run(depth_of, [(item, rules) for item in items])
-        depths = {
-            item.article_id: answer[0]
-            for item, answer in zip(items, answers, strict=True)
-            if not isinstance(answer, NewsAssetsError)
-        }
-        for depth, prompt in (("usual", self.prompt), ("brief", self.brief_prompt), ("full", self.full_prompt)):
-            if of_depth := [article for article in found if depths.get(article.article_id, "usual") == depth]:
-                yield prompt, of_depth
+    def made_by(self, model: str, prompt: Prompt) -> MadeBy:
+        """Return who makes the rows of answers of a model to one of `prompts`."""
+        return MadeBy(ENRICHER, model, prompt.version, self.taxonomy.version)
 
-    def request(self, article: RawArticle, local: Enrichment, model: str, prompt: Prompt) -> ModelRequest:
-        """Return the request for an article's enrichment by a model, with one of `prompts`."""
+    def identities(self) -> set[MadeBy]:
+        """Return who may make the rows of answers."""
+        return {self.made_by(model.name, prompt) for model in self.models for prompt in self.prompts}
+
+    def prompts_of(self, articles: Collection[RawArticle], rules: DepthRules) -> dict[str, Prompt]:
+        """Return the prompt for each article: for agenda items by their depth, for news one."""
+        items = [article for article in articles if article.meeting_id]
+        depths = self.sandbox.run(depth_of, [(item, rules) for item in items])
+        by_depth = {"brief": self.brief_prompt, "full": self.full_prompt}
+        prompts = {article.article_id: self.prompt for article in articles}
+        for item, found in zip(items, depths, strict=True):
+            if not isinstance(found, NewsAssetsError):
+                prompts[item.article_id] = by_depth.get(found[0], self.prompt)
+        return prompts
+
+    def request(
+        self, article: RawArticle, model: str, prompt: Prompt, branch: str | None, rules: EnrichRules
+    ) -> ModelRequest:
+        """Return the request for an article's enrichment by a model, with one of `prompts`.
+
+        `branch` is the theme that a first call chose from a large taxonomy.
+        """
         key = request_hash(article, model, prompt, self.taxonomy)
-        return build_request(article, prompt, candidates(self.taxonomy, local), key)
+        return build_request(article, prompt, themes_below(self.taxonomy, branch), key, self._answer_rules(rules))
 
-    def entities_request(self, article: RawArticle, model: str) -> ModelRequest:
+    def theme_request(self, article: RawArticle, model: str, rules: EnrichRules) -> ModelRequest:
+        """Return the request for the branch of a large taxonomy."""
+        key = request_hash(article, model, self.theme_prompt, self.taxonomy)
+        themes = upper_themes(self.taxonomy)
+        return build_request(article, self.theme_prompt, themes, key, self._answer_rules(rules))
+
+    def entities_request(self, article: RawArticle, model: str, rules: EnrichRules) -> ModelRequest:
         """Return the request for an article's entities."""
         key = request_hash(article, model, self.entities_prompt, self.taxonomy)
-        return build_request(article, self.entities_prompt, (), key)
+        return build_request(article, self.entities_prompt, (), key, self._answer_rules(rules))
+
+    def _answer_rules(self, rules: EnrichRules) -> AnswerRules:
+        """Return the rules of a desk, which go before those of the settings."""
+        usual = self.answer_rules
+        return AnswerRules(
+            max_tokens=rules.max_tokens or usual.max_tokens,
+            reasoning=rules.reasoning or usual.reasoning,
+            temperature=usual.temperature if rules.temperature is None else rules.temperature,
+        )

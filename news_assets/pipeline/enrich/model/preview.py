@@ -1,37 +1,27 @@
-"""What a backfill would send to language models, found out by the enrichment itself, with models that only count.
+"""What a backfill would request of language models: the plan of the enrichment, counted and priced.
 
 Nothing is sent and nothing is stored. The local enricher reads the texts that it has not read before.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
 
-from news_assets.pipeline.enrich.model.budget import Budget, sent_chars
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.estimates import expected_tokens
 from news_assets.pipeline.enrich.model.prices import price_usd
-from news_assets.pipeline.enrich.model.requests import ENRICHER
-from news_assets.pipeline.enrich.rows import NOT_ENRICHED
-from news_assets.pipeline.enrich.with_models import enrich_with_models
-from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.ports.enrichment import Answered, LanguageModel, ModelRequest
-from news_assets.ports.lake import Lake, Rows
+from news_assets.pipeline.enrich.model.themes import is_descended
+from news_assets.pipeline.enrich.plan import COPY, CURRENT, FAILED, SURE, Chain, Plan, counts_of, plan_batch
+from news_assets.pipeline.enrich.rows import cached_results
+from news_assets.ports.enrichment import ModelRequest
+from news_assets.ports.lake import Lake
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
-from news_assets.records.model_calls import DIRECT, Kind, Tokens, total_usd
+from news_assets.records.model_calls import Kind, Tokens, total_usd
 from news_assets.records.reading import AgencyDays
 
-if TYPE_CHECKING:
-    import polars as pl
-
-Row = TypeVar("Row")
-Result = TypeVar("Result")
-
-CHARS_PER_TOKEN = 3.5  # of news in Portuguese and English with the instructions and the schema around it
-OUTPUT_TOKENS = 450  # a summary of two sentences, five key points and their quotes
+ModelCalls = list[tuple[str, ModelRequest]]  # model and request
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,136 +48,60 @@ class Found:
     sure: int = 0
     failed: int = 0
     not_sent: Counter[str] = field(default_factory=Counter)
-    new: list[tuple[str, ModelRequest]] = field(default_factory=list)
-    again: list[tuple[str, ModelRequest]] = field(default_factory=list)
-
-
-class _Counting:
-    """A language model that takes every request once and answers none."""
-
-    def __init__(self, name: str, taken: dict[str, tuple[str, ModelRequest]]) -> None:
-        self.name = name
-        self._taken = taken
-
-    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
-        for request in requests:
-            self._taken.setdefault(request.input_hash, (self.name, request))
-        return iter(())
-
-
-class _Unwritten:
-    """A lake that keeps what is written beside it, and is read as it was."""
-
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
-        self.enriched: dict[str, EnrichedArticle] = {}
-
-    def read(self, record: type[Row], keys: AgencyDays | None = None, **isin: Collection[Any]) -> list[Row]:
-        """Return the rows of the lake, enriched articles as they would be."""
-        rows = self._lake.read(record, keys, **isin)
-        if record is not EnrichedArticle or keys is not None:
-            return rows
-        made = {key: self.enriched[key] for key in isin.get("article_id", ()) if key in self.enriched}
-        merged: Any = {row.article_id: row for row in rows if isinstance(row, EnrichedArticle)} | made
-        return list(merged.values())
-
-    def frame(
-        self,
-        record: type[Any],
-        keys: AgencyDays | None = None,
-        columns: Sequence[str] | None = None,
-        **isin: Collection[Any],
-    ) -> "pl.DataFrame":
-        return self._lake.frame(record, keys, columns, **isin)
-
-    def transact(self, work: Callable[[Rows], Result]) -> Result:
-        return work(self)
-
-    def upsert(self, rows: Sequence[Any]) -> None:
-        self.enriched |= {row.article_id: row for row in rows if isinstance(row, EnrichedArticle)}
-
-    def append(self, rows: Sequence[Any]) -> None:
-        pass
-
-    def delete(self, record: type[Any], keys: AgencyDays | None = None, **isin: Collection[Any]) -> int:
-        return 0
-
-    def snapshot(self) -> int:
-        return 0
+    new: ModelCalls = field(default_factory=list)
+    again: ModelCalls = field(default_factory=list)
 
 
 class Preview:
     """Counts, a batch of agency-days after the other, what a run over them would send, also with `re_enrich`.
 
-    Of a chain the first model is counted: it is asked for everything, and the others for what it leaves.
+    Of a chain the first model is counted: it is requested for everything, and the others for what it leaves.
     """
 
-    def __init__(
-        self, stage: Stage, lake: Lake, desk: Desk, enricher: ModelEnricher, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, lake: Lake, desk: Desk, enricher: ModelEnricher, clock: Callable[[], datetime]) -> None:
         self.found = Found()
-        self._stage, self._lake, self._clock = stage, lake, clock
-        self._desk = replace(desk, enrich=replace(desk.enrich, via=DIRECT))  # so that no batch is opened
-        self._unwritten = _Unwritten(lake)
-        self._taken: dict[str, tuple[str, ModelRequest]] = {}  # by input hash
-        self._enricher = replace(
-            enricher.for_desk(desk),
-            models=tuple(self._counting(model.name) for model in enricher.models[:1]),
-            open_model=self._counting,
-            budget=Budget(),
-        )
-
-    def _counting(self, name: str) -> LanguageModel:
-        return _Counting(name, self._taken)
+        self._lake, self._desk, self._clock = lake, desk, clock
+        self._chain = Chain.of(enricher, desk)
+        self._seen: set[str] = set()  # input hashes
 
     def add(self, keys: AgencyDays) -> None:
         """Count these agency-days."""
-        before = set(self._taken)
-        enrich_with_models(
-            self._stage, self._unwritten, self._desk, keys, self._clock, self._enricher, None, re_enrich=True
-        )
-        taken = [one for key, one in self._taken.items() if key not in before]
-        articles = [a for a in self._lake.read(RawArticle, keys, outcome=["ok"]) if (a.text or "").strip()]
-        stored = {row.article_id: row for row in self._lake.read(EnrichedArticle, keys)}
-        current = {a.article_id for a in articles if _is_current(stored.get(a.article_id), a)}
-        found = self.found
-        found.articles += len(articles)
-        found.new += [one for one in taken if one[1].article_id not in current]
-        found.again += [one for one in taken if one[1].article_id in current]
-        asked = {request.article_id for _, request in taken if request.kind == "enrich"}
-        for article in articles:
-            if article.article_id not in asked:
-                row = self._unwritten.enriched.get(article.article_id) or stored.get(article.article_id)
-                _count(found, row)
+        plan = plan_batch(self._lake, self._desk, keys, self._chain, self._clock(), re_enrich=True)
+        counts, found = counts_of(plan), self.found
+        found.articles += len(plan.articles)
+        found.copies += counts.pop(COPY, 0)
+        found.sure += counts.pop(SURE, 0)
+        found.failed += counts.pop(FAILED, 0)
+        counts.pop(CURRENT, 0)
+        found.not_sent += counts
+        requests = list(self._requests(plan))
+        known = cached_results(self._lake, {request.input_hash for _, _, request in requests})
+        for article, model, request in requests:
+            key = request.input_hash
+            if key in known:
+                found.cached += request.kind == "enrich"
+            elif key in self._seen:
+                found.copies += request.kind == "enrich"
+            else:
+                calls = found.again if plan.is_current(article) else found.new
+                calls.append((model, request))
+            self._seen.add(key)
 
-
-def _is_current(row: EnrichedArticle | None, article: RawArticle) -> bool:
-    return row is not None and row.outcome == "ok" and row.content_hash == article.content_hash
-
-
-def _count(found: Found, row: EnrichedArticle | None) -> None:
-    """Count an article for whose enrichment no model would be asked, by the row that it would have."""
-    reason = (row.local_reason or "") if row else ""
-    if row is None or row.outcome != "ok":
-        found.failed += 1
-    elif row.enricher == NOT_ENRICHED:
-        found.not_sent["left out by the filters of the desk"] += 1
-    elif row.reused_from:
-        found.copies += 1
-    elif row.enricher == ENRICHER:
-        found.cached += 1
-    elif reason.startswith("sure"):
-        found.sure += 1
-    elif reason.endswith("did not answer"):  # the same text is asked for once
-        found.copies += 1
-    else:
-        found.not_sent[_kind_of(reason)] += 1
-
-
-def _kind_of(reason: str) -> str:
-    """Return a reason without what is particular to one article: its first two parts, without numbers and quotes."""
-    general = reason.removeprefix("not sent: ").partition("“")[0].partition(", as ")[0].strip(" ,:")
-    return " ".join(word for word in general.split() if not word.isdigit()) or "only the local enricher"
+    def _requests(self, plan: Plan) -> Iterator[tuple[RawArticle, str, ModelRequest]]:
+        models, rules = self._chain.models, self._desk.enrich
+        if models is None:
+            return
+        prompts = models.prompts_of(plan.requested, rules.depth)
+        for model in models.models[:1]:
+            for article in plan.requested:
+                if is_descended(models.taxonomy):
+                    yield article, model.name, models.theme_request(article, model.name, rules)
+                prompt = prompts[article.article_id]
+                yield article, model.name, models.request(article, model.name, prompt, None, rules)
+        entity_model = models.entity_model(rules)
+        for article in plan.readable if entity_model else ():
+            assert entity_model
+            yield article, entity_model.name, models.entities_request(article, entity_model.name, rules)
 
 
 def estimated(
@@ -199,15 +113,12 @@ def estimated(
 ) -> Sent:
     """Return what these calls are estimated to take, and to cost; `is_batch` of a model's calls.
 
-    `known` has the mean tokens of earlier calls of the same model, kind and prompt; without any, characters are
-    counted.
+    `known` has what earlier calls of the same model, kind and prompt took; without any, characters are counted.
     """
     prices, inputs, outputs = [], 0, 0
     for model, request in calls:
-        mean = known.get((model, request.kind))
-        tokens_in = mean.input if mean else round(sent_chars(request) / CHARS_PER_TOKEN)
-        tokens_out = mean.output if mean else OUTPUT_TOKENS
-        prices.append(price_usd(model, tokens_in, tokens_out, mean.cached if mean else 0, at, is_batch=is_batch(model)))
-        inputs, outputs = inputs + tokens_in, outputs + tokens_out
+        sent, answered, cached = expected_tokens(request, known.get((model, request.kind)))
+        prices.append(price_usd(model, sent, answered, cached, at, is_batch=is_batch(model)))
+        inputs, outputs = inputs + sent, outputs + answered
     usd = None if None in prices else total_usd(prices) or 0.0
     return Sent(len(calls), inputs, outputs, usd)

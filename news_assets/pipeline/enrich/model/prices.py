@@ -74,6 +74,18 @@ def answer_usd(model: str, answer: ModelAnswer, at: datetime, *, is_batch: bool 
     return price_usd(model, *tokens, at, is_batch=is_batch, cache_write_tokens=written)
 
 
+def context_window(model: str) -> int | None:
+    """Return the context window of a model in tokens; None if it is not known."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    provider, _, name = model.partition(":")
+    try:
+        _, found = get_snapshot().find_provider_model(name, None, _PROVIDER_IDS.get(provider, provider), None)
+    except LookupError:
+        return None
+    return found.context_window
+
+
 def price_text(usd: float | None) -> str:
     """Return a price for people: small ones with more digits, and an unknown one as such."""
     if usd is None:

@@ -1,7 +1,7 @@
 """Prompts: versioned Markdown files with a front matter.
 
     ---
-    kind: enrich                    # or entities
+    kind: enrich                    # or entities, theme
     version: "1"
     answers: [theme, summary]       # the fields of the answer, of those that `schema.py` knows
     sentences: 2                    # most sentences of the summary; optional
@@ -27,7 +27,7 @@ from news_assets.records.model_calls import Kind
 BUILT_IN = Path(__file__).with_name("prompts")
 _FILE = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
-_PLACEHOLDERS = {"enrich": {"themes"}, "entities": set[str]()}
+_PLACEHOLDERS = {"theme": {"themes"}, "enrich": {"themes"}, "entities": set[str]()}
 _KEYS = {"kind", "version", "answers"}
 _SENTENCES, _MOST_SENTENCES = 2, 8
 
@@ -46,13 +46,14 @@ class Prompt:
 def load_prompt(kind: Kind, folder: Path | None = None, depth: str = "") -> Prompt:
     """Return the prompt of this kind of a folder, by default the built-in one.
 
-    Prompts of a `depth` (`brief`, `full`) have a file of that name; a folder may lack it, and the built-in one counts.
+    A prompt of a `depth` (`brief`, `full`) has a file of that name. A folder may lack it, and that of kind
+    `theme`: then the built-in one counts.
 
     Raises:
         SettingsError: The file is missing or wrong; one line that says what and where.
     """
     path = (folder or BUILT_IN) / f"{depth or kind}.md"
-    if depth and not path.exists():
+    if (depth or kind == "theme") and not path.exists():
         path = BUILT_IN / path.name
     try:
         text = path.read_text("utf-8")

@@ -1,19 +1,23 @@
 """What is sent for one article: the instructions, the article as data, and the schema of the answer."""
 
-import hashlib
-import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from news_assets.pipeline.enrich.model.prompt import Prompt
 from news_assets.pipeline.enrich.model.schema import answer_schema
+from news_assets.pipeline.enrich.model.themes import list_text
+from news_assets.pipeline.enrich.rows import MadeBy, input_hash
 from news_assets.ports.enrichment import ModelRequest
 from news_assets.records.articles import RawArticle
+from news_assets.records.desks import ReasoningEffort
 from news_assets.taxonomy.loader import Taxonomy, Theme
 
 ENRICHER = "model"  # `enricher` of rows that a language model made
 MAX_SENT_CHARS = 24_000  # some 6,000 tokens: the whole text of 99 articles in 100
 MAX_TITLE_CHARS = 500
+MIN_SENT_CHARS = 300  # of an article that is cut to a context window
+CHARS_PER_TOKEN_OF_WINDOW = 2.5  # fewer than texts have, so that what is sent fits
 
 # Characters without a shape of their own, in which a text can carry what no reader sees: controls but for tab and
 # newline, soft hyphens, zero-width and directional marks, variation selectors, tags.
@@ -23,21 +27,26 @@ INVISIBLE = re.compile(
 )
 
 
-def input_hash(title: str, text: str, model: str, prompt: Prompt, taxonomy_version: str) -> str:
-    """Return the SHA-256 of everything an answer depends on: the key of its cache entry."""
-    parts = (title, text, f"{ENRICHER}/{prompt.kind}", model, prompt.version, taxonomy_version)
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+@dataclass(frozen=True, slots=True)
+class AnswerRules:
+    """Most tokens of an answer, effort of reasoning and temperature; None for the model's default."""
+
+    max_tokens: int = 4000
+    reasoning: ReasoningEffort | None = None
+    temperature: float | None = None
 
 
 def request_hash(article: RawArticle, model: str, prompt: Prompt, taxonomy: Taxonomy) -> str:
     """Return the `input_hash` of the request for an article. Entities do not depend on the taxonomy."""
-    version = taxonomy.version if prompt.kind == "enrich" else ""
-    return input_hash(article.title or "", article.text or "", model, prompt, version)
+    version = "" if prompt.kind == "entities" else taxonomy.version
+    made_by = MadeBy(f"{ENRICHER}/{prompt.kind}", model, prompt.version, version)
+    return input_hash(article.title or "", article.text or "", made_by)
 
 
-def build_request(article: RawArticle, prompt: Prompt, candidates: Sequence[Theme], input_hash: str) -> ModelRequest:
-    """Return the request for an article; `candidates` are the themes that its answer may choose from."""
-    themes = "\n".join(f"{'  ' * (theme.level - 1)}{theme.code} {_described(theme)}" for theme in candidates)
+def build_request(
+    article: RawArticle, prompt: Prompt, themes: Sequence[Theme], input_hash: str, rules: AnswerRules
+) -> ModelRequest:
+    """Return the request for an article; `themes` are those that its answer may choose from."""
     return ModelRequest(
         input_hash=input_hash,
         article_id=article.article_id,
@@ -45,16 +54,30 @@ def build_request(article: RawArticle, prompt: Prompt, candidates: Sequence[Them
         agency=article.agency,
         day=article.day,
         kind=prompt.kind,
-        instructions=prompt.body.replace("{themes}", themes),
+        prompt_version=prompt.version,
+        instructions=prompt.body.replace("{themes}", list_text(themes)),
         text=_delimited(article, marker=input_hash[:16]),
-        schema=answer_schema(prompt.kind, prompt.answers, [theme.code for theme in candidates]),
+        schema=answer_schema(prompt.kind, prompt.answers, [theme.code for theme in themes]),
         max_sentences=prompt.sentences,
+        max_tokens=rules.max_tokens,
+        reasoning=rules.reasoning,
+        temperature=rules.temperature,
     )
 
 
-def _described(theme: Theme) -> str:
-    description = next((texts[0] for texts in theme.descriptions.values() if texts), "")
-    return f"{theme.label('en')}: {description}" if description else theme.label("en")
+def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest | None:
+    """Return a request with less of the article, so that it fits into a context window; None if too little is left.
+
+    Half of the article where the window is not known, or would not make it shorter.
+    """
+    last_line = request.text.rpartition("\n")[2]
+    body = request.text.removesuffix(last_line)
+    fixed = request.chars - len(body)
+    room = round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed if window_tokens else 0
+    kept = room if MIN_SENT_CHARS <= room < len(body) else len(body) // 2
+    if kept < MIN_SENT_CHARS:
+        return None
+    return replace(request, text=f"{body[: kept - 1].rstrip()}\n{last_line}")
 
 
 def _delimited(article: RawArticle, marker: str) -> str:

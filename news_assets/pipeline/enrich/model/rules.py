@@ -3,7 +3,6 @@
 import re
 from functools import lru_cache
 
-from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
 from news_assets.records.desks import EnrichRules
 from news_assets.text.words import fold
 
@@ -35,8 +34,6 @@ def reason_not_sent(title: str, text: str, rules: EnrichRules) -> str | None:
         return f"not sent: the title has “{found[0].strip()}”, which the desk file skips"
     if found := _procedural().match(plain(title)):
         return f"not sent: a text of set form, as its title begins with “{found[1]}”"
-    if passage := passage_to_a_model(title, text):
-        return f"not sent: the text talks to a language model: “{passage}”"
     return None
 
 

@@ -60,11 +60,12 @@ FIELDS: Final[Mapping[str, Mapping[str, Schema]]] = MappingProxyType(
             "sentiment": _object({"label": {"type": "string", "enum": list(SENTIMENTS)}, "score": _NUMBER}),
             "article_type": {"type": "string", "enum": list(ARTICLE_TYPES)},
         },
+        "theme": {"theme": {"type": ["string", "null"]}},
         "entities": {"entities": _list(_ENTITY)},
     }
 )
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"enrich": ("theme", "summary"), "entities": ("entities",)}
+    {"theme": ("theme",), "enrich": ("theme", "summary"), "entities": ("entities",)}
 )
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from news_assets.errors import BatchError
 from news_assets.pipeline.enrich.model.batches import SENT_WITHIN, settle_batches
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.preview import Preview
-from news_assets.pipeline.stages import stage_named
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
 from news_assets.records.model_calls import Ceilings, EnrichmentBatch, ModelCall
 from news_assets.store.lake import Lake
@@ -108,7 +106,7 @@ def test_a_batch_is_sent_up_to_a_ceiling_and_counts_as_spent_while_it_is_open(se
 
     lake.transact(lambda rows: rows.upsert([made(n) for n in range(COUNT, 2 * COUNT)]))
     ceiling = paid + whole / 2
-    budget = Budget(Ceilings(day=ceiling), partial(spent, lake))
+    budget = Budget(Ceilings(day=ceiling), spent)
     enrich(lake, enricher(served(NAME), budget=budget), BATCHED, NOW)
     [limited] = [batch for batch in lake.read(EnrichmentBatch) if batch.progress == "running"]
     assert 0 < limited.request_count < COUNT
@@ -257,7 +255,7 @@ def test_what_a_backfills_batch_left_unanswered_is_sent_in_a_batch_again(server:
 
 def test_a_preview_opens_no_batch(server: ModelServer, lake: Lake) -> None:
     fill(lake)
-    preview = Preview(stage_named("enriched_articles"), lake, BATCHED, enricher(served(NAME)), lambda: NOW)
+    preview = Preview(lake, BATCHED, enricher(served(NAME)), lambda: NOW)
     preview.add(KEYS)
     assert (len(preview.found.new), server.jobs, lake.read(EnrichmentBatch)) == (COUNT, [], [])
 

@@ -1,6 +1,5 @@
 """What the preview counts is what the enrichment then sends."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
 from news_assets.pipeline.enrich.model.prompt import load_prompt
 from news_assets.pipeline.stages import stage_named
-from news_assets.ports.enrichment import Answered, ModelAnswer, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
 from news_assets.records.desks import Desk, EnrichRules
@@ -21,22 +19,17 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.model_enrichment import ScriptedModel
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, Words, entry
 
 KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 
 
-class NoJson:
+class NoJson(ScriptedModel):
     """A model whose answers are no JSON."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.sent: list[ModelRequest] = []
-
-    def answer_all(self, requests: Iterable[ModelRequest]) -> Iterator[list[Answered]]:
-        for request in requests:
-            self.sent.append(request)
-            yield [(request, ModelAnswer(raw="?", input_tokens=1, output_tokens=1, cached_tokens=0, elapsed_ms=1))]
+        super().__init__(lambda _: "?", name)
 
 
 def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
@@ -48,6 +41,7 @@ def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
         prompt=load_prompt("enrich"),
         brief_prompt=load_prompt("enrich", depth="brief"),
         full_prompt=load_prompt("enrich", depth="full"),
+        theme_prompt=load_prompt("theme"),
         entities_prompt=load_prompt("entities"),
         taxonomy=load_taxonomy(None),
         accepted_error=None,
@@ -58,7 +52,7 @@ def enricher(*models: NoJson, entities: str = "") -> ModelEnricher:
 
 
 def previewed(lake: Lake, made_by: ModelEnricher, desk: Desk = DESK) -> Found:
-    preview = Preview(stage_named("enriched_articles"), lake, desk, made_by, lambda: NOW)
+    preview = Preview(lake, desk, made_by, lambda: NOW)
     preview.add(KEYS)
     return preview.found
 
@@ -143,8 +137,10 @@ def test_only_the_first_of_a_chain_is_counted(room: Newsroom) -> None:
 
 
 def test_the_price_is_that_of_the_mean_tokens_of_earlier_calls(room: Newsroom) -> None:
-    calls = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini"))).new
-    known = {("openai:gpt-5-mini", "enrich"): Tokens(input=1_000, output=100, cached=400)}
+    calls = previewed(room.lake, enricher(NoJson("openai:gpt-5-mini"))).new[:1] * 4
+    known = {
+        ("openai:gpt-5-mini", "enrich"): Tokens(chars_per_token=calls[0][1].chars / 1_000, output=100, cached_share=0.4)
+    }
     usd = (600 * 0.25 + 400 * 0.025 + 100 * 2) / 1e6
 
     direct, batch = (estimated(calls, known, NOW, is_batch=lambda _model, on=on: on) for on in (False, True))
@@ -155,4 +151,4 @@ def test_the_price_is_that_of_the_mean_tokens_of_earlier_calls(room: Newsroom) -
         estimated([("openai:mine", request) for _, request in calls], {}, NOW, is_batch=lambda _model: False).usd
         is None
     )
-    assert estimated(calls, {}, NOW, is_batch=lambda _model: False).input_tokens > 4_000
+    assert estimated(calls, {}, NOW, is_batch=lambda _model: False).input_tokens == 4 * round(calls[0][1].chars / 4)

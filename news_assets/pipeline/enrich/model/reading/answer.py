@@ -7,59 +7,92 @@ from typing import NamedTuple
 from news_assets.errors import EnrichError, NewsAssetsError
 from news_assets.pipeline.enrich.model.reading.checks import Checked, checked
 from news_assets.pipeline.enrich.model.reading.entities import found_entities
-from news_assets.ports.enrichment import ModelRequest
+from news_assets.pipeline.enrich.model.reading.repair import parsed, shown
+from news_assets.pipeline.enrich.model.schema import REQUIRED
+from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import Taxonomy
 
 
-class Answer(NamedTuple):
-    """A raw answer, what was asked, the article, and what the local enricher found."""
+class Question(NamedTuple):
+    """A request, the article that it is for, and what the local enricher found."""
 
-    raw: str
     request: ModelRequest
     article: RawArticle
     local: Enrichment
 
 
-def read_answer(
-    raw: str, request: ModelRequest, article: RawArticle, local: Enrichment, taxonomy: Taxonomy, sandbox: Sandbox
-) -> Enrichment:
-    """Return the enrichment that an answer gives; of entities only `entities` and `entities_json` are set.
+class Answer(NamedTuple):
+    """An answer as it came, to a question."""
 
-    Raises:
-        EnrichError: Says which check the answer failed.
-    """
-    [found] = read_answers([Answer(raw, request, article, local)], taxonomy, sandbox)
-    if isinstance(found, EnrichError):
-        raise found
-    return found
+    received: ModelAnswer
+    request: ModelRequest
+    article: RawArticle
+    local: Enrichment
 
 
 def read_answers(answers: Sequence[Answer], taxonomy: Taxonomy, sandbox: Sandbox) -> list[Enrichment | EnrichError]:
-    """Return the same for several answers, in order."""
-    calls = [(a.raw, a.request, a.article.title or "", a.article.text or "", a.local.language) for a in answers]
+    """Return the enrichment that each answer gives, or which check it failed, in order.
+
+    Of entities only `entities` and `entities_json` are set, of a theme only `theme_path`.
+    """
+    calls = [(a.received, a.request, a.article.title or "", a.article.text or "", a.local.language) for a in answers]
     results = sandbox.run(_read, calls)
     return [_enrichment(answer, result, taxonomy) for answer, result in zip(answers, results, strict=True)]
 
 
 def _read(
+    received: ModelAnswer, request: ModelRequest, title: str, text: str, language: str | None
+) -> "Checked | Entities | Chosen":
+    if received.stop == "declined":
+        raise EnrichError(f"declined: the model or a content filter refuses the article{_said(received.raw)}")
+    try:
+        return _read_complete(received.raw, request, title, text, language)
+    except EnrichError as error:
+        if received.stop == "cut":
+            raise EnrichError(f"cut: the answer ended at the limit of {request.max_tokens} tokens") from error
+        raise
+
+
+def _said(raw: str) -> str:
+    return f": {shown(raw)}" if raw.strip() else ""
+
+
+def _read_complete(
     raw: str, request: ModelRequest, title: str, text: str, language: str | None
-) -> Checked | tuple[tuple[str, ...], str]:
+) -> "Checked | Entities | Chosen":
     if request.kind == "entities":
-        return found_entities(raw, request.schema, text)
+        return Entities(*found_entities(raw, request.schema, text))
+    if request.kind == "theme":
+        return Chosen(parsed(raw, request.schema, REQUIRED["theme"])["theme"])
     return checked(raw, request.schema, title, text, language, request.max_sentences)
 
 
+class Entities(NamedTuple):
+    """Names, most salient first, and all that is known of them as JSON."""
+
+    names: tuple[str, ...]
+    as_json: str
+
+
+class Chosen(NamedTuple):
+    """The theme that a first call chose; None for none."""
+
+    theme: str | None
+
+
 def _enrichment(
-    answer: Answer, result: Checked | tuple[tuple[str, ...], str] | NewsAssetsError, taxonomy: Taxonomy
+    answer: Answer, result: "Checked | Entities | Chosen | NewsAssetsError", taxonomy: Taxonomy
 ) -> Enrichment | EnrichError:
     if isinstance(result, NewsAssetsError):
         return EnrichError(str(result))
-    if isinstance(result, tuple):
-        return Enrichment(entities=result[0], entities_json=result[1])
+    if isinstance(result, Entities):
+        return Enrichment(entities=result.names, entities_json=result.as_json)
     path = taxonomy.path(result.theme) if result.theme else ()
+    if isinstance(result, Chosen):
+        return Enrichment(theme_path=path)
     language = (answer.local.language or "").partition("-")[0] or None
     return replace(
         answer.local,
@@ -75,4 +108,5 @@ def _enrichment(
         sentiment=result.sentiment,
         sentiment_score=result.sentiment_score,
         article_type=result.article_type,
+        unsure_reason=result.unsure_reason,
     )

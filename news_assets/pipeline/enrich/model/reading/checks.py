@@ -1,25 +1,25 @@
-"""The checks of an answer before it is believed: schema, codes, lengths, language, evidence.
+"""The checks of an answer before it is believed: codes, lengths, language, evidence, contradictions.
 
 Pure functions over one answer and one article, which run in the sandbox: both come from outside.
 """
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
+from news_assets.pipeline.enrich.model.reading.contradictions import compared
+from news_assets.pipeline.enrich.model.reading.evidence import SearchedText, Span, sentences_around
+from news_assets.pipeline.enrich.model.reading.repair import parsed, shown
 from news_assets.pipeline.enrich.model.requests import MAX_SENT_CHARS
+from news_assets.pipeline.enrich.model.schema import REQUIRED
 from news_assets.text.language import language_of
 from news_assets.text.words import fold, words
 
-MAX_RAW_CHARS = 60_000
 MAX_KEY_POINTS, MAX_KEYWORDS = 5, 8
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 15, 450
 MAX_KEYWORD_CHARS = 60
-MAX_SHOWN_CHARS = 60
 
 # A sentence whose words are not the article's is unsupported, whatever it quotes. Words count from four letters on,
 # and are the same if their first five letters are: "ampliou" and "ampliação".
@@ -28,10 +28,21 @@ _WORD_CHARS, _SAME_CHARS = 4, 5
 
 _NO_SENTENCE = re.compile(r"https?:|www\.|\w@\w|<[a-z/!]|```|[{}]|\]\(|[\x00-\x08\x0b-\x1f]", re.IGNORECASE)
 
+# Passages that speak to a reader or to a model instead of reporting; an answer that rests on one is unsure.
+_ADDRESSING = re.compile(
+    r"\b(?:you|your|voces?|leitor(?:es|as?)?|usted(?:es)?|assistants?|assistentes?|language models?"
+    r"|modelos? de linguagem|chatgpt|llms?|chatbots?|prompts?|ignor[ea](?:m|r)?|disregard|desconsider\w+"
+    r"|instructions?|instruc(?:ao|oes)|instrucciones|classifi(?:y|que|quem|car)|summari[sz]e|resum(?:a|am|ir)"
+    r"|respond(?:a|am|er)?|answer|output|json)\b"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """An answer that passed the checks; its spans are as `Enrichment` has them."""
+    """An answer that passed the checks; its spans are as `Enrichment` has them.
+
+    `unsure_reason` says what a person should look at; None for nothing.
+    """
 
     theme: str | None
     summary: str
@@ -42,116 +53,100 @@ class Checked:
     sentiment: str | None
     sentiment_score: float | None
     article_type: str | None
+    unsure_reason: str | None
 
 
-def parsed(raw: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer as an object that has the schema.
+class _Sentence(NamedTuple):
+    """A sentence of an answer: its span, why it is of no use, and why it is unsure; both are empty for none."""
 
-    Raises:
-        EnrichError: Says what is wrong with it.
-    """
-    if len(raw) > MAX_RAW_CHARS:
-        raise EnrichError(f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}")
-    try:
-        value = json.loads(_unfenced(raw))
-    except (ValueError, RecursionError) as error:
-        raise EnrichError(f"the answer is not JSON: {shown(raw)}") from error
-    if mistake := _mistake(value, schema, "the answer"):
-        raise EnrichError(mistake)
-    found: dict[str, Any] = value
-    return found
+    text: str
+    span: str
+    problem: str = ""
+    doubt: str = ""
 
 
 def checked(
-    raw: str, schema: dict[str, Any], title: str, text: str, language: str | None, max_sentences: int
+    raw: str, schema: Mapping[str, Any], title: str, text: str, language: str | None, max_sentences: int
 ) -> Checked:
     """Return what an answer to a request of kind `enrich` says about an article.
 
+    Sentences that fail a check are left out, and key points without evidence have an empty span.
+
     Raises:
-        EnrichError: Says which check failed.
+        EnrichError: Says which check the answer, or each sentence of its summary, failed.
     """
-    answer = parsed(raw, schema)
+    answer = parsed(raw, schema, REQUIRED["enrich"])
     sent = text[:MAX_SENT_CHARS]
-    summary, key_points = answer["summary"], answer.get("key_points", [])[:MAX_KEY_POINTS]
-    if not 1 <= len(summary) <= max_sentences:
-        raise EnrichError(f"length: the summary has {len(summary)} sentences, not 1 to {max_sentences}")
-    for one in (*summary, *key_points):
-        _check_sentence(one["sentence"])
-    sentences = [" ".join(one["sentence"].split()) for one in (*summary, *key_points)]
-    _check_language(sentences, language)
-    spans = _spans((*summary, *key_points), title, sent)
-    if "" in spans[: len(summary)]:
-        unsupported = sentences[spans.index("")]
-        raise EnrichError(f"evidence: nothing in the text supports the summary's “{shown(unsupported)}”")
+    article = _Article(title, sent, language)
+    if not answer["summary"]:
+        raise EnrichError("length: the summary has no sentence")
+    summary = [article.sentence(one) for one in answer["summary"][:max_sentences]]
+    usable = [one for one in summary if not one.problem]
+    _check_language([one.text for one in usable or summary], language)
+    if not usable:
+        raise EnrichError(summary[0].problem)
+    points = [article.sentence(one, needs_evidence=False) for one in (answer.get("key_points") or [])[:MAX_KEY_POINTS]]
+    points = [one for one in points if not one.problem]
     label, score = _sentiment(answer.get("sentiment"))
+    left_out = next((f"a sentence was left out: {one.problem}" for one in summary if one.problem), "")
     return Checked(
         theme=answer["theme"],
-        summary=" ".join(sentences[: len(summary)]),
-        summary_spans=tuple(spans[: len(summary)]),
-        key_points=tuple(sentences[len(summary) :]),
-        key_point_spans=tuple(spans[len(summary) :]),
-        keywords=_keywords(answer.get("keywords", []), f"{title}\n{sent}"),
+        summary=" ".join(one.text for one in usable),
+        summary_spans=tuple(one.span for one in usable),
+        key_points=tuple(one.text for one in points),
+        key_point_spans=tuple(one.span for one in points),
+        keywords=_keywords(answer.get("keywords") or [], f"{title}\n{sent}"),
         sentiment=label,
         sentiment_score=score,
         article_type=answer.get("article_type"),
+        unsure_reason=next((one.doubt for one in (*usable, *points) if one.doubt), left_out) or None,
     )
 
 
-def shown(text: str) -> str:
-    """Return the beginning of an outside text on one line."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]).split())
-    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
+class _Article:
+    """An article, prepared to check the sentences of an answer."""
+
+    def __init__(self, title: str, text: str, language: str | None) -> None:
+        self._text, self._language = text, language
+        self._whole = f"{title}\n{text}"
+        self._searched = SearchedText(text)
+        self._stems = _stems(self._whole)
+
+    def sentence(self, given: Mapping[str, str], *, needs_evidence: bool = True) -> _Sentence:
+        """Return a sentence with its evidence, and what is wrong with it."""
+        text = " ".join(given["sentence"].split())
+        if problem := _problem(text):
+            return _Sentence(text, "", problem)
+        span = self._evidence(text, given["quote"])
+        if span is None:
+            missing = f"evidence: nothing in the text supports the summary's “{shown(text)}”"
+            return _Sentence(text, "", missing if needs_evidence else "")
+        passage = sentences_around(self._text, span)
+        comparison = compared(text, passage, self._whole, self._language)
+        if comparison.contradiction:
+            problem = f"evidence: the text does not have {comparison.contradiction}, as in “{shown(text)}”"
+            return _Sentence(text, str(span), problem)
+        if found := _ADDRESSING.search(fold(passage).lower()):
+            return _Sentence(text, str(span), doubt=f"its evidence speaks to a reader or a model: “{found[0]}”")
+        doubt = f"its evidence lacks {comparison.doubt}: “{shown(text)}”" if comparison.doubt else ""
+        return _Sentence(text, str(span), doubt=doubt)
+
+    def _evidence(self, sentence: str, quote: str) -> Span | None:
+        stems = _stems(sentence)
+        is_about_it = len(stems & self._stems) >= MIN_SHARED_WORDS * len(stems)
+        return self._searched.find(quote) if is_about_it else None
 
 
-def _unfenced(raw: str) -> str:
-    """Return what is between the fences of a block of code, if all of the answer is in one."""
-    text = raw.strip()
-    is_fenced = len(text) > 6 and text.startswith("```") and text.endswith("```")
-    return text[3:-3].removeprefix("json") if is_fenced else raw
-
-
-def _mistake(value: object, schema: dict[str, Any], place: str) -> str:
-    """Return how a value differs from a schema, of the forms that `schema.py` uses; empty if it does not."""
-    if choices := schema.get("anyOf"):
-        mistakes = [_mistake(value, choice, place) for choice in choices]
-        return "" if "" in mistakes else mistakes[0]
-    kind = schema["type"]
-    if not _is_of(value, kind):
-        return f"schema: {place} is no {kind}: {shown(repr(value))}"
-    if kind == "object" and isinstance(value, dict):
-        return _mistake_in_object(value, schema, place)
-    if kind == "array" and isinstance(value, list):
-        return next((found for item in value if (found := _mistake(item, schema["items"], place))), "")
-    if "enum" in schema and value not in schema["enum"]:
-        return f"schema: {place} has a value that was not offered: {shown(str(value))}"
-    return ""
-
-
-def _is_of(value: object, kind: str) -> bool:
-    if kind == "number":  # NaN and infinity are JSON for Python only
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
-    types: dict[str, type | None] = {"object": dict, "array": list, "string": str, "null": type(None)}
-    return isinstance(value, types[kind] or object)
-
-
-def _mistake_in_object(value: dict[str, object], schema: dict[str, Any], place: str) -> str:
-    properties = schema["properties"]
-    if missing := [name for name in properties if name not in value]:
-        return f"schema: {place} lacks `{missing[0]}`"
-    if unknown := [name for name in value if name not in properties]:
-        return f"schema: {place} has the unknown field `{shown(unknown[0])}`"
-    found = (_mistake(value[name], properties[name], f"`{name}`") for name in properties)
-    return next((mistake for mistake in found if mistake), "")
-
-
-def _check_sentence(sentence: str) -> None:
-    if not MIN_SENTENCE_CHARS <= len(sentence.strip()) <= MAX_SENTENCE_CHARS:
-        raise EnrichError(
-            f"length: a sentence has {len(sentence.strip())} characters, not {MIN_SENTENCE_CHARS} to "
+def _problem(sentence: str) -> str:
+    """Return why a text is no sentence of an answer."""
+    if not MIN_SENTENCE_CHARS <= len(sentence) <= MAX_SENTENCE_CHARS:
+        return (
+            f"length: a sentence has {len(sentence)} characters, not {MIN_SENTENCE_CHARS} to "
             f"{MAX_SENTENCE_CHARS}: “{shown(sentence)}”"
         )
     if found := _NO_SENTENCE.search(sentence):
-        raise EnrichError(f"a sentence contains {shown(found[0])!r}, which belongs into no sentence: {shown(sentence)}")
+        return f"a sentence contains {shown(found[0])!r}, which belongs into no sentence: {shown(sentence)}"
+    return ""
 
 
 def _check_language(sentences: Sequence[str], language: str | None) -> None:
@@ -159,19 +154,6 @@ def _check_language(sentences: Sequence[str], language: str | None) -> None:
     found = language_of(" ".join(sentences), language)
     if language and found and found.partition("-")[0] != language.partition("-")[0]:
         raise EnrichError(f"language: the answer is in {found}, the article in {language}")
-
-
-def _spans(quoted: Sequence[dict[str, str]], title: str, text: str) -> list[str]:
-    """Return for each sentence the span of its quote; empty where nothing supports it."""
-    searched = SearchedText(text)
-    known = _stems(f"{title}\n{text}")
-    spans = []
-    for one in quoted:
-        stems = _stems(one["sentence"])
-        is_about_it = len(stems & known) >= MIN_SHARED_WORDS * len(stems)
-        span = searched.find(one["quote"]) if is_about_it else None
-        spans.append(str(span) if span else "")
-    return spans
 
 
 def _stems(text: str) -> set[str]:
@@ -189,12 +171,13 @@ def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:
     return tuple(found.values())[:MAX_KEYWORDS]
 
 
-def _sentiment(given: dict[str, Any] | None) -> tuple[str | None, float | None]:
+def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | None]:
+    """Return label and score, which is brought into its range; neither where they contradict each other."""
     if given is None:
         return None, None
-    label, score = str(given["label"]), float(given["score"])
-    if not -1 <= score <= 1:
-        raise EnrichError(f"the sentiment's score is {score:g}, not from -1 to 1")
-    if (label == "positive" and score < 0) or (label == "negative" and score > 0):
-        raise EnrichError(f"the sentiment contradicts itself: {label} with a score of {score:g}")
-    return label, score
+    label, score = str(given["label"]), given["score"]
+    if score is None:
+        return label, None
+    score = max(-1.0, min(1.0, float(score)))
+    is_contradiction = (label == "positive" and score < 0) or (label == "negative" and score > 0)
+    return (None, None) if is_contradiction else (label, score)

@@ -7,9 +7,9 @@ have is left out.
 import json
 from typing import Any
 
-from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.model.reading.checks import parsed
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText
+from news_assets.pipeline.enrich.model.reading.repair import parsed
+from news_assets.pipeline.enrich.model.schema import REQUIRED
 
 MAX_ENTITIES = 30
 MAX_FORMS = 6
@@ -26,7 +26,7 @@ def found_entities(raw: str, schema: dict[str, Any], text: str) -> tuple[tuple[s
     Raises:
         EnrichError: The answer has another schema.
     """
-    return located(parsed(raw, schema)["entities"], text)
+    return located(parsed(raw, schema, REQUIRED["entities"])["entities"], text)
 
 
 def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], str]:
@@ -35,9 +35,7 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
     found: dict[str, dict[str, Any]] = {}
     for entity in given[: 2 * MAX_ENTITIES]:
         name = " ".join(entity["name"].split())
-        salience = float(entity["salience"])
-        if not 0 <= salience <= 1:
-            raise EnrichError(f"the salience of an entity is {salience:g}, not from 0 to 1")
+        salience = max(0.0, min(1.0, float(entity["salience"])))
         forms = list(
             dict.fromkeys(form for form in (name, *entity["forms"][:MAX_FORMS]) if len(form) <= MAX_NAME_CHARS)
         )

@@ -36,6 +36,19 @@ def parse_span(stored: str) -> Span | None:
     return Span(int(start), int(end)) if end else None
 
 
+_END = re.compile(r"[.!?…][\"'”’»)\]]*\s|\n\s*\n")
+_MAX_SENTENCE_CHARS = 600
+
+
+def sentences_around(text: str, span: Span) -> str:
+    """Return the part of a text from the beginning of the sentence in which a span begins to the end of its last."""
+    first = max(0, span.start - _MAX_SENTENCE_CHARS)
+    before = [found.end() for found in _END.finditer(text, first, span.start)]
+    start = before[-1] if before else first
+    after = _END.search(text, max(span.start, span.end - 1), span.end + _MAX_SENTENCE_CHARS)
+    return text[start : after.end() if after else span.end + _MAX_SENTENCE_CHARS]
+
+
 class SearchedText:
     """A text, prepared to find quotes in it."""
 

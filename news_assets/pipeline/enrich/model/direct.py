@@ -1,0 +1,342 @@
+"""Sends requests to a language model one by one, and stores what became of each.
+
+waiting -> claimed in the ledger -> in flight -> read and checked -> stored
+^                                    |
++--------- retried, last in line ----+
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from news_assets.errors import EnrichError, ModelCallError
+from news_assets.pipeline.enrich.model.history import History, histories
+from news_assets.pipeline.enrich.model.ledger import Ended, Ledger, rest_model, state_of
+from news_assets.pipeline.enrich.model.prices import context_window
+from news_assets.pipeline.enrich.model.reading.answer import Answer, Question
+from news_assets.pipeline.enrich.model.requests import CHARS_PER_TOKEN_OF_WINDOW, shortened
+from news_assets.pipeline.enrich.rows import cached_results
+from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
+from news_assets.ports.lake import Lake, Rows
+from news_assets.records.model_calls import ModelCall
+from news_assets.records.reading import Enrichment
+
+GROUP_S: Final = 0.3  # answers of so long are stored together: to store one takes 60 ms of CPU, to store 30 takes 80
+CLAIM_MARGIN_S: Final = 120.0  # beyond the time that a call may take: until its answer is stored, also on a busy lake
+BUSY_S: Final = 1.0  # until an input that another run has claimed is looked up again
+MAX_WAIT_S: Final = 120.0  # a model that rests for longer is unavailable to the run
+MAX_REST: Final = timedelta(days=1)
+GIVEN_UP: Final = timedelta(minutes=5)  # rest of a model after failures in a row, or whose key or account is refused
+_TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}  # requests for one input in one run
+
+Reading = Callable[[Sequence[Answer]], list[Enrichment | EnrichError]]
+Storing = Callable[[Rows, Mapping[str, Enrichment]], None]
+
+
+@dataclass(slots=True)
+class Answers:
+    """What became of the inputs of a round, by input hash.
+
+    `reasons` say why others have no result; those in `closed` are not sent again. `unavailable` says why the model
+    gives no more answers in this run.
+    """
+
+    results: dict[str, Enrichment] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+    unavailable: str = ""
+
+    def reason(self, key: str, model: str) -> str:
+        """Return why an input has no result."""
+        return self.reasons.get(key) or self.unavailable or f"{model} did not answer"
+
+
+@dataclass(slots=True)
+class _Try:
+    """An input that is to be sent: its request, how often it was sent, and when it may be sent again."""
+
+    question: Question
+    request: ModelRequest
+    count: int = 0
+    number: int = 0  # of its last request among those of the run
+    due_at: datetime | None = None
+
+
+class DirectRequests:
+    """The requests of one run to one model.
+
+    Args:
+        lake: Has the ledger.
+        model: Answers the requests.
+        ledger: That of the run.
+        read: Reads and checks answers.
+        store: Stores what is made of results, in the transaction of their calls.
+        max_failures: Inputs in a row without an answer after which the model is given up.
+    """
+
+    def __init__(
+        self, lake: Lake, model: LanguageModel, ledger: Ledger, read: Reading, store: Storing, max_failures: int
+    ) -> None:
+        self._lake, self._model, self._ledger = lake, model, ledger
+        self._read, self._store, self._max_failures = read, store, max_failures
+        self._waiting: deque[_Try] = deque()
+        self._flights: dict[Future[ModelAnswer], tuple[_Try, ModelCall]] = {}
+        self._answers = Answers()
+        self._sent = 0
+        self._failures = 0  # inputs in a row
+        self._failing_since = 0  # number of the last request when the first of them failed
+        self._idle_s = 0.0
+
+    def answer(self, questions: Mapping[str, Question]) -> Answers:
+        """Send these inputs, by input hash, and return what became of them; all of it is stored.
+
+        Inputs that failed before are sent last, and those that another run has sent are waited for.
+        """
+        past = histories(self._lake, questions.keys())
+        problems = {key: past[key].problems if key in past else 0 for key in questions}
+        window = state_of(self._lake, self._model.name).window_tokens or context_window(self._model.name)
+        for key in sorted(questions, key=problems.__getitem__):
+            self._waiting.append(_Try(questions[key], _fitted(questions[key].request, window)))
+        try:
+            while self._is_open():
+                self._send()
+                if self._flights:
+                    self._receive()
+                elif self._waiting and not self._answers.unavailable:
+                    self._pause()
+        finally:
+            for call in self._flights:
+                call.cancel()
+        return self._answers
+
+    def _is_open(self) -> bool:
+        return bool(self._flights) or bool(self._waiting and not self._answers.unavailable)
+
+    # --- sending ------------------------------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        """Claim and send as many of the inputs that are due as the model takes now."""
+        due = self._due() if not self._answers.unavailable else []
+        due = due[: self._model.slots()] if due else due
+        if not due:
+            return
+        valid_s = self._model.timeout_s + CLAIM_MARGIN_S
+        claims = self._ledger.claim(self._model.name, [one.request for one in due], valid_s)
+        now = self._ledger.clock()
+        if claims.rests_until:
+            self._rest(claims.rests_until, now, claims.refusal)
+            return
+        self._take_settled(claims.settled)
+        for one in due:
+            key = one.request.input_hash
+            if key in claims.calls:
+                self._begin(one, claims.calls[key])
+            elif key in claims.busy and claims.busy[key] <= now + timedelta(seconds=valid_s):
+                one.due_at = now + timedelta(seconds=BUSY_S)
+                self._answers.reasons[key] = "another run has requested it"
+            elif key in claims.busy:
+                self._waiting.remove(one)
+                self._answers.reasons[key] = f"it is in a batch that was sent to {self._model.name}"
+        self._answers.unavailable = claims.refusal
+
+    def _due(self) -> list[_Try]:
+        now = self._ledger.clock()
+        return [one for one in self._waiting if one.due_at is None or one.due_at <= now]
+
+    def _begin(self, one: _Try, call: ModelCall) -> None:
+        self._waiting.remove(one)
+        self._sent += 1
+        one.count, one.number, one.due_at = one.count + 1, self._sent, None
+        self._flights[self._model.send(one.request)] = one, call
+
+    def _take_settled(self, settled: Mapping[str, History]) -> None:
+        """Take over what another run received for some of these inputs."""
+        if not settled:
+            return
+        self._waiting = deque(one for one in self._waiting if one.request.input_hash not in settled)
+        answered = {key for key, history in settled.items() if history.is_answered}
+        results = cached_results(self._lake, answered)
+        self._answers.reasons |= {key: history.reason for key, history in settled.items()}
+        self._answers.closed |= settled.keys() - answered
+        self._keep(results)
+        self._lake.transact(lambda rows: self._store(rows, results))
+
+    def _keep(self, results: Mapping[str, Enrichment]) -> None:
+        self._answers.results |= results
+        for key in results:
+            self._answers.reasons.pop(key, None)
+
+    def _rest(self, until: datetime, now: datetime, reason: str) -> None:
+        """Send nothing before `until`; the run ends where that is long."""
+        if until > now + timedelta(seconds=MAX_WAIT_S):
+            self._answers.unavailable = f"{self._model.name} rests until {until:%H:%M:%S} (UTC): {reason}"
+            return
+        for one in self._waiting:
+            one.due_at = max(one.due_at or until, until)
+
+    def _pause(self) -> None:
+        """Wait until the next input may be sent; give the others up after a claim's time without any progress."""
+        now = self._ledger.clock()
+        next_at = min((one.due_at or now for one in self._waiting), default=now)
+        seconds = max(0.1, (next_at - now).total_seconds())
+        if self._idle_s > self._model.timeout_s + CLAIM_MARGIN_S + MAX_WAIT_S:
+            self._waiting.clear()
+            return
+        self._model.pause(seconds)
+        self._idle_s += seconds
+        for one in self._waiting:
+            if one.due_at and one.due_at <= next_at:
+                one.due_at = None
+
+    # --- receiving ----------------------------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        """Wait for answers; read, check and store those that arrive together."""
+        now = self._ledger.clock()
+        delays = [(one.due_at - now).total_seconds() for one in self._waiting if one.due_at]
+        timeout = max(0.1, min(delays)) if delays and not self._answers.unavailable else None
+        if not wait(self._flights, timeout, FIRST_COMPLETED).done:
+            return
+        arrived = [(call, *self._flights.pop(call)) for call in wait(list(self._flights), GROUP_S).done]
+        self._idle_s = 0.0
+        received = [_received(call) for call, _, _ in arrived]
+        read = self._checked([(one, said) for (_, one, _), said in zip(arrived, received, strict=True)])
+        ended = [Ended(call, said, found) for (_, _, call), said, found in zip(arrived, received, read, strict=True)]
+        results = {one.call.input_hash: one.read for one in ended if isinstance(one.read, Enrichment)}
+        self._keep(results)
+        for (_, tried, _), one in zip(arrived, ended, strict=True):
+            self._after(tried, one)
+
+        def store(rows: Rows) -> None:
+            for one in ended:
+                self._store_state(rows, one.received)
+            self._store(rows, results)
+
+        self._ledger.settle(ended, store)
+
+    def _checked(self, arrived: Sequence[tuple[_Try, ModelAnswer | ModelCallError]]) -> list[Enrichment | EnrichError]:
+        """Return what each answer says, or why it gives no result."""
+        answers = [
+            Answer(said, one.request, one.question.article, one.question.local)
+            for one, said in arrived
+            if isinstance(said, ModelAnswer)
+        ]
+        read = iter(self._read(answers) if answers else [])
+        return [said if isinstance(said, ModelCallError) else next(read) for _, said in arrived]
+
+    def _after(self, tried: _Try, ended: Ended) -> None:
+        """Put an input without a result last in line again, or note why it has none."""
+        key, received, read = tried.request.input_hash, ended.received, ended.read
+        again = self._next_try(tried, received, read)
+        if again:
+            self._waiting.append(again)
+        if isinstance(received, ModelCallError):
+            self._count_failure(tried, received, is_last=again is None)
+        else:
+            self._failures = 0
+        if isinstance(read, EnrichError):
+            self._answers.reasons[key] = str(read)
+            if again is None and self._is_closed(key, received):
+                self._answers.closed.add(key)
+
+    def _is_closed(self, key: str, received: ModelAnswer | ModelCallError) -> bool:
+        """Whether an input is closed by this response, and the earlier ones that are stored."""
+        if isinstance(received, ModelAnswer) and received.stop == "declined":
+            return True
+        if isinstance(received, ModelCallError) and received.kind == "declined":
+            return True
+        history = histories(self._lake, [key]).get(key)
+        if history is None:
+            return False
+        history.refused += isinstance(received, ModelAnswer)
+        kind = received.kind if isinstance(received, ModelCallError) else ""
+        history.rejected += kind in ("rejected", "too_long")
+        history.unanswered += kind == "unanswered"
+        return history.is_closed
+
+    def _next_try(
+        self, tried: _Try, received: ModelAnswer | ModelCallError, read: Enrichment | EnrichError
+    ) -> _Try | None:
+        """Return what is sent next for an input without a result; None if nothing is in this run."""
+        request = tried.request
+        if isinstance(received, ModelAnswer):
+            is_cut = received.stop == "cut" and isinstance(read, EnrichError)
+            is_raised = request.max_tokens > tried.question.request.max_tokens
+            return replace(tried, request=_raised(request)) if is_cut and not is_raised else None
+        if tried.count >= _TRIES.get(received.kind, 1):
+            return None
+        if received.kind == "too_long":
+            shorter = shortened(request, received.window_tokens)
+            return replace(tried, request=shorter) if shorter else None
+        wait_s = _wait_s(tried, received)
+        return replace(tried, due_at=self._ledger.clock() + timedelta(seconds=wait_s))
+
+    def _count_failure(self, tried: _Try, error: ModelCallError, *, is_last: bool) -> None:
+        """Give the model up where every request would fail, or after too many inputs in a row.
+
+        Requests that were in flight at the first failure count as one with it.
+        """
+        if error.kind == "fatal":
+            self._answers.unavailable = f"{self._model.name} cannot be used: {error}"
+            return
+        if error.kind in ("too_long", "rejected", "declined"):  # of this article
+            self._failures = 0
+            return
+        if error.kind == "rest" and _wait_s(tried, error) > MAX_WAIT_S:
+            self._answers.unavailable = (
+                f"{self._model.name} wants no request for {_wait_s(tried, error):.0f} s: {error}"
+            )
+            return
+        if not is_last and (tried.count > 1 or error.kind == "rest"):
+            return
+        if self._failures == 0:
+            self._failures, self._failing_since = 1, self._sent
+        elif tried.number > self._failing_since:
+            self._failures += 1
+        if self._failures >= self._max_failures:
+            self._answers.unavailable = (
+                f"{self._model.name} was given up after {self._failures} failures in a row, the last one: {error}"
+            )
+
+    def _store_state(self, rows: Rows, received: ModelAnswer | ModelCallError) -> None:
+        """Store what a response says of the model to all runs."""
+        if isinstance(received, ModelAnswer):
+            return
+        now, name, reason = self._ledger.clock(), self._model.name, str(received)
+        if received.kind == "fatal":
+            rest_model(rows, name, now + GIVEN_UP, reason)
+        elif received.kind == "rest":
+            pause = min(timedelta(seconds=received.wait_s or 1.0), MAX_REST)
+            rest_model(rows, name, now + pause, reason)
+        elif received.kind == "too_long" and received.window_tokens:
+            rest_model(rows, name, window_tokens=received.window_tokens)
+        elif self._failures >= self._max_failures:
+            rest_model(rows, name, now + GIVEN_UP, self._answers.unavailable)
+
+
+def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
+    if call.cancelled():
+        return ModelCallError("the call was cancelled", "unanswered")
+    error = call.exception()
+    if error is None:
+        return call.result()
+    return error if isinstance(error, ModelCallError) else ModelCallError(repr(error), "unanswered")
+
+
+def _wait_s(tried: _Try, error: ModelCallError) -> float:
+    return error.wait_s if error.wait_s is not None else 0.5 * 2**tried.count
+
+
+def _raised(request: ModelRequest) -> ModelRequest:
+    """Return a request whose answer may be twice as long."""
+    return replace(request, max_tokens=2 * request.max_tokens)
+
+
+def _fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
+    """Return a request that fits into the context window, where that is known."""
+    if window_tokens is None or request.chars / CHARS_PER_TOKEN_OF_WINDOW + request.max_tokens <= window_tokens:
+        return request
+    return shortened(request, window_tokens) or request

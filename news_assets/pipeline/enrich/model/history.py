@@ -1,0 +1,75 @@
+"""What the ledger says of an input: whether it is claimed, answered, or not sent again."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from news_assets.pipeline.enrich.model.owner import has_ended
+from news_assets.ports.lake import Reader
+from news_assets.records.model_calls import BATCH, ModelCall
+
+MAX_REFUSED: Final = 2  # answers to one input that failed a check, each of which was paid
+MAX_REJECTED: Final = 2  # responses in which the provider refused the request for one input
+MAX_UNANSWERED: Final = 6  # requests for one input that were perhaps billed and have no answer
+
+_COLUMNS = ("input_hash", "called_at", "outcome", "reason", "claimed_until", "claimed_by", "reserved_usd", "via")
+
+
+@dataclass(slots=True)
+class History:
+    """The earlier requests for one input. `batched_at`: when it was last in a batch, if nothing was sent after."""
+
+    is_answered: bool = False
+    claimed_until: datetime | None = None
+    refused: int = 0
+    rejected: int = 0
+    unanswered: int = 0
+    failed: int = 0
+    is_declined: bool = False
+    reason: str = ""
+    batched_at: datetime | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the input is not sent again."""
+        return (
+            self.is_declined
+            or self.refused >= MAX_REFUSED
+            or self.rejected >= MAX_REJECTED
+            or self.unanswered >= MAX_UNANSWERED
+        )
+
+    @property
+    def problems(self) -> int:
+        """How many requests gave no result; inputs with fewer are sent first."""
+        return self.refused + self.rejected + self.failed
+
+    def is_claimed(self, now: datetime) -> bool:
+        """Whether another run waits for an answer."""
+        return self.claimed_until is not None and self.claimed_until > now
+
+
+def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
+    """Return the history of each of these inputs that was sent before."""
+    found: dict[str, History] = {}
+    if not hashes:
+        return found
+    calls = reader.frame(ModelCall, None, _COLUMNS, input_hash=hashes).sort("called_at")
+    for input_hash, called_at, outcome, reason, claimed_until, claimed_by, reserved_usd, via in calls.iter_rows():
+        history = found.setdefault(input_hash, History())
+        history.batched_at = called_at if via == BATCH else None
+        if outcome == "sent":
+            is_given_up = claimed_by is not None and has_ended(claimed_by)
+            history.claimed_until = None if is_given_up else claimed_until
+            history.failed += 1
+            continue
+        history.claimed_until = None
+        history.reason = reason or ""
+        history.is_answered |= outcome == "ok"
+        history.is_declined |= outcome == "declined"
+        history.refused += outcome == "refused"
+        history.rejected += outcome == "rejected"
+        history.failed += outcome == "failed"
+        history.unanswered += outcome == "failed" and reserved_usd is not None
+    return found

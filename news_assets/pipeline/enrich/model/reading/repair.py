@@ -1,0 +1,138 @@
+"""From the raw text of an answer to an object that has the schema, wherever that is possible.
+
+What surrounds the JSON, unknown fields and values of another form are dropped or mended; only the fields in `essential`
+make an answer unusable.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.model.requests import INVISIBLE
+
+MAX_RAW_CHARS: Final = 4_000_000
+MAX_SHOWN_CHARS: Final = 60
+_MAX_STARTS: Final = 50  # places where the JSON of an answer may begin
+_MAX_NUMBER: Final = 1e9
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DROPPED: Final = object()  # in place of a value that cannot be mended
+
+
+def parsed(raw: str, schema: Mapping[str, Any], essential: Collection[str]) -> dict[str, Any]:
+    """Return an answer as an object with all fields of the schema; None for one that is missing or of no use.
+
+    Raises:
+        EnrichError: There is no such object, or an essential field is of no use.
+    """
+    if len(raw) > MAX_RAW_CHARS:
+        raise EnrichError(f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}")
+    if not raw.strip():
+        raise EnrichError("the answer is empty")
+    found = _object_in(raw, schema["properties"].keys())
+    if found is None:
+        raise EnrichError(f"the answer is not JSON: {shown(raw)}")
+    answer: dict[str, Any] = {}
+    for name, form in schema["properties"].items():
+        value = mended(found[name], form) if name in found else _DROPPED
+        if value is _DROPPED and name in essential:
+            problem = f"lacks `{name}`" if name not in found else f"has no usable `{name}`: {shown(repr(found[name]))}"
+            raise EnrichError(f"schema: the answer {problem}")
+        answer[name] = None if value is _DROPPED else value
+    return answer
+
+
+def shown(text: str) -> str:
+    """Return the beginning of an outside text on one line."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]).split())
+    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
+
+
+def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
+    """Return the first JSON object of a text that has most of these fields."""
+    text = _THOUGHTS.sub("", _SURROGATES.sub("", raw))
+    decoder = json.JSONDecoder(object_pairs_hook=_first_of_each, parse_constant=lambda _: None)
+    best: dict[str, Any] | None = None
+    start = text.find("{")
+    for _ in range(_MAX_STARTS):
+        if start < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value, end = None, start + 1
+        if isinstance(value, dict) and _shared(value, names) > _shared(best or {}, names):
+            best = value
+        start = text.find("{", end)
+    return best
+
+
+def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of a field that is given twice the first value."""
+    return dict(reversed(pairs))
+
+
+def _shared(value: Mapping[str, Any], names: Collection[str]) -> int:
+    return len(value.keys() & set(names))
+
+
+def mended(value: object, schema: Mapping[str, Any]) -> Any:
+    """Return a value in the form of a schema of those in `schema.py`, or _DROPPED."""
+    if choices := schema.get("anyOf"):
+        found = (mended(value, choice) for choice in choices)
+        return next((one for one in found if one is not _DROPPED), _DROPPED)
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if value is None:
+        return None if "null" in kinds else _DROPPED
+    mend = next((_MENDERS[kind] for kind in kinds if kind != "null"), None)
+    return mend(value, schema) if mend else _DROPPED
+
+
+def _text(value: object, schema: Mapping[str, Any]) -> Any:
+    if not isinstance(value, str):
+        return _DROPPED
+    text = INVISIBLE.sub("", _CONTROLS.sub("", _SURROGATES.sub("", value)))
+    codes = schema.get("enum")
+    if codes is None or text in codes:
+        return text
+    folded = {code.casefold(): code for code in codes}
+    first = text.split(maxsplit=1)[0].rstrip(".:,-") if text.split() else ""  # "01.02 Education"
+    return folded.get(text.strip().casefold()) or folded.get(first.casefold(), _DROPPED)
+
+
+def _number(value: object, _schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        try:
+            value = float(value.strip().rstrip("%").replace(",", "."))
+        except ValueError:
+            return _DROPPED
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and abs(value) < _MAX_NUMBER else _DROPPED  # type: ignore[arg-type]
+
+
+def _list(value: object, schema: Mapping[str, Any]) -> Any:
+    given = value if isinstance(value, list) else [value]
+    items = [mended(item, schema["items"]) for item in given]
+    kept = [item for item in items if item is not _DROPPED]
+    return kept if kept or not given else _DROPPED
+
+
+def _object(value: object, schema: Mapping[str, Any]) -> Any:
+    properties = schema["properties"]
+    if isinstance(value, str) and properties.keys() == {"sentence", "quote"}:
+        value = {"sentence": value, "quote": value}
+    if not isinstance(value, dict):
+        return _DROPPED
+    found = {name: mended(value[name], form) for name, form in properties.items() if name in value}
+    missing = [name for name in properties if found.get(name, _DROPPED) is _DROPPED]
+    if [name for name in missing if name not in _OPTIONAL]:
+        return _DROPPED
+    return found | {name: _OPTIONAL[name] for name in missing}
+
+
+_OPTIONAL: Final[Mapping[str, Any]] = {"forms": [], "salience": 0.5, "score": None}
+_MENDERS: Final = {"string": _text, "number": _number, "array": _list, "object": _object}

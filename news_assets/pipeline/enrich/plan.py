@@ -1,0 +1,292 @@
+"""Plan the enrichment of some agency-days: what articles get without a language model, and what is requested.
+
+Nothing is sent and nothing is stored.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from news_assets.errors import EnrichError
+from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
+from news_assets.pipeline.civic.matters import taken_rows
+from news_assets.pipeline.enrich.duplicates import leads_to, moved
+from news_assets.pipeline.enrich.model.enricher import ModelEnricher
+from news_assets.pipeline.enrich.model.requests import ENRICHER
+from news_assets.pipeline.enrich.model.rules import reason_not_sent
+from news_assets.pipeline.enrich.rows import (
+    MadeBy,
+    cache_of,
+    cached_results,
+    identity,
+    identity_of,
+    input_hash,
+    result_of,
+)
+from news_assets.pipeline.enrich.sure import is_sure
+from news_assets.pipeline.stage_state.declaration import of_articles
+from news_assets.pipeline.stage_state.rows import PROVISIONAL
+from news_assets.ports.enrichment import Enricher
+from news_assets.ports.lake import Lake, Reader
+from news_assets.records.articles import RawArticle
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle
+from news_assets.records.desks import Desk
+from news_assets.records.reading import AgencyDays, Enrichment
+
+DUE_NOW = ""  # in place of the reason why a row is made again: a model is requested next
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the row of an article is made of.
+
+    `local_reason` says why it is the local result. `again` is why the row is made again, DUE_NOW where nothing but time
+    is missing, and None for a row that stays.
+    """
+
+    key: str
+    enrichment: Enrichment | EnrichError
+    made_by: MadeBy
+    local_reason: str | None = None
+    again: str | None = None
+    reused_from: str | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done for some agency-days.
+
+    Attributes:
+        articles: All articles with a text.
+        stored: Their rows, by article id.
+        filtered: Articles that the filters of the desk leave out.
+        taken: Rows of articles that take the enrichment of their matter, by article id.
+        drafts: What the rows of the other articles are made of, by article id.
+        copies: The original of each exact copy, by article id: an article of this plan.
+        readable: Articles that may be sent.
+        requested: Those whose enrichment a model is requested for.
+        new_cache: Results of the local enricher that are not cached.
+    """
+
+    articles: list[RawArticle]
+    stored: dict[str, EnrichedArticle]
+    filtered: list[RawArticle] = field(default_factory=list)
+    taken: dict[str, EnrichedArticle] = field(default_factory=dict)
+    drafts: dict[str, Draft] = field(default_factory=dict)
+    copies: dict[str, RawArticle] = field(default_factory=dict)
+    readable: list[RawArticle] = field(default_factory=list)
+    requested: list[RawArticle] = field(default_factory=list)
+    new_cache: list[CachedEnrichment] = field(default_factory=list)
+
+    def is_current(self, article: RawArticle) -> bool:
+        """Whether an article has a row of its present state that is to stay."""
+        row = self.stored.get(article.article_id)
+        return row is not None and row.outcome == "ok" and row.content_hash == article.content_hash
+
+    def local(self, article: RawArticle) -> Enrichment:
+        """Return the result of the local enricher for one of `readable`."""
+        found = self.drafts[article.article_id].enrichment
+        assert isinstance(found, Enrichment)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """The enrichers of a desk: the local one, and the language models after it, if the desk uses any."""
+
+    local: Enricher
+    models: ModelEnricher | None = None
+
+    @classmethod
+    def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
+        """Return the chain of a desk. Raises NewsAssetsError."""
+        if not isinstance(enricher, ModelEnricher):
+            return cls(local=enricher)
+        own = enricher.for_desk(desk)
+        return cls(local=own.local, models=own if own.requests_models(desk.enrich) else None)
+
+    def identities(self) -> set[MadeBy]:
+        """Return who may have made a row that copies reuse."""
+        models = self.models.identities() if self.models else set[MadeBy]()
+        return {identity(self.local), *models}
+
+
+def plan_batch(
+    lake: Lake,
+    desk: Desk,
+    keys: AgencyDays,
+    chain: Chain,
+    now: datetime,
+    only: Collection[str] | None = None,
+    *,
+    re_enrich: bool = False,
+) -> Plan:
+    """Return what is due in these agency-days, or of the articles `only`.
+
+    An article that a model answered for is due again only with `re_enrich` or another text: that costs money. Rows of
+    the local enricher are due wherever it would make others, unless models follow it.
+    """
+    articles = [a for a in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only)) if (a.text or "").strip()]
+    plan = Plan(articles, {row.article_id: row for row in lake.read(EnrichedArticle, keys)})
+    due = [article for article in articles if re_enrich or _is_due(plan, article, chain)]
+    plan.taken = taken_rows(lake, due)
+    plan.filtered = [article for article in due if article.filter_reason]
+    own = [a for a in due if not a.filter_reason and a.article_id not in plan.taken]
+    _add_local_results(plan, lake, [a for a in own if not _may_be_copy(a)], chain.local, now)
+    _add_copies(plan, lake, own, chain, now)
+    if chain.models:
+        _add_requests(plan, desk, own, chain.models)
+    return plan
+
+
+def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
+    if not plan.is_current(article):
+        return True
+    return chain.models is None and plan.stored[article.article_id].enricher != ENRICHER
+
+
+def _may_be_copy(article: RawArticle) -> bool:
+    """Whether an article takes the result of its original: not where its text is only nearly the same, or cut."""
+    return bool(article.duplicate_of) and article.duplicate_reason != NEARLY_SAME_TEXT
+
+
+def _add_local_results(
+    plan: Plan, lake: Reader, articles: Sequence[RawArticle], local: Enricher, now: datetime
+) -> None:
+    """Add the local enricher's result for each of these articles; it is called once for each input."""
+    made_by = identity(local)
+    hashes = {a.article_id: input_hash(a.title or "", a.text or "", made_by) for a in articles}
+    known: dict[str, Enrichment | EnrichError] = dict(cached_results(lake, set(hashes.values())))
+    for article in articles:
+        key = hashes[article.article_id]
+        if key not in known:
+            known[key] = found = _enriched(local, article)
+            if isinstance(found, Enrichment):
+                plan.new_cache.append(cache_of(key, found, local.name, local.model, now))
+        plan.drafts[article.article_id] = Draft(key, known[key], made_by)
+
+
+def _enriched(local: Enricher, article: RawArticle) -> Enrichment | EnrichError:
+    try:
+        return local.enrich(article.title or "", article.text or "", article.language)
+    except EnrichError as error:
+        return error
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+
+def _add_copies(plan: Plan, lake: Reader, own: Sequence[RawArticle], chain: Chain, now: datetime) -> None:
+    """Let exact copies take the result of their original: an article of this plan, or a stored row of this chain."""
+    wanted = {a.article_id: a.duplicate_of or "" for a in own if _may_be_copy(a)}
+    here = {article.article_id: article for article in own}
+    stored = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=set(wanted.values()) - here.keys())}
+    usable = {key: row for key, row in stored.items() if row.outcome == "ok" and identity_of(row) in chain.identities()}
+    texts = {row.article_id: row.text or "" for row in lake.read(RawArticle, article_id=usable.keys())}
+    alone = []
+    for article_id, original_id in wanted.items():
+        article = here[article_id]
+        if original_id in usable:
+            plan.drafts[article_id] = _of_stored(article, usable[original_id], texts.get(original_id, ""), chain.local)
+        elif original_id in here and not leads_to(original_id, article_id, wanted):  # a cycle ends here
+            plan.copies[article_id] = here[original_id]
+        else:
+            alone.append(article)
+    _add_local_results(plan, lake, alone, chain.local, now)
+    failed = [here[copy] for copy, first in plan.copies.items() if _has_failed(plan, first)]
+    for article in failed:
+        del plan.copies[article.article_id]
+    _add_local_results(plan, lake, failed, chain.local, now)
+
+
+def _has_failed(plan: Plan, article: RawArticle) -> bool:
+    """Whether the first original of an article has no local result."""
+    seen = {article.article_id}
+    while article.article_id in plan.copies:
+        article = plan.copies[article.article_id]
+        if article.article_id in seen:
+            return True
+        seen.add(article.article_id)
+    return isinstance(plan.drafts[article.article_id].enrichment, EnrichError)
+
+
+def _of_stored(article: RawArticle, original: EnrichedArticle, text: str, local: Enricher) -> Draft:
+    is_provisional = original.content_hash == PROVISIONAL
+    again = f"its original {original.article_id} is provisional" if is_provisional else None
+    draft = Draft(original.input_hash, result_of(original), identity_of(original), original.local_reason, again)
+    return reused(draft, article, original.article_id, text, local)
+
+
+def reused(draft: Draft, article: RawArticle, original_id: str, original_text: str, local: Enricher) -> Draft:
+    """Return the draft of a copy, made of that of its original."""
+    if isinstance(draft.enrichment, EnrichError):
+        return draft
+    made_by = identity(local)
+    is_local = draft.made_by == made_by
+    key = input_hash(article.title or "", article.text or "", made_by) if is_local else draft.key
+    enrichment = moved(draft.enrichment, original_text, article.text or "")
+    return replace(draft, key=key, enrichment=enrichment, reused_from=original_id)
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher) -> None:
+    """Add which articles may be sent, and for which the local result does not stay."""
+    read = [a for a in own if a.article_id not in plan.copies and _has_own_result(plan, a)]
+    calls = [(article.title or "", article.text or "", desk.enrich) for article in read]
+    for article, reason in zip(read, models.sandbox.run(reason_not_sent, calls), strict=True):
+        if reason is not None:
+            _stays_local(plan, article, str(reason))
+            continue
+        plan.readable.append(article)
+        if not models.models:
+            continue
+        score = plan.local(article).theme_score
+        if models.accepted_error is not None and is_sure(plan.local(article), models.accepted_error):
+            _stays_local(plan, article, f"sure: its theme has a score of {score:.2f}")
+        else:
+            plan.requested.append(article)
+
+
+def _has_own_result(plan: Plan, article: RawArticle) -> bool:
+    draft = plan.drafts[article.article_id]
+    return draft.reused_from is None and isinstance(draft.enrichment, Enrichment)
+
+
+def _stays_local(plan: Plan, article: RawArticle, reason: str) -> None:
+    plan.drafts[article.article_id] = replace(plan.drafts[article.article_id], local_reason=reason)
+
+
+def counts_of(plan: Plan) -> Counter[str]:
+    """Return how many articles are not requested, by reason."""
+    found: Counter[str] = Counter()
+    for article in plan.articles:
+        found[_kind_of(plan, article)] += 1
+    del found[""]
+    return found
+
+
+COPY, FAILED, SURE, CURRENT = "copy", "failed", "sure", "current"
+FILTERED = "left out by the filters of the desk"
+
+
+def _kind_of(plan: Plan, article: RawArticle) -> str:
+    """Return why an article is not requested, without what is particular to it; empty for one that is."""
+    draft = plan.drafts.get(article.article_id)
+    if article.filter_reason:
+        return FILTERED
+    if article.article_id in plan.copies or article.article_id in plan.taken or (draft and draft.reused_from):
+        return COPY
+    if draft is None:
+        return CURRENT
+    if isinstance(draft.enrichment, EnrichError):
+        return FAILED
+    reason = draft.local_reason or ""
+    if not reason:
+        return ""
+    if reason.startswith(SURE):
+        return SURE
+    general = reason.removeprefix("not sent: ").partition("“")[0].partition(", as ")[0].strip(" ,:")
+    return " ".join(word for word in general.split() if not word.isdigit())
