@@ -20,6 +20,7 @@ from news_assets.records.desks import (
     EnrichRules,
     ItemFilters,
     Pace,
+    ThemeMethod,
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 from news_assets.sources.civic.kinds import CIVIC_KINDS
@@ -234,6 +235,7 @@ class EnrichSpec(_Spec):
     via: Literal["direct", "batch"] | None = None
     entities: Annotated[str, AfterValidator(_entities)] | None = None
     depth: DepthSpec = DepthSpec()
+    themes: ThemeMethod | None = None
 
     def rules(self) -> EnrichRules:
         """Return the rules."""

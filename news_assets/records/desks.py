@@ -142,6 +142,9 @@ class DepthRules:
     chars: int = 40_000
 
 
+ThemeMethod = Literal["words", "vectors", "trained"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrichRules:
     """What a desk file says about enrichment by a language model (`enrich:`).
@@ -150,7 +153,9 @@ class EnrichRules:
     are left to the local enricher, which also fills in where the model gives nothing usable, if `fallback` is `local`;
     with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
     `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
-    NEWS_ENTITIES says. `depth` decides how fully agenda items are summarised.
+    NEWS_ENTITIES says. `depth` decides how fully agenda items are summarised. `themes` is what the local enricher
+    finds themes with: the `words` of the taxonomy, `vectors` besides, or the desk's `trained` classifier; None for the
+    classifier where the desk has one, and vectors where not.
     """
 
     min_chars: int = 400
@@ -159,6 +164,7 @@ class EnrichRules:
     via: Literal["direct", "batch"] | None = None
     entities: str | None = None
     depth: DepthRules = DepthRules()
+    themes: ThemeMethod | None = None
 
 
 DROPPED_ITEMS: Final = (
