@@ -3,29 +3,39 @@
 A file is a zip of numpy arrays and one JSON text, and is read without pickle.
 """
 
+import hashlib
 import json
+import logging
 import os
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from news_assets.errors import EnrichError
 from news_assets.folders import private_folder
+from news_assets.pipeline.enrich.theme_vectors import ThemeVectors, theme_texts, theme_vectors
 from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier
+from news_assets.ports.search import Embedder
+from news_assets.taxonomy.loader import Taxonomy
 
 CURRENT = "current"
+_VECTORS = "theme_vectors"
 _ARRAYS = ("rarity", "center", "weights", "bias")
 _FORMAT = 1
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutClassifier:
     """What a classifier was trained on, and how it did in cross-validation.
 
-    `sure` is the share of themes that are sure at the wanted error rate, which are the calls that it saves, and
-    `error` the share of these that are wrong.
+    `untrained_accuracy` is the share of right themes without the labels, on the same articles.
+    `labels_per_theme` has the code of each theme with labels; the empty one is for no theme.
+    `sure` is the share of themes that are sure at the wanted error rate, which are the calls that
+    it saves, and `error` the share of these that are wrong.
     """
 
     version: str
@@ -39,6 +49,8 @@ class AboutClassifier:
     threshold: float
     sure: float
     error: float
+    untrained_accuracy: float | None = None
+    labels_per_theme: dict[str, int] = field(default_factory=dict)
 
 
 def version_of(trained_at: datetime, data_hash: str) -> str:
@@ -59,6 +71,7 @@ def save(models_dir: Path, desk: str, classifier: ThemeClassifier, about: AboutC
         "roots": space.roots,
         "codes": classifier.codes,
         "sharpness": classifier.sharpness,
+        "untrained_weight": classifier.untrained_weight,
         "taxonomy_version": classifier.taxonomy_version,
         "embedding_model": classifier.embedding_model,
     }
@@ -131,7 +144,53 @@ def _classifier(values: dict[str, Any], arrays: dict[str, Any]) -> ThemeClassifi
         float(values["sharpness"]),
         str(values["taxonomy_version"]),
         str(values["embedding_model"]),
+        float(values.get("untrained_weight", 0.0)),  # versions before 2 have none
     )
+
+
+def vectors_of(models_dir: Path, taxonomy: Taxonomy, language: str | None, embedder: Embedder) -> ThemeVectors:
+    """Return the vectors of a taxonomy's themes for a language; their first use embeds all texts and stores them.
+
+    Raises:
+        EmbedError: A text cannot be embedded.
+    """
+    texts = theme_texts(taxonomy, language)
+    key = json.dumps([embedder.model, embedder.dim, texts], ensure_ascii=False)
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    file = models_dir / _VECTORS / f"{digest}.npz"
+    stored = _stored_vectors(file, tuple(texts))
+    if stored is not None:
+        return stored
+    flat = [text for of_theme in texts.values() for text in of_theme]
+    vectors = iter(embedder.embed(flat))
+    made = theme_vectors({code: [next(vectors).vector for _ in of_theme] for code, of_theme in texts.items()})
+    _store_vectors(file, made)
+    return made
+
+
+def _stored_vectors(file: Path, codes: tuple[str, ...]) -> ThemeVectors | None:
+    """Return the vectors of a file; None without one, or one that cannot be read."""
+    import numpy as np
+
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+            return ThemeVectors(codes, arrays["center"], arrays["directions"])
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
+        return None
+
+
+def _store_vectors(file: Path, made: ThemeVectors) -> None:
+    """Write the file at once; where that fails the vectors are made again by the next process."""
+    import numpy as np
+
+    beside = file.with_suffix(f".{os.getpid()}")
+    try:
+        private_folder(file.parent)
+        with beside.open("wb") as opened:
+            np.savez(opened, center=made.center, directions=made.directions)
+        beside.replace(file)
+    except OSError as error:
+        _LOG.warning("%s: the vectors of themes cannot be stored: %s", file, error)
 
 
 def _folder(models_dir: Path, desk: str) -> Path:

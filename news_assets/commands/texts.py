@@ -123,7 +123,7 @@ def classify() -> None:
 
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports:
-        enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
+        enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open).with_vectors()
 
         def classify_one(item: Item) -> Item:
             found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))

@@ -18,6 +18,7 @@ import dagster as dg
 from pydantic import Field
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.clients.embedding.recent import RecentEmbedder
 from news_assets.clients.factory import build_enricher
 from news_assets.clients.sandbox.child import load_module
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB, ProcessSandbox
@@ -173,21 +174,21 @@ def _cached_enricher(enricher: str, taxonomy: str, changed_ns: int, embedding: t
     return build_enricher(settings, _cached_sandbox(LIMIT_S, MEMORY_MB), lambda: _cached_embedder(*embedding))
 
 
-class EmbedderResource(dg.ConfigurableResource[Lazy[OnnxEmbedder]]):
+class EmbedderResource(dg.ConfigurableResource[Lazy[RecentEmbedder]]):
     """The embedding model."""
 
     model: str = Field(description="name or folder of a sentence-transformers model")
     models_dir: str = Field(description="folder of exported models")
     threads: int = Field(ge=1, description="threads the model may use")
 
-    def create_resource(self, context: dg.InitResourceContext) -> Lazy[OnnxEmbedder]:
+    def create_resource(self, context: dg.InitResourceContext) -> Lazy[RecentEmbedder]:
         """Return the model, which is loaded on first use, and before its very first exported to ONNX."""
         return Lazy(lambda: _cached_embedder(self.model, self.models_dir, self.threads))
 
 
 @lru_cache(maxsize=1)
-def _cached_embedder(model: str, models_dir: str, threads: int) -> OnnxEmbedder:
-    return OnnxEmbedder.open(model, Path(models_dir), threads)
+def _cached_embedder(model: str, models_dir: str, threads: int) -> RecentEmbedder:
+    return RecentEmbedder(OnnxEmbedder.open(model, Path(models_dir), threads))
 
 
 class SearchResource(dg.ConfigurableResource[LazyIndex]):

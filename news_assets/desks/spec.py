@@ -21,6 +21,7 @@ from news_assets.records.desks import (
     ItemFilters,
     Pace,
     ReasoningEffort,
+    ThemeMethod,
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 from news_assets.sources.civic.kinds import CIVIC_KINDS
@@ -238,6 +239,7 @@ class EnrichSpec(_Spec):
     max_tokens: int | None = Field(None, ge=200, le=64_000)
     reasoning: ReasoningEffort | None = None
     temperature: float | None = Field(None, ge=0, le=2)
+    themes: ThemeMethod | None = None
 
     def rules(self) -> EnrichRules:
         """Return the rules."""

@@ -73,8 +73,8 @@ class OperatorAction:
 
     acted_at: Annotated[datetime, "time of the action"]
     operator: Annotated[str, "name given at the log-in; API for the bare token"]
-    action: Annotated[str, "retry, withdraw, bring back, save query or delete query"]
+    action: Annotated[str, "retry, withdraw, bring back, label, save query or delete query"]
     article_id: Annotated[str, "id of the article; empty if the action is about a saved query"]
     desk: Annotated[str, "key of the article's desk"]
     agency: Annotated[str, "key of the article's agency"]
-    detail: Annotated[str, "reason of the withdrawal, stages that are retried, or name of the saved query"]
+    detail: Annotated[str, "reason of the withdrawal, stages that are retried, themes, or name of the saved query"]

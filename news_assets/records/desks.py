@@ -143,6 +143,7 @@ class DepthRules:
 
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high"]
+ThemeMethod = Literal["words", "vectors", "trained"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,9 @@ class EnrichRules:
     with `none` such an article fails. `via` is `direct`, `batch`, or None: live news directly, backfills in batches.
     `entities` is PROVIDER:MODEL of a second call that finds entities, `none` for no such call, and None for what
     NEWS_ENTITIES says. `depth` decides how fully agenda items are summarised. `max_tokens` of an answer, `reasoning`
-    (effort) and `temperature` are those of the settings where they are None.
+    (effort) and `temperature` are those of the settings where they are None. `themes` is what the local enricher
+    finds themes with: the `words` of the taxonomy, `vectors` besides, or the desk's `trained` classifier; None for the
+    classifier where the desk has one, and vectors where not.
     """
 
     min_chars: int = 400
@@ -166,6 +169,7 @@ class EnrichRules:
     max_tokens: int | None = None
     reasoning: ReasoningEffort | None = None
     temperature: float | None = None
+    themes: ThemeMethod | None = None
 
 
 DROPPED_ITEMS: Final = (

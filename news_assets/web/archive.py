@@ -76,6 +76,10 @@ class Archive:
         """Return the agency's name in its desk file, else its key."""
         return self._names.get(key, key)
 
+    def taxonomy(self, desk: str) -> Taxonomy | None:
+        """Return the taxonomy of a desk; None for a desk without a desk file."""
+        return self._taxonomies.get(desk)
+
     def theme_label(self, code: str, language: str, desk: str | None = None) -> str:
         """Return the label of a desk's theme, by default of the first with the code; the code if it is not known."""
         taxonomies = [one for key, one in self._taxonomies.items() if desk in (None, key)]

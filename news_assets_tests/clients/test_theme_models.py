@@ -12,10 +12,12 @@ import pytest
 from news_assets.clients import theme_models
 from news_assets.clients.sandbox.enricher import SandboxedEnricher
 from news_assets.clients.theme_models import AboutClassifier
-from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.trained.classifier import ThemeClassifier
+from news_assets.errors import EmbedError, EnrichError
+from news_assets.pipeline.enrich.local import MODEL
+from news_assets.pipeline.enrich.theme_vectors import MIN_SCORE, VERSION
+from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
 from news_assets.pipeline.enrich.trained.training import train
-from news_assets.records.desks import Desk
+from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import Embedded
 from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS
 from news_assets_tests.support.council_room import desk_of
@@ -52,10 +54,25 @@ class OneVector:
         return self.embed([query])[0]
 
 
+@dataclass
+class ByTheme(OneVector):
+    """Embeds texts on sport one way, all others another way."""
+
+    calls: int = 0
+
+    def embed(self, texts: list[str]) -> list[Embedded]:
+        self.calls += 1
+        of_sport = [any(word in text for word in ("Sport", "match", "striker")) for text in texts]
+        return [Embedded((0.0, 1.0) if sport else (1.0, 0.0), 1, False) for sport in of_sport]
+
+
 @pytest.fixture
 def classifier(tmp_path: Path) -> ThemeClassifier:
     themes = taxonomy(tmp_path)
     return train(examples(themes), themes, EMBEDDING_MODEL)[0]
+
+
+WORDS = EnrichRules(themes="words")
 
 
 def desk(key: str, **given: Any) -> Desk:
@@ -73,12 +90,12 @@ def test_a_stored_classifier_is_read_as_it_was(tmp_path: Path, classifier: Theme
     read = examples(taxonomy(tmp_path))[0]
     assert theme_models.current_version(tmp_path, "d") == "v1"
     assert about == ABOUT
-    assert found.probabilities(read.found, read.vector) == classifier.probabilities(read.found, read.vector)
+    assert found.probabilities(read.found, read.vector, {}) == classifier.probabilities(read.found, read.vector, {})
 
 
 def test_the_enricher_of_a_desk_uses_its_newest_classifier(tmp_path: Path, classifier: ThemeClassifier) -> None:
     local = enricher(tmp_path)
-    assert local.for_desk(desk("d")) is local
+    assert local.for_desk(desk("d", enrich=WORDS)) is local
     assert local.enrich("", text_of("sport", 2), "en").theme_path == ()
 
     theme_models.save(tmp_path, "d", classifier, ABOUT)
@@ -87,10 +104,52 @@ def test_the_enricher_of_a_desk_uses_its_newest_classifier(tmp_path: Path, class
     assert (found.theme_path, found.theme_labels, found.theme_reason) == (("sport",), ("Sport",), None)
     assert found.theme_score > 0.5
     assert local.for_desk(desk("d")) is first
-    assert local.for_desk(desk("other")) is local
+    assert local.for_desk(desk("d", enrich=WORDS)) is local
+    assert local.for_desk(desk("other", enrich=WORDS)) is local
 
     theme_models.save(tmp_path, "d", classifier, replace(ABOUT, version="v2"))
     assert [first.model, local.for_desk(desk("d")).model] == [f"{local.model}+v1", f"{local.model}+v2"]
+
+
+def test_a_desk_that_wants_a_classifier_and_has_none_is_refused(tmp_path: Path) -> None:
+    trained = desk("d", enrich=EnrichRules(themes="trained"))
+    with pytest.raises(EnrichError, match="desk d: it has no classifier of themes; run `news-assets train-themes"):
+        enricher(tmp_path).for_desk(trained)
+
+
+def test_no_theme_is_learnt_from_labels(tmp_path: Path) -> None:
+    themes = taxonomy(tmp_path)
+    given = [replace(one, code=NO_THEME) if one.code == "sport" else one for one in examples(themes)]
+    theme_models.save(tmp_path, "d", train(given, themes, EMBEDDING_MODEL)[0], ABOUT)
+    found = enricher(tmp_path).for_desk(desk("d")).enrich("", text_of("sport", 2), "en")
+    assert (found.theme_path, found.theme_reason) == ((), "no theme fits: articles like this one were labelled so")
+
+
+def test_vectors_give_a_theme_to_a_text_without_words_of_the_taxonomy(tmp_path: Path) -> None:
+    local = SandboxedEnricher(taxonomy_file(tmp_path), InlineSandbox(), tmp_path, ByTheme)
+    found = local.for_desk(desk("d")).enrich("", "A striker and his coach.", "en")
+    assert found.theme_path == ("sport",)
+    assert found.theme_score >= MIN_SCORE
+
+
+def test_vectors_of_themes_are_made_once_and_again_if_the_file_is_spoilt(tmp_path: Path) -> None:
+    themes, embedder = taxonomy(tmp_path), ByTheme()
+    first = theme_models.vectors_of(tmp_path, themes, "en", embedder)
+    [file] = (tmp_path / "theme_vectors").iterdir()
+    assert theme_models.vectors_of(tmp_path, themes, "en", embedder).directions.tolist() == first.directions.tolist()
+    assert embedder.calls == 1
+    file.write_bytes(b"PK")
+    theme_models.vectors_of(tmp_path, themes, "en", embedder)
+    assert embedder.calls == 2
+
+
+def test_without_an_embedding_model_themes_are_found_by_words(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def missing() -> OneVector:
+        raise EmbedError("no model `x`")
+
+    local = SandboxedEnricher(taxonomy_file(tmp_path), InlineSandbox(), tmp_path, missing)
+    assert local.for_desk(desk("d")) is local
+    assert "themes are found by words only: no model `x`" in caplog.text
 
 
 def test_levels_below_the_first_are_found_by_words(tmp_path: Path, classifier: ThemeClassifier) -> None:
@@ -111,8 +170,7 @@ def test_a_classifier_of_another_taxonomy_is_not_used(
     tmp_path: Path, classifier: ThemeClassifier, caplog: pytest.LogCaptureFixture
 ) -> None:
     theme_models.save(tmp_path, "d", replace(classifier, taxonomy_version="other"), ABOUT)
-    local = enricher(tmp_path)
-    assert local.for_desk(desk("d")) is local
+    assert enricher(tmp_path).for_desk(desk("d")).model == f"{MODEL}+{VERSION}"
     assert "desk d: its classifier is of another taxonomy and is not used; run `news-assets train-themes" in caplog.text
 
 
@@ -159,11 +217,12 @@ def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of
     city = desk_of("https://webapi.legistar.com/v1/springfield")
     title, text = "Rezoning of 12 Oak Street", "The zoning map amendment lets the owner build apartments on the parcel."
 
-    assert enricher.for_desk(desk("news")) is enricher
-    assert enricher.for_desk(city).enrich(title, text, "en").theme_labels == ("Zoning",)
-    assert enricher.for_desk(city) is enricher.for_desk(city)
-    assert enricher.for_desk(replace(city, taxonomy=BUILT_IN)) is enricher
-    assert enricher.for_desk(desk("news", taxonomy=CIVIC_TOPICS)) is enricher.for_desk(city)
+    assert enricher.with_taxonomy_of(desk("news")) is enricher
+    of_city = enricher.with_taxonomy_of(city)
+    assert of_city.enrich(title, text, "en").theme_labels == ("Zoning",)
+    assert enricher.with_taxonomy_of(city) is of_city
+    assert enricher.with_taxonomy_of(replace(city, taxonomy=BUILT_IN)) is enricher
+    assert enricher.with_taxonomy_of(desk("news", taxonomy=CIVIC_TOPICS)) is of_city
 
 
 def test_another_content_of_a_desks_taxonomy_is_used_at_once(tmp_path: Path) -> None:

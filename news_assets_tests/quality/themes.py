@@ -1,4 +1,4 @@
-"""Accuracy of the local enricher's themes on labelled news, beside the most frequent label; exits 1 below a floor.
+"""Accuracy of themes found by words alone on labelled news, beside the most frequent label; exits 1 below a floor.
 
 A set's labels are not the taxonomy's: each label is mapped to taxonomy codes, and the longest matching code decides. An
 item without a theme is wrong in `accuracy` and excluded from `of those`, the share of given themes that are right.
@@ -120,7 +120,7 @@ def _measure(case: Case) -> bool:
     started = time.process_time()
     results = [enricher.enrich(item["title"], item["text"], item["language"]) for item in items]
     ms = (time.process_time() - started) / len(items) * 1000
-    found = [_label(path, case.codes_of) for path in [result.theme_path for result in results]]
+    found = [label_of(path, case.codes_of) for path in [result.theme_path for result in results]]
     correct = sum(label == item["label"] for label, item in zip(found, items, strict=True))
     lenient = sum(
         label is not None and label in (item["label"], item.get("also"))
@@ -153,11 +153,12 @@ def calibration_error(scores: list[float], is_right: list[bool], bins: int = 10)
     return sum(distances) / max(len(scores), 1)
 
 
-def _label(path: tuple[str, ...], codes_of: dict[str, str] | None) -> str | None:
+def label_of(path: tuple[str, ...], codes_of: dict[str, str] | None) -> str | None:
+    """Return the label that the longest known code of a path stands for; None for no theme."""
     if not path or codes_of is None:
         return path[0] if path else None
-    label_of = {code: label for label, codes in codes_of.items() for code in codes.split()}
-    return next((label_of[code] for code in reversed(path) if code in label_of), None)
+    labels = {code: label for label, codes in codes_of.items() for code in codes.split()}
+    return next((labels[code] for code in reversed(path) if code in labels), None)
 
 
 def _rows(name: str) -> Iterable[Item]:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from news_assets.clients import theme_models
-from news_assets.errors import EnrichError, NewsAssetsError
+from news_assets.errors import EmbedError, EnrichError, NewsAssetsError
 from news_assets.pipeline.enrich.local import LocalEnricher
-from news_assets.pipeline.enrich.trained.enricher import TrainedEnricher
+from news_assets.pipeline.enrich.theme_vectors import ThemeVectors
 from news_assets.pipeline.enrich.trained.features import ThemeInput
+from news_assets.pipeline.enrich.vector_enricher import VectorEnricher
 from news_assets.ports.enrichment import Enricher
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder
-from news_assets.records.desks import Desk
+from news_assets.records.desks import Desk, ThemeMethod
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy.loader import load_taxonomy, taxonomy_file, taxonomy_of
 
@@ -41,6 +42,7 @@ class SandboxedEnricher:
         self._sandbox = sandbox
         self._models_dir, self._open_embedder = models_dir, open_embedder
         self._trained: dict[str, tuple[str, Enricher]] = {}
+        self._vectors: dict[str | None, ThemeVectors] = {}  # by language
         self._of_taxonomies: dict[str, Self] = {}  # by version
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
@@ -58,14 +60,44 @@ class SandboxedEnricher:
         return found
 
     def for_desk(self, desk: Desk) -> Enricher:
-        """Return the enricher with the desk's taxonomy and its classifier in its present version, if it has one.
+        """Return the enricher with the desk's taxonomy, and with vectors or its classifier as `desk.enrich` says.
 
         Raises:
             TaxonomyError: The taxonomy cannot be read.
-            EnrichError: The classifier cannot be read, or was trained on vectors of another model.
-            EmbedError: The embedding model cannot be opened.
+            EnrichError: The desk wants a classifier and has none, or it cannot be read, or was trained on vectors of
+                another model.
+            EmbedError: The embedding model that the classifier needs cannot be opened.
         """
-        return self.with_taxonomy_of(desk)._classifying(desk.key)
+        return self.with_taxonomy_of(desk)._choose(desk.key, desk.enrich.themes)
+
+    def _choose(self, desk: str, themes: ThemeMethod | None) -> Enricher:
+        version = None
+        if themes in (None, "trained"):
+            version = theme_models.current_version(self._models_dir, desk)
+        if version is not None:
+            return self._of_version(desk, version)
+        if themes == "trained":
+            raise EnrichError(
+                f"desk {desk}: it has no classifier of themes; run `news-assets train-themes --desk {desk}`, "
+                "or take `themes: trained` out of its desk file"
+            )
+        return self if themes == "words" else self.with_vectors()
+
+    def with_vectors(self) -> Enricher:
+        """Return the enricher with vectors of the themes; without an embedding model itself, and a warning."""
+        try:
+            embedder = self._open_embedder()
+        except EmbedError as error:
+            _LOG.warning("themes are found by words only: %s", error)
+            return self
+        return VectorEnricher(self, self.theme_input, self.vectors_of, self.taxonomy, embedder)
+
+    def vectors_of(self, language: str | None) -> ThemeVectors:
+        """Return the vectors of the themes for texts in this language. Raises EmbedError."""
+        if language not in self._vectors:
+            embedder = self._open_embedder()
+            self._vectors[language] = theme_models.vectors_of(self._models_dir, self.taxonomy, language, embedder)
+        return self._vectors[language]
 
     def with_taxonomy_of(self, desk: Desk) -> Self:
         """Return the enricher with the desk's taxonomy, without a classifier. Raises TaxonomyError."""
@@ -77,10 +109,7 @@ class SandboxedEnricher:
             self._of_taxonomies[version] = type(self)(file, self._sandbox, self._models_dir, self._open_embedder)
         return self._of_taxonomies[version]
 
-    def _classifying(self, desk: str) -> Enricher:
-        version = theme_models.current_version(self._models_dir, desk)
-        if version is None:
-            return self
+    def _of_version(self, desk: str, version: str) -> Enricher:
         if self._trained.get(desk, ("", None))[0] != version:
             self._trained[desk] = version, self._with_classifier(desk, version)
         return self._trained[desk][1]
@@ -90,14 +119,15 @@ class SandboxedEnricher:
         again = f"run `news-assets train-themes --desk {desk}`"
         if classifier.taxonomy_version != self.taxonomy_version:
             _LOG.warning("desk %s: its classifier is of another taxonomy and is not used; %s", desk, again)
-            return self
+            return self.with_vectors()
         embedder = self._open_embedder()
         if classifier.embedding_model != embedder.model:
             raise EnrichError(
                 f"desk {desk}: its classifier was trained on vectors of {classifier.embedding_model}, but "
                 f"the model is {embedder.model}: set NEWS_EMBEDDING_MODEL back, or {again}"
             )
-        return TrainedEnricher(self, self.theme_input, classifier, version, self.taxonomy, embedder)
+        vectors, taxonomy = self.vectors_of, self.taxonomy
+        return VectorEnricher(self, self.theme_input, vectors, taxonomy, embedder, classifier, version)
 
 
 def _enrich(taxonomy: Path | None, version: str, title: str, text: str, language: str | None) -> Enrichment:

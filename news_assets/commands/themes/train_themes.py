@@ -1,5 +1,8 @@
 """The command `train-themes`: learn a desk's classifier of themes from the labels of models and persons."""
 
+import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -9,7 +12,7 @@ from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, desk_named, open_lake
 from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
-from news_assets.pipeline.enrich.trained.training import data_hash, train
+from news_assets.pipeline.enrich.trained.training import MIN_LABELS_OF_THEME, data_hash, train
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 
@@ -23,7 +26,9 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
         if of_file := desk_named(desk):
             enricher = enricher.with_taxonomy_of(of_file)
         labels = labels_of(lake, desk, enricher.taxonomy)
-        examples = examples_of(lake, labels, enricher.theme_input)
+        is_same_model = ports["embedder"].open().model == labels.embedding_model
+        vectors_of = enricher.vectors_of if is_same_model else None
+        examples = examples_of(lake, labels, enricher.theme_input, vectors_of)
         classifier, found = train(examples, enricher.taxonomy, labels.embedding_model)
     now, content = datetime.now(UTC), data_hash(examples)
     sure, error = found.sure(examples, wanted_error_rate)
@@ -33,8 +38,10 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
         data_hash=content,
         articles=len(examples),
         by_person=labels.by_person,
-        themes=len(classifier.codes),
+        themes=len(set(labels.codes.values())),
         accuracy=round(found.accuracy, 4),
+        untrained_accuracy=round(found.untrained_accuracy, 4),
+        labels_per_theme=dict(Counter(example.code for example in examples).most_common()),
         wanted_error_rate=wanted_error_rate,
         threshold=round(1 - wanted_error_rate, 4),
         sure=round(sure, 4),
@@ -52,7 +59,29 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
 def _lines(about: AboutClassifier) -> list[str]:
     return [
         f"{about.articles} articles with {about.themes} themes of level 1, {about.by_person} labelled by persons",
+        _labels_line(about.labels_per_theme),
         f"right in cross-validation: {about.accuracy:.1%}",
+        _gain_line(about),
         f"sure with a score of at least {about.threshold:.2f}: {about.sure:.1%}, of these wrong: {about.error:.1%}",
         f"calls of a model saved: {round(1000 * about.sure)} of 1000 articles",
     ]
+
+
+def _labels_line(counts: Mapping[str, int]) -> str:
+    few = sorted(code or "none" for code, count in counts.items() if count < MIN_LABELS_OF_THEME)
+    line = f"labels per theme: {min(counts.values())} to {max(counts.values())}"
+    if few:
+        line += f"; fewer than {MIN_LABELS_OF_THEME} for {', '.join(few)}"
+    return line
+
+
+def _gain_line(about: AboutClassifier) -> str:
+    """Say whether the gain is worth it: beyond two standard errors of the share of right themes."""
+    untrained = about.untrained_accuracy or 0.0
+    gain = about.accuracy - untrained
+    error = math.sqrt(about.accuracy * (1 - about.accuracy) / about.articles)
+    line = f"right without the labels: {untrained:.1%}, a gain of {100 * gain:+.1f} points"
+    if gain > 2 * error:
+        return f"{line}: worth using"
+    advice = "label more articles first, or write `themes: vectors` under `enrich` in the desk file"
+    return f"{line}, which may be chance: {advice}"

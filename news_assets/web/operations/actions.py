@@ -1,4 +1,7 @@
-"""The page of what failed for an article, and the actions of operators: retry, withdraw and bring back."""
+"""The page of what failed for an article, and the actions of operators: retry, withdraw and bring back.
+
+Labels of themes are in `labels.py`.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,9 +23,10 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import WITHDRAWN
-from news_assets.store.lake import Lake
+from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.forms import note, read_form
+from news_assets.web.operations.labels import theme_form
 from news_assets.web.operations.sessions import MAX_NAME_CHARS, Sessions
 
 MAX_REASON_CHARS: Final = 300
@@ -43,8 +47,9 @@ class Preview:
 class Actions:
     """Handlers; those of POST get the request's body, which is a form."""
 
-    def __init__(self, lake: Lake, access: Access, sessions: Sessions, render: Render) -> None:
-        self._lake, self._access, self._sessions, self._render = lake, access, sessions, render
+    def __init__(self, archive: Archive, access: Access, sessions: Sessions, render: Render) -> None:
+        self._archive, self._lake = archive, archive.lake
+        self._access, self._sessions, self._render = access, sessions, render
 
     # --- log-in ------------------------------------------------------------------------------------------------------
 
@@ -100,6 +105,7 @@ class Actions:
             previews=[_preview(failure, url) for failure in failures],
             has_page=not self._lake.frame(StoredPage, None, ("article_id",), article_id=[article_id]).is_empty(),
             operator=self._sessions.operator(request),
+            theme=theme_form(self._archive, article_id),
             actions=sorted(self._lake.read(OperatorAction, article_id=[article_id]), key=lambda one: one.acted_at),
         )
 

@@ -18,6 +18,7 @@ from news_assets.web.operations import polls, queries
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.actions import Actions, Render
 from news_assets.web.operations.health import health, metrics
+from news_assets.web.operations.labels import LabelActions
 from news_assets.web.operations.sessions import Sessions, check_origin
 
 MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
@@ -28,7 +29,7 @@ Posted = Callable[[Request, bytes], Response]
 def operator_routes(archive: Archive, access: Access, render: Render, cache: AnswerCache) -> list[Route]:
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
     sessions = Sessions(access.token)
-    actions = Actions(archive.lake, access, sessions, render)
+    actions = Actions(archive, access, sessions, render)
     saved = queries.QueryActions(archive, sessions, render)
 
     def poll(request: Request, body: bytes) -> Response:
@@ -43,6 +44,7 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
         Route(f"{article}/retry", _posted(actions.retry), methods=["POST"]),
         Route(f"{article}/withdraw", _posted(actions.withdraw), methods=["POST"]),
         Route(f"{article}/bring-back", _posted(actions.bring_back), methods=["POST"]),
+        Route(f"{article}/label", _posted(LabelActions(archive, sessions).store), methods=["POST"]),
         Route(queries.PATH, in_time(saved.page), methods=["GET"]),
         Route(queries.PATH, _posted(saved.save), methods=["POST"]),
         Route(f"{queries.PATH}/delete", _posted(saved.delete), methods=["POST"]),

@@ -26,8 +26,11 @@ KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 
 
 @pytest.fixture
-def labelled_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labelled_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A lake whose 60 articles of desk `d` have themes of a model and vectors, and one the local enricher's theme."""
+    (tmp_path / "models").mkdir()
+    for exported in models_dir.iterdir():
+        (tmp_path / "models" / exported.name).symlink_to(exported)
     monkeypatch.setenv("NEWS_TAXONOMY", str(taxonomy_file(tmp_path)))
     place = {"desk": "d", "agency": "a", "day": TODAY, "outcome": "ok"}
     rows: list[object] = []
@@ -75,6 +78,8 @@ def test_the_labels_of_models_and_persons_train_a_classifier(labelled_home: Path
     version = current_version(labelled_home / "models", "d")
     assert (code, error, version is not None) == (0, "", True)
     assert said.splitlines()[0] == "61 articles with 2 themes of level 1, 1 labelled by persons"
+    assert "labels per theme: 30 to 31\n" in said
+    assert "right without the labels: " in said
     assert "sure with a score of at least 0.80" in said
     assert load(labelled_home / "models", "d", version or "")[1].articles == 61
 

@@ -12,6 +12,7 @@ from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.search import Index
 from news_assets.store.lake import Lake
+from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
@@ -67,7 +68,9 @@ def opened(folder: Path) -> Iterator[Site]:
         room.list(entry(1), entry(2), entry(3))
         room.run()
         rules = Alerts(channels=CHANNELS, queries=QUERIES)
-        archive = Archive(Index(index, lambda: room.embedder, index.close), lake, [DESK], {}, rules)
+        archive = Archive(
+            Index(index, lambda: room.embedder, index.close), lake, [DESK], {DESK.key: load_taxonomy()}, rules
+        )
         with served(
             archive, access=Access(token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend)
         ) as address:

@@ -8,12 +8,13 @@ import pytest
 
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import Failure, IndexedDocument
+from news_assets.records.derived import EnrichedArticle, Failure, IndexedDocument, ThemeLabel
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.web.operations.conftest import TOKEN, Site, log_in
 
 QUERIES = "/operations/queries"
 RETRY, WITHDRAW = "/operations/articles/a-2/retry", "/operations/articles/a-1/withdraw"
+LABEL = "/operations/articles/a-1/label"
 BRING_BACK = "/operations/articles/a-1/bring-back"
 
 
@@ -56,6 +57,32 @@ def test_an_operator_logs_in_sees_what_a_retry_does_and_retries(operated: Site, 
 
     client.post("/operations/logout")
     assert client.post(RETRY).status_code == 401
+
+
+def test_an_operator_accepts_or_changes_the_theme_of_an_article(operated: Site, client: httpx.Client) -> None:
+    assert "The theme is right" not in client.get("/operations/articles/a-1").text
+    assert client.post(LABEL, data={"code": "sport"}).status_code == 401
+    log_in(client)
+    page = client.get("/operations/articles/a-1").text
+    assert "The theme is right" in page
+    assert '<option value="sport">' in page
+    unknown = client.post(LABEL, data={"code": "sports"})
+    assert (unknown.status_code, "did you mean sport" in unknown.text) == (400, True)
+    assert client.post(LABEL, data={}).status_code == 400
+    assert operated.lake.read(ThemeLabel) == []
+
+    for code in ("sport", ""):
+        assert client.post(LABEL, data={"code": code}).status_code == 303
+
+    stored = sorted(operated.lake.read(ThemeLabel), key=lambda one: one.labelled_at)
+    assert [(one.code, one.labelled_by, one.previous) for one in stored[-2:]] == [
+        ("sport", "Ana", stored[0].previous),
+        (None, "Ana", "sport"),
+    ]
+    [row] = operated.lake.read(EnrichedArticle, article_id=["a-1"])
+    assert (row.theme_path, row.theme_reason) == ((), "labelled by Ana")
+    assert "labelled by Ana" in client.get("/operations/articles/a-1").text
+    assert [one.action for one in operated.lake.read(OperatorAction)] == ["label", "label"]
 
 
 def test_an_operator_withdraws_with_a_reason(operated: Site, client: httpx.Client) -> None:

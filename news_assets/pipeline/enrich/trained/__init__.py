@@ -4,5 +4,4 @@ features     what it reads of an article: stems, evidence for the taxonomy's the
 classifier   probabilities of themes, with numpy alone
 training     fits it and measures it, with scikit-learn
 examples     the labelled articles of a desk
-enricher     the local enricher with the theme of a classifier
 """

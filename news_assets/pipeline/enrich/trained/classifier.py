@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from news_assets.pipeline.enrich.theme_vectors import unit
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
+
+NO_THEME = ""  # the code of articles that no theme fits
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Space:
         known = [(self._columns[stem], count) for stem, count in stems.items() if stem in self._columns]
         columns = np.array([column for column, _ in known], np.int64)
         counts = np.array([count for _, count in known], np.float32)
-        return columns, _unit((1 + np.log(counts)) * self.rarity[columns])
+        return columns, unit((1 + np.log(counts)) * self.rarity[columns])
 
     def rest(self, found: ThemeInput, vector: Sequence[float]) -> "Floats":
         """Return the values of the other columns."""
@@ -48,19 +51,15 @@ class Space:
         evidence = np.array([max(found.evidence[code], 0.0) for code in self.themes], np.float32)
         of_roots = np.array([max(found.evidence[code], 0.0) for code in self.roots], np.float32)
         embedding = np.array(vector, np.float32) - self.center
-        return np.concatenate([_unit(embedding), _unit(np.sqrt(evidence)), _unit(of_roots)])
-
-
-def _unit(values: "Floats") -> "Floats":
-    import numpy as np
-
-    length = float(np.linalg.norm(values))
-    return values / np.float32(length) if length else values
+        return np.concatenate([unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)])
 
 
 @dataclass(frozen=True)
 class ThemeClassifier:
-    """A trained model. `weights` has a row for each feature and a column for each of `codes`."""
+    """A trained model. `weights` has a row for each feature and a column for each of `codes`.
+
+    `untrained_weight` is that of the scores that themes have without labels. One of the codes may be NO_THEME.
+    """
 
     space: Space
     codes: tuple[str, ...]
@@ -69,13 +68,25 @@ class ThemeClassifier:
     sharpness: float
     taxonomy_version: str
     embedding_model: str
+    untrained_weight: float = 0.0
 
-    def probabilities(self, found: ThemeInput, vector: Sequence[float]) -> dict[str, float]:
-        """Return the probability of each code that the classifier knows."""
+    def probabilities(
+        self, found: ThemeInput, vector: Sequence[float], untrained: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return the probability of each code that the classifier knows, from `untrained` scores too."""
         columns, values = self.space.words(found.stems)
         rest = self.space.rest(found, vector)
         scores = values @ self.weights[columns] + rest @ self.weights[len(self.space.stems) :] + self.bias
+        scores = scores + self.untrained_weight * centred(untrained, self.codes)
         return dict(zip(self.codes, softmax(scores[None], self.sharpness)[0].tolist(), strict=True))
+
+
+def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":
+    """Return the untrained scores in the order of the codes, less their mean; 0 for a code without one."""
+    import numpy as np
+
+    mean = sum(untrained.values()) / max(len(untrained), 1)
+    return np.array([untrained.get(code, mean) - mean for code in codes], np.float32)
 
 
 def softmax(scores: "Floats", sharpness: float) -> "Floats":

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.labels import labels_in_force
+from news_assets.pipeline.enrich.theme_vectors import ThemeVectors
+from news_assets.pipeline.enrich.trained.classifier import NO_THEME
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.pipeline.enrich.trained.training import Example
 from news_assets.ports.lake import Reader
@@ -16,11 +18,15 @@ from news_assets.taxonomy.loader import Taxonomy
 READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
 
 ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
+VectorsOf = Callable[[str | None], ThemeVectors]  # by language
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Codes of level 1 by article id, the number given by persons, and the model of the articles' vectors."""
+    """Codes of level 1 by article id, NO_THEME among them, and the model of the articles' vectors.
+
+    `by_person` is the number of labels that persons gave.
+    """
 
     codes: dict[str, str]
     by_person: int
@@ -31,7 +37,7 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
     """Return the labels of a desk: those of language models, replaced by those of persons.
 
     Articles without a vector, copies that took their original's theme, and codes that the taxonomy has no longer are
-    left out.
+    left out. That no theme fits is learnt from persons only.
 
     Raises:
         NewsAssetsError: The desk has no vectors.
@@ -44,32 +50,46 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
         if row["enricher"] != "local" and row["reused_from"] is None
     }
     given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
-    codes |= {article_id: label.code for article_id, label in given.items()}
+    codes |= {article_id: label.code or NO_THEME for article_id, label in given.items()}
     vectors = lake.frame(ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"])
     models = dict(vectors.iter_rows())
     if not models:
         raise NewsAssetsError(f"desk {desk} has no embeddings to train on; run `article_embeddings` first")
     [(model, _)] = Counter(models.values()).most_common(1)
     usable = {
-        article_id: taxonomy.path(code)[0]
+        article_id: taxonomy.path(code)[0] if code else NO_THEME
         for article_id, code in sorted(codes.items())
-        if code is not None and code in taxonomy.themes and models.get(article_id) == model
+        if (code == NO_THEME or code in taxonomy.themes) and models.get(article_id) == model
     }
     return Labels(usable, len(usable.keys() & given.keys()), model)
 
 
-def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf) -> list[Example]:
-    """Return an example for each label whose article has a text and a vector."""
+def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors_of: VectorsOf | None) -> list[Example]:
+    """Return an example for each label whose article has a text and a vector.
+
+    Without `vectors_of` the themes have no untrained scores.
+    """
     ids = list(labels.codes)
-    parts = (ids[start : start + READ_TOGETHER] for start in range(0, len(ids), READ_TOGETHER))
-    return [example for part in parts for example in _examples(lake, part, labels, theme_input)]
+    examples: list[Example] = []
+    for start in range(0, len(ids), READ_TOGETHER):
+        part = ids[start : start + READ_TOGETHER]
+        examples += _examples(lake, part, labels, theme_input, vectors_of)
+    return examples
 
 
-def _examples(lake: Reader, ids: Sequence[str], labels: Labels, theme_input: ThemeInputOf) -> Iterator[Example]:
-    vectors = {row.article_id: row.vector for row in lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])}
+def _examples(
+    lake: Reader, ids: Sequence[str], labels: Labels, theme_input: ThemeInputOf, vectors_of: VectorsOf | None
+) -> Iterator[Example]:
+    embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])
+    vectors = {row.article_id: row.vector for row in embeddings}
     languages = {row.article_id: row.language for row in lake.read(EnrichedArticle, article_id=ids)}
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
-        article_id = article.article_id
-        found = theme_input(article.title or "", article.text or "", languages.get(article_id))
-        if found.text and article_id in vectors:
-            yield Example(article_id, found, vectors[article_id], labels.codes[article_id])
+        article_id, language = article.article_id, languages.get(article.article_id)
+        found = theme_input(article.title or "", article.text or "", language)
+        if not found.text or article_id not in vectors:
+            continue
+        untrained: dict[str, float] = {}
+        if vectors_of is not None:
+            of_themes = vectors_of((language or "").partition("-")[0] or None)
+            untrained = of_themes.scores(found.evidence, vectors[article_id])
+        yield Example(article_id, found, vectors[article_id], labels.codes[article_id], untrained)

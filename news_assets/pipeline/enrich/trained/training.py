@@ -4,12 +4,12 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier, softmax
+from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier, centred, softmax
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.taxonomy.loader import Taxonomy
 
@@ -18,31 +18,40 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Scores = npt.NDArray[np.float32]
+    Places = npt.NDArray[Any]
 
 FOLDS = 5
 MIN_EXAMPLES = 50  # with fewer the calibration is a guess
 MIN_ARTICLES_OF_STEM = 2
-PENALTY = 0.5  # LinearSVC's C
-UNKNOWN_SCORE = -2.0  # of a theme that a fold has no example of; a decided "no" is about -1
+PENALTY = 1.0  # LinearSVC's C
+UNKNOWN_SCORE = -1.3  # of a theme without an example; a decided "no" is about -1
+UNTRAINED_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+CHECKED_ERROR_RATES = (0.05, 0.1, 0.2)
+MIN_LABELS_OF_THEME = 5  # one for each part of the cross-validation
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One labelled article: its input, its embedding, and its theme of level 1."""
+    """One labelled article: its input, its embedding, its theme of level 1, and the scores of themes without labels."""
 
     article_id: str
     found: ThemeInput
     vector: Sequence[float]
     code: str
+    untrained: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Cross-validated results in the order of the examples: the best code and its probability."""
+    """Cross-validated results in the order of the examples: the best code and its probability.
+
+    `untrained_accuracy` is the share of right themes on the same examples without their labels.
+    """
 
     codes: list[str]
     scores: list[float]
     accuracy: float
+    untrained_accuracy: float
 
     def sure(self, examples: Sequence[Example], wanted_error_rate: float) -> tuple[float, float]:
         """Return the share of sure themes (`is_sure`), which are the calls saved, and the share of these wrong."""
@@ -55,7 +64,9 @@ class Validation:
 
 
 def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str) -> tuple[ThemeClassifier, Validation]:
-    """Return a classifier of all examples, and how its likes did on the examples that each was not trained on.
+    """Train on all examples; return the classifier and its cross-validation.
+
+    A theme of level 1 without an example can still be found by its untrained score.
 
     Raises:
         NewsAssetsError: There are too few examples, or all have one theme.
@@ -63,27 +74,31 @@ def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str)
     import numpy as np
 
     _check(examples)
-    codes = tuple(sorted({example.code for example in examples}))
-    held = folds_of(examples)
-    scores = np.full((len(examples), len(codes)), UNKNOWN_SCORE, np.float32)
+    codes = tuple(sorted({example.code for example in examples} | set(taxonomy.roots)))
+    folds = np.array(folds_of(examples))
+    trained = np.empty((len(examples), len(codes)), np.float32)
     for fold in range(FOLDS):
-        rest = [example for example, at in zip(examples, held, strict=True) if at != fold]
-        test = [place for place, at in enumerate(held) if at == fold]
+        rest = [example for example, at in zip(examples, folds, strict=True) if at != fold]
+        held_out = [example for example, at in zip(examples, folds, strict=True) if at == fold]
         space = _space(rest, taxonomy)
-        known, weights, bias = _fit(rest, space)
-        columns = [codes.index(code) for code in known]
-        scores[np.ix_(test, columns)] = _matrix([examples[place] for place in test], space) @ weights + bias
-    truth = [codes.index(example.code) for example in examples]
+        weights, bias = _fit(rest, space, codes)
+        trained[folds == fold] = _matrix(held_out, space) @ weights + bias
+    untrained = np.stack([centred(example.untrained, codes) for example in examples])
+    truth = np.array([codes.index(example.code) for example in examples])
+    weight = max(UNTRAINED_WEIGHTS, key=lambda one: _likelihood(trained + np.float32(one) * untrained, truth))
+    scores = trained + np.float32(weight) * untrained
     sharpness = _sharpness(scores, truth)
     best = scores.argmax(axis=1)
     validation = Validation(
         [codes[column] for column in best],
         softmax(scores, sharpness).max(axis=1).tolist(),
         float((best == truth).mean()),
+        float((untrained.argmax(axis=1) == truth).mean()),
     )
     space = _space(examples, taxonomy)
-    known, weights, bias = _fit(examples, space)
-    return ThemeClassifier(space, known, weights, bias, sharpness, taxonomy.version, embedding_model), validation
+    weights, bias = _fit(examples, space, codes)
+    made_of = (taxonomy.version, embedding_model, weight)
+    return ThemeClassifier(space, codes, weights, bias, sharpness, *made_of), validation
 
 
 def data_hash(examples: Sequence[Example]) -> str:
@@ -137,22 +152,54 @@ def _matrix(examples: Sequence[Example], space: Space) -> Any:
     return hstack([stems, rest]).tocsr()
 
 
-def _fit(examples: Sequence[Example], space: Space) -> tuple[tuple[str, ...], "Scores", "Scores"]:
-    """Return the codes of the examples with their weights (a column each) and biases."""
+def _fit(examples: Sequence[Example], space: Space, codes: Sequence[str]) -> "tuple[Scores, Scores]":
+    """Return the weights (a column for each code) and biases; UNKNOWN_SCORE for codes without an example."""
     import numpy as np
     from sklearn.svm import LinearSVC  # type: ignore[import-untyped]
 
-    model = LinearSVC(C=PENALTY, random_state=0).fit(_matrix(examples, space), [one.code for one in examples])
-    weights, bias = model.coef_.T.astype(np.float32), model.intercept_.astype(np.float32)
-    if weights.shape[1] == 1:  # of two themes only the second has weights
-        weights, bias = np.hstack([-weights, weights]), np.concatenate([-bias, bias])
-    return tuple(map(str, model.classes_)), weights, bias
+    model = LinearSVC(C=PENALTY, class_weight="balanced", random_state=0)
+    model.fit(_matrix(examples, space), [one.code for one in examples])
+    found, found_bias = model.coef_.T.astype(np.float32), model.intercept_.astype(np.float32)
+    if found.shape[1] == 1:  # of two themes only the second has weights
+        found, found_bias = np.hstack([-found, found]), np.concatenate([-found_bias, found_bias])
+    columns = [codes.index(code) for code in model.classes_]
+    weights = np.zeros((found.shape[0], len(codes)), np.float32)
+    bias = np.full(len(codes), UNKNOWN_SCORE, np.float32)
+    weights[:, columns], bias[columns] = found, found_bias
+    return weights, bias
 
 
-def _sharpness(scores: "Scores", truth: Sequence[int]) -> float:
-    """Return the factor with which the probabilities of the held-out themes are the most likely."""
+def _sharpness(scores: "Scores", truth: "Places") -> float:
+    """Return the factor that makes the held-out themes most likely, or less where sure themes would be wrong too often.
+
+    At each of CHECKED_ERROR_RATES one more wrong theme than there is must not break the promise.
+    """
+    likely = _most_likely(scores, truth)
+    is_right = scores.argmax(axis=1) == truth
+    for sharpness in [likely * 0.9**step for step in range(30)]:
+        probabilities = softmax(scores, sharpness).max(axis=1)
+        if all(_is_kept(is_right[probabilities >= 1 - rate], rate) for rate in CHECKED_ERROR_RATES):
+            return float(sharpness)
+    return float(likely * 0.9**30)
+
+
+def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
+    count, wrong = len(is_right), int((~is_right).sum())
+    return wrong == 0 or (wrong + 1) / (count + 1) <= wanted_error_rate
+
+
+def _most_likely(scores: "Scores", truth: "Places") -> float:
     import numpy as np
 
-    rows = np.arange(len(truth))
-    choices = np.geomspace(0.3, 30, 120)
-    return float(max(choices, key=lambda one: np.log(softmax(scores, one)[rows, truth] + 1e-12).sum()))
+    return float(max(np.geomspace(0.3, 30, 60), key=lambda one: _log_likelihood(scores, truth, one)))
+
+
+def _likelihood(scores: "Scores", truth: "Places") -> float:
+    """Return the log-likelihood of the held-out themes with the best factor."""
+    return _log_likelihood(scores, truth, _most_likely(scores, truth))
+
+
+def _log_likelihood(scores: "Scores", truth: "Places", sharpness: float) -> float:
+    import numpy as np
+
+    return float(np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum())

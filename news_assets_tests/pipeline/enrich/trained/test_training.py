@@ -14,7 +14,7 @@ def test_it_learns_the_themes_that_the_taxonomy_has_no_words_for(tmp_path: Path)
     classifier, found = train(examples(themes), themes, EMBEDDING_MODEL)
     unseen = LocalEnricher(themes).theme_input("", text_of("sport", 99), "en")
 
-    probabilities = classifier.probabilities(unseen, vector_of("sport", 99))
+    probabilities = classifier.probabilities(unseen, vector_of("sport", 99), {})
 
     assert found.accuracy == 1.0
     assert max(probabilities, key=lambda code: probabilities[code]) == "sport"
