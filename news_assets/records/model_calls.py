@@ -6,38 +6,41 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Final, Literal, NamedTuple
 
+from news_assets.records.content import KEPT, stays_when_withdrawn
+
 Kind = Literal["enrich", "entities"]
 DIRECT: Final = "direct"
 BATCH: Final = "batch"
 
 
+@stays_when_withdrawn(loses_content=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """One call of a language model for one input: what it cost and what it answered."""
 
-    call_id: Annotated[str, "id of the call (UUID)"]
-    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    kind: Annotated[str, "what was asked for: enrich or entities"]
-    desk: Annotated[str, "key of the desk of the article that the call was made for"]
-    agency: Annotated[str, "key of its agency"]
-    day: Annotated[date, "its partition day"]
-    article_id: Annotated[str, "its id"]
-    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it"]
-    prompt_version: Annotated[str, "version of the prompt"]
-    called_at: Annotated[datetime, "time of the call"]
-    via: Annotated[str, "direct or batch"]
-    batch_id: Annotated[str | None, "id of the provider's batch; none of a direct call"]
-    input_tokens: Annotated[int | None, "tokens of the request; none if the provider did not say"]
-    output_tokens: Annotated[int | None, "tokens of the answer; none if the provider did not say"]
+    call_id: Annotated[str, "id of the call (UUID)", KEPT]
+    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version", KEPT]
+    kind: Annotated[str, "what was asked for: enrich or entities", KEPT]
+    desk: Annotated[str, "key of the desk of the article that the call was made for", KEPT]
+    agency: Annotated[str, "key of its agency", KEPT]
+    day: Annotated[date, "its partition day", KEPT]
+    article_id: Annotated[str, "its id", KEPT]
+    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it", KEPT]
+    prompt_version: Annotated[str, "version of the prompt", KEPT]
+    called_at: Annotated[datetime, "time of the call", KEPT]
+    via: Annotated[str, "direct or batch", KEPT]
+    batch_id: Annotated[str | None, "id of the provider's batch; none of a direct call", KEPT]
+    input_tokens: Annotated[int | None, "tokens of the request; none if the provider did not say", KEPT]
+    output_tokens: Annotated[int | None, "tokens of the answer; none if the provider did not say", KEPT]
     cached_tokens: Annotated[
-        int | None, "those tokens of the request that the provider had cached; none if it did not say"
+        int | None, "those tokens of the request that the provider had cached; none if it did not say", KEPT
     ]
     cache_write_tokens: Annotated[
-        int | None, "those tokens of the request that the provider stored in its cache, which some bill at more"
+        int | None, "those tokens of the request that the provider stored in its cache, which some bill at more", KEPT
     ] = None
-    usd: Annotated[float | None, "price in US dollars; none if it is unknown"]
-    elapsed_ms: Annotated[int, "duration of the call in milliseconds"]
-    outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)"]
+    usd: Annotated[float | None, "price in US dollars; none if it is unknown", KEPT]
+    elapsed_ms: Annotated[int, "duration of the call in milliseconds", KEPT]
+    outcome: Annotated[str, "ok, refused (the answer failed a check) or failed (no answer)", KEPT]
     reason: Annotated[str | None, "reason for an outcome other than ok"]
     answer_json: Annotated[str | None, "the model's answer as it came; dropped after a while"]
 

@@ -78,6 +78,8 @@ class _Counting:
 class _Unwritten:
     """A lake that keeps what is written beside it, and is read as it was."""
 
+    records: tuple[type[Any], ...] = (EnrichedArticle,)
+
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self.enriched: dict[str, EnrichedArticle] = {}
