@@ -74,9 +74,12 @@ def serve(
         list[str] | None, typer.Option(help="https:// address of a site whose pages may read this one; repeatable")
     ] = None,
     requests_per_minute: Annotated[int, typer.Option(min=0, help="most of one client; 0 for no limit")] = 600,
+    connections_of_client: Annotated[
+        int, typer.Option(min=0, help="most at a time from one address; 0 behind a proxy that limits its clients")
+    ] = 20,
 ) -> None:
     """Serve the pages to search and read the articles, and to see the state of agencies and sources, and the API."""
-    serve_command.run(host, port, name or (), origin or (), requests_per_minute)
+    serve_command.run(host, port, name or (), origin or (), requests_per_minute, connections_of_client)
 
 
 @app.command()

@@ -17,7 +17,7 @@ from news_assets.defs.schedules import build_schedules
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.defs.sensors.alerts import build_alerts_sensor
 from news_assets.defs.sensors.open_batches import build_open_batches
-from news_assets.desks.loader import load_desks
+from news_assets.desks.loader import load_desks, with_neighbours
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
@@ -27,7 +27,7 @@ def build_definitions(
     settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
 ) -> dg.Definitions:
     """Return the definitions of these settings; `desks` and `resources` override those of the settings."""
-    desks = desks if desks is not None else load_desks(settings.desks, ALL_KINDS)
+    desks = load_desks(settings.desks, ALL_KINDS) if desks is None else with_neighbours(desks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}

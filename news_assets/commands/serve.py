@@ -14,10 +14,16 @@ if TYPE_CHECKING:
     from news_assets.web.operations.access import Access
 
 _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
-_MAX_CONNECTIONS = 100  # further ones are refused with 503
 
 
-def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requests_per_minute: int) -> None:
+def run(
+    host: str,
+    port: int,
+    names: Sequence[str],
+    origins: Sequence[str],
+    requests_per_minute: int,
+    connections_of_client: int,
+) -> None:
     """Serve until interrupted.
 
     Raises:
@@ -27,6 +33,7 @@ def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requ
 
     from news_assets.web.app import build_app
     from news_assets.web.archive import Archive
+    from news_assets.web.connections import Connections, bounded_protocol
 
     settings = Settings.read()
     listening = _listen(host, port)
@@ -41,7 +48,12 @@ def run(host: str, port: int, names: Sequence[str], origins: Sequence[str], requ
         app = build_app(archive, hosts, origins, requests_per_minute, access, ports.get("fetcher"))
         Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, limit_concurrency=_MAX_CONNECTIONS, server_header=False
+            app,
+            http=bounded_protocol(Connections(connections_of_client)),
+            ws="none",
+            log_level="error",  # clients cause warnings at will
+            access_log=False,
+            server_header=False,
         )
         uvicorn.Server(config).run([listening])
 

@@ -120,7 +120,7 @@ class CooldownResource(dg.ConfigurableResource[timedelta]):
 class SandboxResource(dg.ConfigurableResource[ProcessSandbox]):
     """The process that reads bytes and text from outside, one for each process that executes runs."""
 
-    limit_s: float = Field(gt=0, description="wall time of reading one page, listing or text, in seconds")
+    limit_s: float = Field(gt=0, description="CPU time of reading one page, listing or text, in seconds")
     memory_mb: int = Field(gt=0, description="address space of the process, in MiB")
 
     def create_resource(self, context: dg.InitResourceContext) -> ProcessSandbox:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,13 @@ def load_desks(names: Sequence[str], kinds: Collection[str]) -> tuple[Desk, ...]
     mistakes += [f"{key}: two desks have this key; rename one" for key in dict.fromkeys(keys) if keys.count(key) > 1]
     if mistakes:
         raise DeskFileError(mistakes)
-    return tuple(desks)
+    return with_neighbours(desks)
+
+
+def with_neighbours(desks: Sequence[Desk]) -> tuple[Desk, ...]:
+    """Return the desks, each with the agencies of the others: an address belongs to one agency among all desks."""
+    agencies = [(desk.key, agency) for desk in desks for agency in desk.agencies]
+    return tuple(replace(desk, neighbours=tuple(one for one in agencies if one[0] != desk.key)) for desk in desks)
 
 
 def path_of(name: str) -> Path:
@@ -217,6 +224,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
         reason=spec.reason,
         since=spec.since,
         page_rules=tuple(rule.rule() for rule in spec.pages),
+        hosts=spec.hosts,
     )
 
 

@@ -35,6 +35,7 @@ _OF_CLIENT = re.compile(
     re.IGNORECASE,
 )
 _OF_SECRETS = re.compile(r"cookie|auth|token|key|secret|password|session|credential", re.IGNORECASE)
+TOKEN_PREFIX = "NEWS_TOKEN_"  # of the variables that a file may name: others hold secrets of other programs
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -74,8 +75,8 @@ def _named_once(headers: Mapping[str, str]) -> Mapping[str, str]:
 def _variable(value: str) -> str:
     if not _VARIABLE.fullmatch(value):
         raise ValueError("not the name of an environment variable; write the name here, never the token itself")
-    if value.upper().startswith("NEWS_"):
-        raise ValueError(f"`{value}` is a setting; give the token a variable of its own, without NEWS_ in front")
+    if not value.startswith(TOKEN_PREFIX):
+        raise ValueError(f"`{value}` is not a variable for tokens; give it a name that begins with {TOKEN_PREFIX}")
     return value
 
 

@@ -25,9 +25,11 @@ from news_assets.records.desks import (
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
 from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.text.urls import host_of
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
 AGENCY_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_HOST = re.compile(r"[^\s/@?#:]+(:\d+)?(/[^\s?#]*)?")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{4})?(-([A-Z]{2}|[0-9]{3}))?")
 
 _PACES = get_args(Pace)
@@ -86,6 +88,14 @@ def _without_fixed_interval(value: int, info: ValidationInfo) -> int:
     return value
 
 
+def _host(value: str) -> str:
+    if not host_of(f"https://{value}/") or not _HOST.fullmatch(value):
+        raise ValueError(
+            f"`{value}` is not a host; write one such as news.example.org, or with a path example.org/news"
+        )
+    return value
+
+
 def _not_empty(value: Many) -> Many:
     if not value:
         raise ValueError("empty; add at least one")
@@ -98,6 +108,7 @@ Minutes = Annotated[int, Field(ge=5, le=1440)]
 MaxMinutes = Annotated[Minutes, AfterValidator(_without_fixed_interval)]
 Hash = Literal["name", "metadata"]
 Pace_ = Annotated[Pace, BeforeValidator(_pace)]
+Host = Annotated[str, AfterValidator(_host)]
 DeskKey = Annotated[str, AfterValidator(_key(DESK_KEY, "lower-case letters, digits and _, a letter first"))]
 AgencyKey = Annotated[str, AfterValidator(_key(AGENCY_KEY, "letters, digits, - and _"))]
 
@@ -175,6 +186,7 @@ class AgencySpec(_Spec):
     reason: str | None = Field(None, validate_default=True)
     since: date | None = None
     pages: tuple[PageRuleSpec, ...] = ()
+    hosts: tuple[Host, ...] = ()
     every_minutes: Minutes | None = None
     max_minutes: MaxMinutes | None = None
     pace: Pace_ | None = None

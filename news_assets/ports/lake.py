@@ -38,6 +38,11 @@ class Reader(Protocol):
 class Rows(Reader, Protocol):
     """The lake within one transaction: its reads see the state that its writes change."""
 
+    @property
+    def records(self) -> tuple[type[Any], ...]:
+        """The record types of all tables."""
+        ...
+
     def upsert(self, rows: Sequence[Any]) -> None:
         """Store rows of one type, replacing those with the same key."""
         ...

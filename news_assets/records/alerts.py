@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
+from news_assets.records.content import stays_when_withdrawn
 from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_
 
 OPERATORS: Final = "operators"  # the topic of messages that no saved query made
@@ -27,6 +28,7 @@ class StoredQuery:
     saved_by: Annotated[str, "name given at the log-in; API for the bare token"]
 
 
+@stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryHit:
     """An article that a saved query found. It is told once: the row stays."""
@@ -67,14 +69,19 @@ class Condition:
     since: Annotated[datetime, "time when it was found"]
 
 
+@stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorAction:
     """What an operator did on a page."""
 
     acted_at: Annotated[datetime, "time of the action"]
     operator: Annotated[str, "name given at the log-in; API for the bare token"]
-    action: Annotated[str, "retry, withdraw, bring back, label, save query or delete query"]
+    action: Annotated[str, "retry, withdraw, bring back, label, save query, delete query or log out"]
     article_id: Annotated[str, "id of the article; empty if the action is about a saved query"]
     desk: Annotated[str, "key of the article's desk"]
     agency: Annotated[str, "key of the article's agency"]
-    detail: Annotated[str, "reason of the withdrawal, stages that are retried, themes, or name of the saved query"]
+    detail: Annotated[
+        str,
+        "reason of the withdrawal, stages that are retried, themes, name of the saved query, or id of the session that "
+        "ended",
+    ]

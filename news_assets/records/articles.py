@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
+from news_assets.records.content import KEPT, stays_when_withdrawn
 from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome, SourceId
 
+AddressOwner = Literal["own", "shared", "nobody", "other"]
 Cause = Literal["edit", "method"]
 
 
+@stays_when_withdrawn(loses_content=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawArticle:
     """One article, or the reason why it could not be fetched or read."""
@@ -18,34 +21,44 @@ class RawArticle:
     agency: Agency_
     day: Day_
     source_id: SourceId
-    entry_id: Annotated[str, "id of the entry that it was fetched for"]
-    entry_hash: Annotated[str, "entry_hash of the entry that it was fetched for"]
-    news_hash: Annotated[str, "news_hash of the entry that it was fetched for"] = ""
+    entry_id: Annotated[str, "id of the entry that it was fetched for", KEPT]
+    entry_hash: Annotated[str, "entry_hash of the entry that it was fetched for", KEPT]
+    news_hash: Annotated[str, "news_hash of the entry that it was fetched for", KEPT] = ""
     relisted: Annotated[
-        int, "fetches in a row for which only the listing's text had changed: the pause before the next one doubles"
+        int,
+        "fetches in a row for which only the listing's text had changed: the pause before the next one doubles",
+        KEPT,
     ] = 0
-    url: Annotated[str, "requested address"]
-    canonical_url: Annotated[str, "canonical address after redirects"]
-    url_hash: Annotated[str, "SHA-256 of the canonical URL"]
+    url: Annotated[str, "requested address", KEPT]
+    canonical_url: Annotated[str, "canonical address after redirects", KEPT]
+    url_hash: Annotated[str, "SHA-256 of the canonical URL", KEPT]
+    address_owner: Annotated[
+        str,
+        "whose site the canonical URL is on: own if only the agency's, shared with other agencies, nobody's of the "
+        "desks, or another agency's (other): then the row has nothing of the listing; empty in rows from before this "
+        "column",
+        KEPT,
+    ] = ""
     text_hash: Annotated[str | None, "SHA-256 of the normalised text"]
     content_hash: Annotated[str, "SHA-256 of what later stages read; their rows are stale when it changes"] = ""
-    title: Annotated[str | None, "headline"]
+    title: Annotated[str | None, "headline", KEPT]
     subtitle: Annotated[str | None, "line below the headline"]
     authors: Annotated[tuple[str, ...], "authors in the order of the page"]
     section: Annotated[str | None, "section of the site"]
     category: Annotated[str | None, "category of the article"]
     tags: Annotated[tuple[str, ...], "tags of the page and of the entry"]
-    article_type: Annotated[str | None, "schema.org type stated by the page"]
-    language: Annotated[str | None, "BCP 47 code"]
-    published_at: Annotated[datetime | None, "publication time"]
+    article_type: Annotated[str | None, "schema.org type stated by the page", KEPT]
+    language: Annotated[str | None, "BCP 47 code", KEPT]
+    published_at: Annotated[datetime | None, "publication time", KEPT]
     published_origin: Annotated[
         str | None,
         "origin of published_at: json_ld, meta, markup or text of the page, listing, url (a day in the address) or "
         "guess; none without a time, and in rows from before this column",
+        KEPT,
     ] = None
-    updated_at: Annotated[datetime | None, "time of the last change"]
-    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
-    fetched_at: Annotated[datetime, "time of the last request for the page"]
+    updated_at: Annotated[datetime | None, "time of the last change", KEPT]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it", KEPT]
+    fetched_at: Annotated[datetime, "time of the last request for the page", KEPT]
     page_hash: Annotated[str | None, "page_hash of the page that the last request gave; none if it gave none"] = None
     image_url: Annotated[str | None, "main image"]
     video_url: Annotated[str | None, "main video"]
@@ -68,23 +81,25 @@ class RawArticle:
     duplicate_score: Annotated[
         float | None, "share of the shingles that the copy and its original have in common; 1 for the first two reasons"
     ] = None
-    rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text"]
-    attempts: Annotated[int, "failed attempts since the last success, or since the listing had news"]
-    refusals: Annotated[int, "failed attempts that were no transient failures: 404, 403, a page without a text"] = 0
+    rev_n: Annotated[int, "number of the revision: 1 for the first text, plus 1 for each change of the text", KEPT]
+    attempts: Annotated[int, "failed attempts since the last success, or since the listing had news", KEPT]
+    refusals: Annotated[
+        int, "failed attempts that were no transient failures: 404, 403, a page without a text", KEPT
+    ] = 0
     next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
     removed_at: Annotated[
-        datetime | None, "time of the first 410 or 451 of its page, if it has not been answered otherwise since"
+        datetime | None, "time of the first 410 or 451 of its page, if it has not been answered otherwise since", KEPT
     ] = None
-    withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn"] = None
-    withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text"] = 0
+    withdrawn_at: Annotated[datetime | None, "time when the text was withdrawn", KEPT] = None
+    withdrawn_after: Annotated[int, "number of the last commit that has the withdrawn text", KEPT] = 0
     body: Annotated[
-        str, "council, board or committee of an agenda item's meeting; empty for news, as the next four"
+        str, "council, board or committee of an agenda item's meeting; empty for news, as the next four", KEPT
     ] = ""
-    matter: Annotated[str, "key of the agenda item's matter within its agency"] = ""
-    meeting_id: Annotated[str, "id of the agenda item's meeting"] = ""
-    meeting_status: Annotated[str, "confirmed, tentative, cancelled or passed"] = ""
-    filter_reason: Annotated[str, "why the article is not enriched, by the filters of its desk"] = ""
-    trace_id: Annotated[str, "id of the poll that found the entry"]
+    matter: Annotated[str, "key of the agenda item's matter within its agency", KEPT] = ""
+    meeting_id: Annotated[str, "id of the agenda item's meeting", KEPT] = ""
+    meeting_status: Annotated[str, "confirmed, tentative, cancelled or passed", KEPT] = ""
+    filter_reason: Annotated[str, "why the article is not enriched, by the filters of its desk", KEPT] = ""
+    trace_id: Annotated[str, "id of the poll that found the entry", KEPT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

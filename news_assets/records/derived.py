@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from news_assets.records.content import stays_when_withdrawn
 from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome
 
 
@@ -85,6 +86,7 @@ class CachedEnrichment:
     created_at: Annotated[datetime, "time when the result was created"]
 
 
+@stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThemeLabel:
     """The theme that a person gave an article. The newest of an article is in force, also for later enrichments."""
@@ -122,6 +124,7 @@ class ArticleEmbedding:
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
+@stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedDocument:
     """Receipt of a document that the search index stored or rejected."""
@@ -160,6 +163,7 @@ class Failure:
     trace_id: Annotated[str, "id of the poll that found the entry"]
 
 
+@stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """A row of an article that a commit stored. Rows are stored in the transaction of the change, in commit order.

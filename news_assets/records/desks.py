@@ -1,6 +1,6 @@
 """A desk file as it is used: desks, agencies, sources and their rules; and how long rows are kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Final, Literal
@@ -99,6 +99,7 @@ class Agency:
     """A public body, newsroom or city: the first partition dimension.
 
     `type` is its category, as worded in the desk file. `parent` is the key of its parent agency, in this desk or not.
+    `hosts` are further hosts of its articles, each with a path where others share the host.
     """
 
     key: str
@@ -112,6 +113,7 @@ class Agency:
     reason: str | None = None
     since: date | None = None
     page_rules: tuple[PageRule, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 _BRIEF_ITEMS: Final = (
@@ -199,7 +201,8 @@ class ItemFilters:
 class Desk:
     """Agencies that share one desk file, one partition grid and one queue.
 
-    `taxonomy` is the file of its themes; None where the desk file names none.
+    `taxonomy` is the file of its themes; None where the desk file names none. `neighbours` are the agencies of the
+    desks that are loaded beside it, each after the key of its desk.
     """
 
     key: str
@@ -210,6 +213,7 @@ class Desk:
     enrich: EnrichRules = EnrichRules()
     filters: ItemFilters = ItemFilters()
     taxonomy: Path | None = None
+    neighbours: tuple[tuple[str, Agency], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def is_civic(self) -> bool:

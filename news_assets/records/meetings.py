@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Literal
 
+from news_assets.records.content import stays_when_withdrawn
 from news_assets.records.desks import ItemFilters
 from news_assets.records.row_fields import Agency_, Desk_, SourceId
 
@@ -211,6 +212,7 @@ class StoredMeeting:
     last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
 
 
+@stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredItem:
     """One agenda item as it was last listed, also where the desk's filters drop it."""

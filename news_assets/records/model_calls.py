@@ -6,11 +6,14 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Final, Literal, NamedTuple
 
+from news_assets.records.content import KEPT, stays_when_withdrawn
+
 Kind = Literal["theme", "enrich", "entities"]
 DIRECT: Final = "direct"
 BATCH: Final = "batch"
 
 
+@stays_when_withdrawn(loses_content=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """One request to a language model for one input: what it cost and what was answered.
@@ -19,43 +22,49 @@ class ModelCall:
     and reserves the most that the call can cost. The answer replaces it. The row of a run that was killed stays.
     """
 
-    call_id: Annotated[str, "id of the call: milliseconds since 1970 in hexadecimal, and a random part"]
-    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    kind: Annotated[str, "what was requested: theme, enrich or entities"]
-    desk: Annotated[str, "key of the desk of the article that the call was made for"]
-    agency: Annotated[str, "key of its agency"]
-    day: Annotated[date, "its partition day"]
-    article_id: Annotated[str, "its id"]
-    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it"]
-    prompt_version: Annotated[str, "version of the prompt"]
-    called_at: Annotated[datetime, "time of the call"]
-    via: Annotated[str, "direct or batch"]
-    batch_id: Annotated[str | None, "id of the provider's batch; none of a direct call"]
-    input_tokens: Annotated[int | None, "tokens of the request; none if the provider did not say"]
-    output_tokens: Annotated[int | None, "tokens of the answer; none if the provider did not say"]
+    call_id: Annotated[str, "id of the call: milliseconds since 1970 in hexadecimal, and a random part", KEPT]
+    input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version", KEPT]
+    kind: Annotated[str, "what was requested: theme, enrich or entities", KEPT]
+    desk: Annotated[str, "key of the desk of the article that the call was made for", KEPT]
+    agency: Annotated[str, "key of its agency", KEPT]
+    day: Annotated[date, "its partition day", KEPT]
+    article_id: Annotated[str, "its id", KEPT]
+    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it", KEPT]
+    prompt_version: Annotated[str, "version of the prompt", KEPT]
+    called_at: Annotated[datetime, "time of the call", KEPT]
+    via: Annotated[str, "direct or batch", KEPT]
+    batch_id: Annotated[str | None, "id of the provider's batch; none of a direct call", KEPT]
+    input_tokens: Annotated[int | None, "tokens of the request; none if the provider did not say", KEPT]
+    output_tokens: Annotated[int | None, "tokens of the answer; none if the provider did not say", KEPT]
     cached_tokens: Annotated[
-        int | None, "those tokens of the request that the provider had cached; none if it did not say"
+        int | None, "those tokens of the request that the provider had cached; none if it did not say", KEPT
     ]
     cache_write_tokens: Annotated[
-        int | None, "those tokens of the request that the provider stored in its cache, which some bill at more"
+        int | None, "those tokens of the request that the provider stored in its cache, which some bill at more", KEPT
     ] = None
     usd: Annotated[
-        float | None, "price in US dollars, an estimate where no answer states the tokens; none if it is unknown"
+        float | None, "price in US dollars, an estimate where no answer states the tokens; none if it is unknown", KEPT
     ]
     reserved_usd: Annotated[
         float | None,
         "the most that the call can cost, which counts for the ceilings until an answer states the tokens",
+        KEPT,
     ] = None
-    claimed_until: Annotated[datetime | None, "until when no other run sends this input; none after the call"] = None
+    claimed_until: Annotated[datetime | None, "until when no other run sends this input; none after the call", KEPT] = (
+        None
+    )
     claimed_by: Annotated[
-        str | None, "machine and number of the process that waits for the answer; none after the call, and in a batch"
+        str | None,
+        "machine and number of the process that waits for the answer; none after the call, and in a batch",
+        KEPT,
     ] = None
-    sent_chars: Annotated[int | None, "characters of instructions, article and schema"] = None
-    elapsed_ms: Annotated[int, "duration of the call in milliseconds"]
+    sent_chars: Annotated[int | None, "characters of instructions, article and schema", KEPT] = None
+    elapsed_ms: Annotated[int, "duration of the call in milliseconds", KEPT]
     outcome: Annotated[
         str,
         "sent (in flight, or of a run that was killed), ok, refused (the answer failed a check), declined (the model "
         "or a filter refuses the content), rejected (the provider refuses the request) or failed (no answer)",
+        KEPT,
     ]
     reason: Annotated[str | None, "reason for an outcome other than ok"]
     answer_json: Annotated[str | None, "the model's answer as it came; dropped after a while"]
@@ -81,19 +90,19 @@ CLOSED: Final[tuple[BatchProgress, ...]] = ("collected", "failed", "lost")
 class EnrichmentBatch:
     """A batch of requests at a provider of language models; stored before it is sent."""
 
-    batch_key: Annotated[str, "id under which the provider knows who made the batch (16 hexadecimal digits)"]
-    batch_id: Annotated[str | None, "the provider's id; none while it is not known"]
-    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it"]
-    kind: Annotated[str, "what was asked for: enrich or entities"]
-    desk: Annotated[str, "key of the desk of the articles"]
-    prompt_version: Annotated[str, "version of the prompt"]
-    submitted_at: Annotated[datetime, "time when it was sent"]
-    progress: Annotated[str, "submitting, running, collected, failed or lost (was never made)"]
+    batch_key: Annotated[str, "id under which the provider knows who made the batch (16 hexadecimal digits)", KEPT]
+    batch_id: Annotated[str | None, "the provider's id; none while it is not known", KEPT]
+    model: Annotated[str, "PROVIDER:MODEL, as NEWS_ENRICHER names it", KEPT]
+    kind: Annotated[str, "what was asked for: enrich or entities", KEPT]
+    desk: Annotated[str, "key of the desk of the articles", KEPT]
+    prompt_version: Annotated[str, "version of the prompt", KEPT]
+    submitted_at: Annotated[datetime, "time when it was sent", KEPT]
+    progress: Annotated[str, "submitting, running, collected, failed or lost (was never made)", KEPT]
     reason: Annotated[str | None, "reason for `failed` and `lost`"]
-    request_count: Annotated[int, "number of requests"]
-    answer_count: Annotated[int, "number of requests with a result"]
-    inputs_json: Annotated[str, "input hash and article id of each request, as JSON"]
-    reserved_usd: Annotated[float | None, "upper estimate of the price; none: price unknown"] = None
+    request_count: Annotated[int, "number of requests", KEPT]
+    answer_count: Annotated[int, "number of requests with a result", KEPT]
+    inputs_json: Annotated[str, "input hash and article id of each request, as JSON", KEPT]
+    reserved_usd: Annotated[float | None, "upper estimate of the price; none: price unknown", KEPT] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from news_assets.records.content import KEPT, stays_when_withdrawn
 from news_assets.records.row_fields import Agency_, ArticleId, Day_, Desk_, Reason, RowOutcome, SourceId
 
 
@@ -56,37 +57,41 @@ class Poll:
     elapsed_ms: Annotated[int, "duration of the requests, in milliseconds"]
 
 
+@stays_when_withdrawn(loses_content=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedEntry:
     """One item listed by a source, as last seen."""
 
-    entry_id: Annotated[str, "id given by the source (Atom id, RSS guid), or else the canonical URL"]
+    entry_id: Annotated[str, "id given by the source (Atom id, RSS guid), or else the canonical URL", KEPT]
     source_id: SourceId
     desk: Desk_
     agency: Agency_
     day: Day_
     article_id: ArticleId
-    url: Annotated[str, "address of the article, as listed by the source"]
-    url_hash: Annotated[str, "SHA-256 of the entry's canonical URL"]
-    title: Annotated[str | None, "title in the listing"]
+    url: Annotated[str, "address of the article, as listed by the source", KEPT]
+    url_hash: Annotated[str, "SHA-256 of the entry's canonical URL", KEPT]
+    title: Annotated[str | None, "title in the listing", KEPT]
     summary: Annotated[str | None, "summary in the listing, plain text"]
     content_html: Annotated[str | None, "full text in the listing, sanitised HTML"]
     authors: Annotated[tuple[str, ...], "authors in the listing"]
     categories: Annotated[tuple[str, ...], "categories in the listing"]
     image_url: Annotated[str | None, "image in the listing"]
-    published_at: Annotated[datetime | None, "publication time stated by the source"]
-    updated_at: Annotated[datetime | None, "time of change stated by the source"]
-    is_future_dated: Annotated[bool, "the stated publication time was in the future when the entry was first seen"]
-    is_moved: Annotated[bool, "moved to another day, once, as the source corrected the date by more than a day"]
-    entry_hash: Annotated[str, "SHA-256 of the listed content; the article is fetched again when it changes"]
+    published_at: Annotated[datetime | None, "publication time stated by the source", KEPT]
+    updated_at: Annotated[datetime | None, "time of change stated by the source", KEPT]
+    is_future_dated: Annotated[
+        bool, "the stated publication time was in the future when the entry was first seen", KEPT
+    ]
+    is_moved: Annotated[bool, "moved to another day, once, as the source corrected the date by more than a day", KEPT]
+    entry_hash: Annotated[str, "SHA-256 of the listed content; the article is fetched again when it changes", KEPT]
     news_hash: Annotated[
         str,
         "SHA-256 of the listed title, address, time of change and words of the full text; when it changes too, the "
         "article is fetched again without a pause; empty in rows from before this column",
+        KEPT,
     ] = ""
-    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
-    last_seen_at: Annotated[datetime, "time of the last poll of a changed document that listed it"]
-    trace_id: Annotated[str, "id of the poll that found the entry, passed on to the rows of every stage"]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it", KEPT]
+    last_seen_at: Annotated[datetime, "time of the last poll of a changed document that listed it", KEPT]
+    trace_id: Annotated[str, "id of the poll that found the entry, passed on to the rows of every stage", KEPT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,12 @@
 """JSON documents of feeds and APIs: decoding with errors that name the page, and lenient access to their values."""
 
-import json
 from typing import Any
 
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import Page
 from news_assets.sources.platforms import found_instead
+from news_assets.text.outside_json import loads
 
 _MAX_ERROR_CHARS = 120
 
@@ -21,7 +21,7 @@ def decoded_json(page: Page, source: Source, expected: str) -> Any:
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
     try:
-        return json.loads(page.body)
+        return loads(page.body)
     except RecursionError as error:
         raise ListingChangedError(f"{page.url}: JSON nested too deeply") from error
     except ValueError as error:  # also UnicodeDecodeError

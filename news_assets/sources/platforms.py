@@ -4,7 +4,6 @@ Patterns are rows of tables. A wall is only reported where the page shows almost
 the same words. Refusals by status code are recognised by the client, refused articles by extraction.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +13,7 @@ from lxml.html import HtmlElement
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page
 from news_assets.sources.html.document import html_tree, select, title_of, words_of
+from news_assets.text.outside_json import loads
 
 _HEAD_BYTES = 400_000  # searched for patterns: the head and the first part of the body
 _WALL_CHARS = 1500  # of visible text; a page with more is not a wall
@@ -167,7 +167,7 @@ def _shown_title(page: Page) -> str:
 
 def _platform_of_json(page: Page) -> Platform | None:
     try:
-        document = json.loads(page.body)
+        document = loads(page.body)
     except (ValueError, RecursionError):
         return None
     if isinstance(document, list):

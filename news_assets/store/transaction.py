@@ -15,7 +15,7 @@ import duckdb
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
 from news_assets.store.rows import ArrowStream, frame_of, records_of
-from news_assets.store.tables import Table, columns, polars_schema, table_of
+from news_assets.store.tables import TABLES, Table, columns, polars_schema, table_of
 from news_assets.store.where import Selection, select
 
 if TYPE_CHECKING:
@@ -187,6 +187,11 @@ class Transaction(Snapshot):
     """A snapshot with writes, which become visible all together or not at all."""
 
     _change_count = 0
+
+    @property
+    def records(self) -> tuple[type[Any], ...]:
+        """The record types of all tables."""
+        return tuple(table.record for table in TABLES)
 
     def upsert(self, rows: Collection[Any]) -> None:
         """Store rows of one record type, replacing those with the same key; the last of several with one key is kept.

@@ -16,6 +16,7 @@ import idna
 
 from news_assets.text.limits import address
 from news_assets.text.url_tables.redirects import target_parameters
+from news_assets.text.url_tables.shared_sites import SHARED_DOMAINS
 from news_assets.text.url_tables.tracking import (
     CHANNEL_PARAMETERS,
     SESSION_PARAMETERS,
@@ -26,6 +27,7 @@ from news_assets.text.url_tables.tracking import (
 )
 
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
+_IP_OR_LOCAL = re.compile(r"[0-9.]+|.*:.*|[^.]*")
 _TOKEN = re.compile(r"(?=.*\d)[0-9a-z]{16,}")
 _FORBIDDEN_IN_HOST = re.compile(r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]")  # WHATWG URL, forbidden domain code points
 _WEB_OR_RELATIVE = re.compile(r"https?:|[/\\]", re.IGNORECASE)
@@ -82,9 +84,24 @@ def _normal(text: str) -> str:
     return f"{parts.scheme}://{_netloc(parts, host)}{_path_of(parts.path, query)}{query}{_route(parts.fragment)}"
 
 
+def served_url(url: str) -> str:
+    """Return the canonical spelling of the address that answered a request; it is on the host that answered.
+
+    A redirect wrapper that answers with a page of its own does not give its target's address. AMP caches do: they serve
+    the target's page.
+    """
+    text = _normal(_absolute(url))
+    return canonical_url(text) if _AMP_CACHE.match(text) else text
+
+
 def url_hash(url: str) -> str:
     """Return the SHA-256 of the canonical URL, in hex."""
-    return hashlib.sha256(canonical_url(url).encode("utf-8", "surrogatepass")).hexdigest()
+    return address_hash(canonical_url(url))
+
+
+def address_hash(canonical: str) -> str:
+    """Return the SHA-256 of an address that is canonical already, in hex."""
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def host_of(url: str) -> str:
@@ -100,14 +117,26 @@ def host_of(url: str) -> str:
 
 
 def is_same_site(url: str, other: str) -> bool:
-    """Return whether two addresses share a registrable domain (public suffix list); IP addresses must be equal."""
+    """Return whether two addresses are on one site (`site_of`)."""
+    site = site_of(url)
+    return bool(site) and site == site_of(other)
+
+
+def site_of(url: str) -> str:
+    """Return the registrable domain (public suffix list), the part of an address that one publisher holds.
+
+    Of IP addresses, local names, and hosts of platforms with a host for each publisher it is the host; empty if there
+    is none.
+    """
     from tld import get_fld  # reads its list on first use: 0.1 s
 
-    host, other_host = host_of(url), host_of(other)
-    if not host or host == other_host:
-        return bool(host)
-    sites = [get_fld(f"https://{name}", fail_silently=True) for name in (host, other_host)]
-    return sites[0] is not None and sites[0] == sites[1]
+    host = host_of(url)
+    if not host or _IP_OR_LOCAL.fullmatch(host):
+        return host
+    domain = get_fld(f"https://{host}", fail_silently=True)
+    if domain is None and get_fld(f"https://a.b.{host.rpartition('.')[2]}", fail_silently=True) is None:
+        domain = ".".join(host.split(".")[-2:])  # the list's rule for a top-level domain that it does not have
+    return host if domain is None or domain in SHARED_DOMAINS else str(domain)
 
 
 def resolve(base: str, url: str) -> str:

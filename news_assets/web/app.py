@@ -1,7 +1,7 @@
 """The application: routes, headers and errors. Handlers run in threads and read through `archive`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -100,15 +100,20 @@ def build_app(
     meetings = MeetingPages(archive, pages.page)
     cache = AnswerCache(archive)
 
-    def cached(path: str, handler: Handler) -> Route:
-        return Route(path, in_time(cache.around(handler)))
+    def cached(path: str, handler: Handler, parameters: Collection[str] | None = ()) -> Route:
+        return Route(path, in_time(cache.around(handler, parameters)))
 
     description = describe(OPERATIONS, version("news_assets"))
     routes = [
         Route("/", lambda request: RedirectResponse("/search")),
-        *(cached(f"{page.path}{{suffix:suffix}}", pages.list_of(page)) for page in (SEARCH_PAGE, *LIST_PAGES)),
+        *(
+            cached(f"{page.path}{{suffix:suffix}}", pages.list_of(page), page.operation.parameters.names())
+            for page in (SEARCH_PAGE, *LIST_PAGES)
+        ),
         *(cached(path, pages.queries) for path in ("/queries", "/queries.opml")),
         Route("/articles/{article_id:article_id}/original", in_time(pages.original)),
+        Route("/articles/{article_id:article_id}/text", in_time(pages.text)),
+        cached("/articles/{article_id:article_id}/revisions/{number:int}", pages.revision),
         *(
             [Route("/articles/{article_id:article_id}/image", in_time(image_handler(archive, fetcher)))]
             if fetcher
@@ -117,7 +122,7 @@ def build_app(
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
         cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
-        *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive)) for one in OPERATIONS),
+        *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive), None) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),

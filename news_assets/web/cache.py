@@ -1,23 +1,28 @@
-"""Answers that are kept while the lake has no newer commit, with an ETag of their content."""
+"""Answers that are kept while the lake has no newer commit, with an ETag of their content; each is made once."""
 
 import hashlib
+import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
 from typing import Final, NamedTuple
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.web.archive import Archive
+from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
 from news_assets.web.forms.choice import form_of
 from news_assets.web.phrases import language_of
 
 MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now
 MAX_BYTES: Final = 50_000_000
+_ENTRY_BYTES: Final = 2_000  # of an answer's headers and the dictionaries that hold it
 
 Handler = Callable[[Request], Response]
+_Key = tuple[str, ...]
 
 _OF_304: Final = ("etag", "cache-control", "vary", "content-language")
 
@@ -30,48 +35,98 @@ class _Kept(NamedTuple):
 
 
 class AnswerCache:
-    """Answers by address, form and language, the last used last; a client that has one already is answered with 304."""
+    """Answers by address, form and language, the last used last; a client that has one already is answered with 304.
+
+    Of an address only the parameters that its handler takes are a part of the key.
+    """
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._kept: OrderedDict[tuple[str, ...], _Kept] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        self._made: dict[_Key, Future[_Kept]] = {}  # those that are being made
+        self._commit = 0
         self._bytes = 0
         self._changing = threading.Lock()
 
-    def around(self, handler: Handler) -> Handler:
-        """Return a handler that answers as this one, from the cache if it can. All its answers have the status 200."""
+    def around(self, handler: Handler, parameters: Collection[str] | None = ()) -> Handler:
+        """Return a handler that answers as this one, from the cache if it can. All its answers have the status 200.
+
+        Args:
+            handler: What makes an answer.
+            parameters: Names of the address's parameters that the answer depends on, beside `lang`; None for all.
+        """
+        names = None if parameters is None else {*parameters, "lang"}
 
         def answer(request: Request) -> Response:
-            commit, key = self._archive.commit(), _key(request)
-            kept = self._found(key, commit)
-            if kept is None:  # the number of the commit is from before: what is stored meanwhile makes it outdated
-                kept = _kept(commit, handler(request))
-                self._keep(key, kept)
+            request.state.parameters = names
+            kept = self._kept_or_made(_key(request, names), lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
                 return Response(None, 304, {name: value for name, value in kept.headers.items() if name in _OF_304})
             return Response(kept.body, headers=kept.headers)
 
         return answer
 
-    def _found(self, key: tuple[str, ...], commit: int) -> _Kept | None:
-        with self._changing:
-            kept = self._kept.get(key)
-            if kept is None or kept.commit != commit or time.monotonic() - kept.made_at > MAX_AGE_SECONDS:
-                return None
-            self._kept.move_to_end(key)
-            return kept
+    def _kept_or_made(self, key: _Key, make: Callable[[], Response]) -> _Kept:
+        """Return the answer, made in this thread or in that of another request for the same one.
 
-    def _keep(self, key: tuple[str, ...], kept: _Kept) -> None:
+        Raises:
+            BusyError: Another request's answer takes too long.
+        """
+        commit = self._archive.commit()  # from before: what is stored meanwhile makes the answer outdated
         with self._changing:
+            if (kept := self._found(key, commit)) is not None:
+                return kept
+            made = self._made.get(key)
+            is_first = made is None
+            if made is None:
+                made = self._made[key] = Future()
+        if not is_first:
+            return _result_of(made)
+        try:
+            made.set_result(_kept(commit, make()))
+        except BaseException as error:
+            made.set_exception(error)
+            raise
+        finally:
+            with self._changing:
+                del self._made[key]
+        self._keep(key, made.result())
+        return made.result()
+
+    def _found(self, key: _Key, commit: int) -> _Kept | None:
+        if commit != self._commit:
+            self._kept.clear()
+            self._commit, self._bytes = commit, 0
+        kept = self._kept.get(key)
+        if kept is None or time.monotonic() - kept.made_at > MAX_AGE_SECONDS:
+            return None
+        self._kept.move_to_end(key)
+        return kept
+
+    def _keep(self, key: _Key, kept: _Kept) -> None:
+        with self._changing:
+            if kept.commit != self._commit:
+                return
             self._drop(key)
             self._kept[key] = kept
-            self._bytes += len(kept.body)
+            self._bytes += _size(key, kept)
             while self._bytes > MAX_BYTES:
                 self._drop(next(iter(self._kept)))
 
-    def _drop(self, key: tuple[str, ...]) -> None:
+    def _drop(self, key: _Key) -> None:
         if (kept := self._kept.pop(key, None)) is not None:
-            self._bytes -= len(kept.body)
+            self._bytes -= _size(key, kept)
+
+
+def _result_of(made: Future[_Kept]) -> _Kept:
+    try:
+        return made.result(MAX_SECONDS)
+    except TimeoutError:
+        raise BusyError("the same answer is being made for another request; try again") from None
+
+
+def _size(key: _Key, kept: _Kept) -> int:
+    return len(kept.body) + _ENTRY_BYTES + sum(map(sys.getsizeof, key))
 
 
 def _kept(commit: int, response: Response) -> _Kept:
@@ -85,6 +140,8 @@ def _kept(commit: int, response: Response) -> _Kept:
     return _Kept(commit, time.monotonic(), body, headers)
 
 
-def _key(request: Request) -> tuple[str, ...]:
+def _key(request: Request, names: Collection[str] | None) -> _Key:
     base = str(request.base_url)  # feeds have absolute addresses
-    return base, request.url.path, request.url.query, form_of(request), language_of(request)
+    pairs = [pair for pair in request.query_params.items() if names is None or pair[0] in names]
+    query = urlencode(sorted(pairs))
+    return base, request.url.path, query, form_of(request), language_of(request)

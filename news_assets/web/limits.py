@@ -1,4 +1,4 @@
-"""Limits of what clients can ask of the server: time for an answer, length of an address, requests a minute."""
+"""Limits of what clients can request: time for an answer, length of an address, requests at a time and a minute."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,8 @@ from news_assets.web.forms.documents import problem
 MAX_URL_CHARS: Final = 4_000
 _BURST_SECONDS: Final = 10.0  # after a pause, the requests of so many seconds may come at once
 _MAX_CLIENTS: Final = 10_000
-_UNLIMITED: Final = ("/static/", "/health/", "/metrics")
+MAX_REQUESTS: Final = 100  # that are answered at a time; further ones are refused with 503
+LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
 
 
 def in_time(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
@@ -35,7 +36,7 @@ def in_time(handler: Callable[[Request], Response]) -> Callable[[Request], Await
 
 
 class RequestLimits:
-    """Refuses addresses that are too long, and a client that asks more often than `per_minute` (0 for no limit).
+    """Refuses addresses that are too long, too many requests at a time, and those of a client beyond `per_minute`.
 
     A client may ask as if it had been idle for ten seconds, then at the even rate (generic cell rate algorithm).
     """
@@ -44,18 +45,28 @@ class RequestLimits:
         self._app = app
         self._interval = 60 / per_minute if per_minute else 0.0
         self._next: dict[str, float] = {}  # by client, the time when it would have asked at the even rate
+        self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
-        if scope["type"] == "http" and (refusal := self._refusal(scope)):
-            await refusal(scope, receive, send)
-        else:
+        if scope["type"] != "http" or scope["path"] == LIVE_PATH:
             await self._app(scope, receive, send)
+            return
+        if refusal := self._refusal(scope):
+            await refusal(scope, receive, send)
+            return
+        self._active += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._active -= 1
 
     def _refusal(self, scope: Scope) -> Response | None:
         if len(scope["path"]) + len(scope["query_string"]) > MAX_URL_CHARS:
             return problem(414, f"the address has more than {MAX_URL_CHARS} characters")
-        if not self._interval or scope["path"].startswith(_UNLIMITED):
+        if self._active >= MAX_REQUESTS:
+            return problem(503, f"{MAX_REQUESTS} requests are being answered; try again", {"Retry-After": "5"})
+        if not self._interval or scope["path"].startswith("/static/"):
             return None
         client = scope["client"][0] if scope["client"] else ""
         if wait := self._wait(client, time.monotonic()):

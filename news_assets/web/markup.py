@@ -12,6 +12,7 @@ from news_assets.text.html import sanitize
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+MAX_RENDERED_CHARS: Final = 50_000  # the worst Markdown takes quadratic time
 _MAX_WORDS: Final = 20_000  # of each text that is compared: 0.1 s
 _IMAGE: Final = re.compile(r"<img\b[^>]*>")  # nothing is requested from the publisher's site
 # Signs around the number of a span: characters that no text has (https://www.unicode.org/faq/private_use.html).
@@ -32,11 +33,20 @@ def _markdown() -> "MarkdownIt":
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
+def is_cut(text: str) -> bool:
+    """Whether only the beginning of a text is shown."""
+    return len(text) > MAX_RENDERED_CHARS
+
+
 def article_html(text: str, spans: Sequence[tuple[int, Span]] = ()) -> str:
     """Return the stored text of an article as HTML without images and scripts; its headings begin at level 2.
 
-    Numbered spans of the text are in `<mark>`; behind a span is its number, with the id `evidence-1`.
+    Numbered spans of the text are in `<mark>`; behind a span is its number, with the id `evidence-1`. Of a long text
+    the first MAX_RENDERED_CHARS are shown.
     """
+    if is_cut(text):
+        text = text[:MAX_RENDERED_CHARS]
+        spans = [(number, span) for number, span in spans if span.end <= len(text)]
     rendered = sanitize(_markdown().render(_with_signs(text, spans)))
     lowered = re.sub(r"(</?h)([1-5])\b", lambda tag: f"{tag[1]}{int(tag[2]) + 1}", rendered)
     return "".join(_marks_for_signs(_IMAGE.sub("", lowered)))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final, get_args
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -13,12 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.desks.opml import opml_of_feeds
-from news_assets.errors import NewsAssetsError, RunRequestError
+from news_assets.errors import IndexingError, LakeError, NewsAssetsError, RunRequestError
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
 from news_assets.pipeline.freshness.source_status import SourceFacts, source_facts
 from news_assets.pipeline.stages import stage_names
+from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.store.changes import CursorError
 from news_assets.web.answers import SourceItem
@@ -28,7 +29,7 @@ from news_assets.web.forms.choice import FORM_NAMES, form_of
 from news_assets.web.forms.documents import json_document, problem
 from news_assets.web.histogram import bars_of
 from news_assets.web.lists import ListPage, other_form
-from news_assets.web.markup import article_html, word_diff
+from news_assets.web.markup import article_html, is_cut, word_diff
 from news_assets.web.meetings.reading import first_day_to_come, has_meetings
 from news_assets.web.operations.access import READ_ONLY, Access
 from news_assets.web.operations.reading import coverage
@@ -41,9 +42,11 @@ from news_assets.web.parameters import (
     SearchAddress,
 )
 from news_assets.web.phrases import LANGUAGES, language_of, translation
+from news_assets.web.revisions import revision_and_successor, revision_number
 from news_assets.web.saved_queries import listed_queries
 
 FACET_VALUES: Final = 8
+MAX_REVISIONS: Final = 10  # that the page of an article names
 # A stored page is shown without scripts, and nothing is requested from its site.
 _ORIGINAL_HEADERS: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
@@ -83,6 +86,9 @@ class Pages:
             "marked_spans": _marked_spans,
             "duration": duration,
             "facet_values": FACET_VALUES,
+            "max_revisions": MAX_REVISIONS,
+            "revision_number": revision_number,
+            "is_cut": is_cut,
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
             "is_open": bool(access.token),
@@ -163,8 +169,25 @@ class Pages:
         if found is None:
             raise HTTPException(404, "no page of this article is stored")
         kind, body = found
-        shown = kind if kind.partition(";")[0].strip().lower() in _SHOWN_AS else "text/plain"
+        is_shown = kind.isascii() and kind.isprintable() and kind.partition(";")[0].strip().lower() in _SHOWN_AS
+        shown = kind if is_shown else "text/plain"
         return Response(body, headers={"Content-Type": shown, **_ORIGINAL_HEADERS})
+
+    def text(self, request: Request) -> Response:
+        """Return the whole text of an article as it is stored."""
+        article_id = request.path_params["article_id"]
+        article = next(iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None)
+        if article is None or not article.text:
+            raise HTTPException(404, f"no text of {article_id}")
+        return Response(article.text, media_type="text/plain; charset=utf-8", headers=_ORIGINAL_HEADERS)
+
+    def revision(self, request: Request) -> Response:
+        """Return what a text replaced; `number` is the time of the replacement in microseconds since 1970."""
+        article_id, number = request.path_params["article_id"], request.path_params["number"]
+        found = revision_and_successor(self._archive.lake, article_id, number)
+        if found is None:
+            raise HTTPException(404, f"no such revision of {article_id}")
+        return self.page(request, "revision.html", article_id=article_id, revision=found[0], later=found[1])
 
     # --- pages and errors --------------------------------------------------------------------------------------------
 
@@ -174,8 +197,8 @@ class Pages:
         context: Mapping[str, Any] = {
             "t": translation(language),
             "language": language,
-            "path": request.url.path,
-            "here": {name: value for name, value in request.query_params.items() if name != "lang"},
+            "path": _own_path(request),
+            "here": _own_parameters(request),
             "asked": request.query_params.get("lang", ""),
             **values,
         }
@@ -185,7 +208,7 @@ class Pages:
     def error(self, request: Request, error: Exception) -> Response:
         """Return an error as a page, or as problem+json where another form was asked for."""
         status, reason = _explain(error)
-        if status == 500:
+        if status == 500 or isinstance(error, LakeError | IndexingError):
             _log.error("%s %s", request.method, request.url.path, exc_info=error)
         headers = error.headers if isinstance(error, HTTPException) else None
         if form_of(request):
@@ -205,9 +228,23 @@ def _explain(error: Exception) -> tuple[int, str]:
         return 410 if error.is_lost else 400, str(error)
     if isinstance(error, RunRequestError):
         return 502, str(error)
+    if isinstance(error, LakeError | IndexingError):  # they name folders and servers
+        return 503, "the archive cannot be read now; the server's log has the reason"
     if isinstance(error, NewsAssetsError):
         return 503, str(error)
     return 500, "an error in the program; the server's log has it"
+
+
+def _own_path(request: Request) -> str:
+    """Return the path of a request for links to it: with two slashes, it would lead to another site."""
+    return quote("/" + request.url.path.lstrip("/\\"), safe="/%:@")
+
+
+def _own_parameters(request: Request) -> dict[str, str]:
+    """Return the parameters of a request that its answer depends on, without the language."""
+    names = getattr(request.state, "parameters", None)
+    pairs = request.query_params.items()
+    return {name: value for name, value in pairs if name != "lang" and (names is None or name in names)}
 
 
 def _marked_spans(evidence: Sequence[Evidence]) -> list[tuple[int, Span]]:

@@ -20,6 +20,7 @@ MAX_KEY_CHARS: Final = 200
 MAX_LIMIT: Final = 100
 MAX_PAGE: Final = 100
 _SHOWN_CHARS: Final = 40
+_MAX_NUMBER: Final = 2**53  # numbers of cursors are counts and positions
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -84,7 +85,10 @@ class ListParameters(Parameters, frozen=True):
             return None
         try:
             form = TypeAdapter(cast("type[tuple[Any, ...]]", GenericAlias(tuple, kinds)))
-            return form.validate_json(base64.urlsafe_b64decode(self.cursor.encode()), strict=True)
+            values = form.validate_json(base64.urlsafe_b64decode(self.cursor.encode()), strict=True)
+            if any(isinstance(value, int) and abs(value) > _MAX_NUMBER for value in values):
+                raise ValueError("a number that no cursor has")
+            return values
         except ValueError:
             raise ParameterError(f"cursor={self.cursor[:_SHOWN_CHARS]}: take it from `next` of an answer") from None
 

@@ -55,13 +55,13 @@ def desk(sites: tuple[Site, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "kind": "wordpress",
         "url": own.url,
         "headers": {"X-Api-Version": "2"},
-        "token_env": "CITY_TOKEN",
+        "token_env": "NEWS_TOKEN_CITY",
         "delay_s": 0.01,
     }
     agencies = {"city": {"name": "City", "sources": [source]}}
     head = {"desk": "mine", "timezone": "UTC", "language": "en", "first_day": "2026-01-01"}
     path.write_text(json.dumps({**head, "agencies": agencies}))
-    monkeypatch.setenv("CITY_TOKEN", TOKEN)
+    monkeypatch.setenv("NEWS_TOKEN_CITY", TOKEN)
     for name, value in {"HOME": str(tmp_path), "HOST_DELAY_S": "0", "ALLOW_PRIVATE_HOSTS": "127.0.0.0/8"}.items():
         monkeypatch.setenv(f"NEWS_{name}", value)
     (loaded,) = load_desks([str(path)], KINDS)

@@ -13,7 +13,7 @@ from news_assets_tests.desks.test_loader import GOOD, KINDS, mistakes, written
 OPTIONS = """\
         headers:
           Accept-Language: pt-BR
-        token_env: CITY_TOKEN
+        token_env: NEWS_TOKEN_CITY
         token_header: X-App-Token
         proxy: http://proxy.example:3128
         delay_s: 2.5
@@ -32,7 +32,7 @@ def test_a_source_states_how_it_is_requested(tmp_path: Path) -> None:
         Access(),
         Access(
             headers=(("Accept-Language", "pt-BR"),),
-            token_env="CITY_TOKEN",
+            token_env="NEWS_TOKEN_CITY",
             token_header="X-App-Token",
             token_url="https://example.org/on/feed.xml",
             proxy="http://proxy.example:3128",
@@ -101,7 +101,7 @@ def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> No
         ("token_header: X-App-Token", "token_header: there is no token to send; add `token_env: NAME` or remove this"),
         (
             "token_env: NEWS_LOGINS",
-            "token_env: `NEWS_LOGINS` is a setting; give the token a variable of its own, without NEWS_ in front",
+            "token_env: `NEWS_LOGINS` is not a variable for tokens; give it a name that begins with NEWS_TOKEN_",
         ),
         (
             "headers: {Accept: a, accept: b}",

@@ -1,8 +1,9 @@
 """The child process of a sandbox: `python -m news_assets.clients.sandbox.child FD TRACE_FD LIMIT_S MEMORY_MB`.
 
-It receives `(work, calls)` on the connection FD and sends each result or error as soon as a call is made. A timer of
-faulthandler ends the process where a call takes longer than LIMIT_S: it needs neither the GIL nor a signal handler,
-so it also ends a regular expression or C code. The Python stack is then written to TRACE_FD.
+It receives `(work, calls)` on the connection FD and sends each result or error as soon as a call is made. A timer ends
+the process where a call takes more than LIMIT_S of CPU time, so that a busy machine fails no good page, and one of
+faulthandler where it takes WALL_RATIO times as long. Neither needs the GIL or a Python signal handler, so they also end
+a regular expression or C code. The Python stack is then written to TRACE_FD.
 """
 
 import faulthandler
@@ -18,6 +19,7 @@ from typing import Any
 
 from news_assets.errors import NewsAssetsError, ReadingError
 
+WALL_RATIO = 6  # a call that waits for something uses no CPU time
 OUT_OF_MEMORY = 71  # exit code; the next call is then made in a new process, whose memory is not fragmented
 ENDED = "not read: the reading process ended with"  # how the reason begins where a library crashed
 _MAX_MESSAGE_CHARS = 300  # of a library's error: some repeat the whole document
@@ -30,13 +32,16 @@ def main(arguments: list[str]) -> None:
     size = int(memory_mb) << 20
     with suppress(OSError, ValueError):  # macOS does not limit the address space
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    faulthandler.register(signal.SIGPROF, file=int(trace_fd), all_threads=False, chain=True)  # and then end
     connection: Connection[Any, Any] = Connection(int(fd))
     with suppress(EOFError, OSError):
         while True:
             work, calls = connection.recv()
             for call in calls:
-                faulthandler.dump_traceback_later(float(limit_s), exit=True, file=int(trace_fd))
+                faulthandler.dump_traceback_later(WALL_RATIO * float(limit_s), exit=True, file=int(trace_fd))
+                signal.setitimer(signal.ITIMER_PROF, float(limit_s))
                 answer = answer_of(work, call)
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 faulthandler.cancel_dump_traceback_later()
                 connection.send_bytes(answer)
 

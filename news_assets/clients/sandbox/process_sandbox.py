@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-LIMIT_S = 20.0  # wall time of one call
+LIMIT_S = 20.0  # CPU time of one call
 MEMORY_MB = 1024  # address space of the process; with all libraries loaded it has 380
 _CALLS_PER_MESSAGE = 100
 _GRACE_S = 5.0  # a child that is stopped or swapped out does not end itself: it is killed so long after the limit
@@ -134,7 +134,7 @@ class _Process:
 
     def receive(self) -> Any:
         """Return the next answer. Raises EOFError or OSError if the process has ended, or does not answer."""
-        if not self._connection.poll(self._limit_s + _GRACE_S):
+        if not self._connection.poll(child.WALL_RATIO * self._limit_s + _GRACE_S):
             raise EOFError
         return self._connection.recv()
 

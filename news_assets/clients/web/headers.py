@@ -15,6 +15,7 @@ from news_assets.records.reading import Validators
 MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}")
+LONGEST_PAUSE_S = 30 * 86_400.0  # the longest pause between two polls, too
 _SIZE = re.compile(r"[0-9]{1,15}")
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE | re.ASCII)
 
@@ -46,9 +47,8 @@ def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
     if there is one.
     """
     value = headers.get("retry-after", "").strip()
-    if _SECONDS.fullmatch(value):
-        return float(value)
-    return _seconds_until(value, headers, now)
+    found = float(value) if _SECONDS.fullmatch(value) else _seconds_until(value, headers, now)
+    return None if found is None else min(found, LONGEST_PAUSE_S)
 
 
 def max_age_s(headers: httpx.Headers, now: datetime) -> float | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -69,6 +69,22 @@ def _lines(article: dict[str, Any]) -> str:
     shown = title if len(title) <= _MAX_TITLE_CHARS else f"{title[: _MAX_TITLE_CHARS - 1]}…"
     url = article["url"] if len(article["url"]) <= _MAX_URL_CHARS else article["article_id"]
     return f"{' '.join(shown.split())}\n{url}"
+
+
+def withdraw_messages(rows: Rows, article_ids: Collection[str]) -> None:
+    """Take withdrawn articles out of the stored messages; one that is not sent and has no other article is deleted."""
+    named = rows.frame(Message, None, ("message_id", "payload_json"))
+    found = [key for key, payload in named.iter_rows() if any(one in payload for one in article_ids)]
+    for message in rows.read(Message, message_id=found) if found else ():
+        payload = json.loads(message.payload_json)
+        listed = payload.get("articles", [])
+        kept = [one for one in listed if one["article_id"] not in article_ids]
+        if not kept and message.sent_at is None and listed:
+            rows.delete(Message, message_id=[message.message_id])
+        elif len(kept) < len(listed):
+            payload["articles"] = kept
+            text, stored = "\n\n".join(map(_lines, kept)), json.dumps(payload, ensure_ascii=False)
+            rows.upsert([replace(message, text=text, payload_json=stored)])
 
 
 def messages_to(

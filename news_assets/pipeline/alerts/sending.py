@@ -66,7 +66,7 @@ def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | No
     """Return when a failed message is sent again; None if that cannot help, or after all attempts."""
     if not error.is_transient or attempts > len(RETRIES_S):
         return None
-    return now + timedelta(seconds=max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0))
+    return now + timedelta(seconds=min(max(RETRIES_S[attempts - 1], error.retry_after_s or 0.0), RETRIES_S[-1]))
 
 
 def send_again(rows: Rows, message_ids: Collection[str] | None, now: datetime) -> list[Message]:

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from news_assets.desks.source_options import TOKEN_PREFIX
 from news_assets.desks.spec import TimeZone
 
 _NAME = re.compile(r"[\w][\w .-]{0,79}")
@@ -35,6 +36,12 @@ def _name(value: str) -> str:
 def _variable(value: str) -> str:
     if not _VARIABLE.fullmatch(value):
         raise ValueError("not the name of an environment variable; write the secret into one and its name here")
+    return value
+
+
+def _token_variable(value: str) -> str:
+    if not _variable(value).startswith(TOKEN_PREFIX):
+        raise ValueError(f"`{value}` is not a variable for tokens; give it a name that begins with {TOKEN_PREFIX}")
     return value
 
 
@@ -85,7 +92,7 @@ class Telegram(_Spec):
 
     kind: Literal["telegram"]
     chat: str = Field(pattern=r"^(-?\d{1,20}|@\w{1,64})$")
-    token_env: Variable
+    token_env: Annotated[str, AfterValidator(_token_variable)]
     api: WebAddress = "https://api.telegram.org"
 
 

@@ -1,6 +1,7 @@
 """Marks copies among the articles of the lake, of all desks, when they are stored: by address, text and near text.
 
-Duplicates are kept, not deleted: the later article carries `duplicate_of`, the reason and a score. Articles published
+Duplicates are kept, not deleted: the copy carries `duplicate_of`, the reason and a score. The original is the article
+on its publisher's own site, else the one that was seen first, also if it is stored after a copy. Articles published
 more than WINDOW days apart are not compared. A missed copy is better than a wrong one, so a near copy is compared with
 originals only, by all its shingles (`likeness.py`). Articles stored before there were copy keys are not found until
 they are stored again; `replay --write` does that.
@@ -26,6 +27,7 @@ from news_assets.pipeline.articles.likeness import (
     likeness,
     overlap,
 )
+from news_assets.pipeline.articles.ownership import owner_rank
 from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.ports.lake import Reader, Rows
@@ -56,11 +58,7 @@ class KnownArticle:
     lead_minhash: bytes | None = None
     published_at: datetime | None = None
     first_seen_at: datetime = _LAST
-
-    @property
-    def at(self) -> datetime:
-        """The time by which the earliest of several originals is chosen."""
-        return self.published_at or self.first_seen_at
+    address_owner: str = ""
 
 
 _KNOWN_COLUMNS = KnownArticle.__match_args__
@@ -112,7 +110,7 @@ def _is_settled(row: RawArticle, stored: Mapping[str, RawArticle]) -> bool:
 
 
 def _compared(row: RawArticle) -> tuple[object, ...]:
-    return row.outcome, row.day, row.url_hash, row.text_hash, row.lead_minhash
+    return row.outcome, row.day, row.url_hash, row.text_hash, row.lead_minhash, row.address_owner
 
 
 def _mark_of(row: RawArticle) -> Mark:
@@ -130,9 +128,32 @@ def _with_mark(row: RawArticle, mark: Mark) -> RawArticle:
 
 
 def _store_marked(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArticle]:
+    """Store articles with their marks, and the stored originals that they precede; return all, the articles first."""
     marked = marked_articles(rows, articles)
+    if preceded := _preceded(rows, marked):
+        marked = marked_articles(rows, [*articles, *preceded])
     _store(rows, marked)
     return marked
+
+
+def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
+    """Return the stored originals of new copies that precede them, and the other copies of these originals."""
+    known = {row.article_id for row in marked}
+    copies = [row for row in marked if row.duplicate_of and row.duplicate_of not in known]
+    if not copies:
+        return []
+    first: dict[str, tuple[int, datetime]] = {}  # by original, the place of the copy that is before all others
+    for row in sorted(copies, key=precedence):
+        first.setdefault(row.duplicate_of or "", precedence(row)[:2])
+    days = {day for row in copies for day in _days_around(row.day)}
+    originals = _known(rows, first, days)
+    preceded = {one.article_id for one in originals if first[one.article_id] < precedence(one)[:2]}
+    if not preceded:
+        return []
+    found = rows.read(RawArticle, article_id=preceded, day=days)
+    days |= {day for row in found for day in _days_around(row.day)}
+    others = rows.read(RawArticle, duplicate_of=preceded, day=days)
+    return [*found, *(row for row in others if row.article_id not in known)]
 
 
 def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
@@ -154,14 +175,21 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
     the articles themselves are ignored.
     """
     ids = {row.article_id for row in articles}
+    stored_near = {
+        day: [one for one in _candidates(lake, day, list(of_day)) if not {one.article_id, one.duplicate_of} & ids]
+        for day, of_day in groupby(sorted(articles, key=_day), key=_day)
+    }
     marked: dict[str, RawArticle] = {}
-    for day, of_day in groupby(sorted(articles, key=lambda row: row.day), key=lambda row: row.day):
-        group = list(of_day)
-        stored = [one for one in _candidates(lake, day, group) if not {one.article_id, one.duplicate_of} & ids]
+    for day, of_day in groupby(sorted(articles, key=precedence), key=_day):
+        group, stored = list(of_day), stored_near[day]
         near_days = [row for row in marked.values() if row.outcome == "ok" and abs(row.day - day) <= WINDOW]
         known = [*stored, *(KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS)) for row in near_days)]
         marked |= {row.article_id: row for row in mark_duplicates(group, known)}
     return [_with_mark(row, _mark_of(marked[row.article_id])) for row in articles]
+
+
+def _day(row: RawArticle) -> date:
+    return row.day
 
 
 def _days_around(day: date) -> Iterator[date]:
@@ -207,24 +235,32 @@ def _known(lake: Reader, ids: Collection[str], days: Collection[date]) -> list[K
 def mark_duplicates(rows: Sequence[RawArticle], known: Sequence[KnownArticle]) -> list[RawArticle]:
     """Return the rows in their order with their marks recomputed: the first original's id, or None.
 
-    Stored articles precede new ones; each are ordered by time of publication. Rows without a text are ignored, and
-    of texts under MIN_TEXT_CHARS only the URL is compared. A known copy of an unknown article is ignored.
+    An article is compared with the stored ones and with the new ones that precede it (`precedence`). Rows without
+    a text are ignored, and of texts under MIN_TEXT_CHARS only the URL is compared. A known copy of an unknown article
+    is ignored.
     """
     stored = {article.article_id for article in known}
     in_batch = {row.article_id for row in rows}
     index = _Index()
     duplicate_of = {article.article_id: article.duplicate_of for article in known}
-    for article in sorted(known, key=lambda article: (article.duplicate_of is not None, article.at)):
+    for article in sorted(known, key=lambda article: (article.duplicate_of is not None, precedence(article))):
         root = _root(article.article_id, duplicate_of)
         if article.article_id not in in_batch and root in stored:
             index.add(article, root)
     marks: dict[str, Mark] = {}
-    for row in sorted(
-        rows, key=lambda r: (r.article_id not in stored, r.published_at or r.first_seen_at, r.article_id)
-    ):
+    for row in sorted(rows, key=lambda row: (row.article_id not in stored, precedence(row))):
         if row.outcome == "ok" and row.article_id not in marks:
             marks[row.article_id] = index.mark_of(row)
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
+
+
+def precedence(article: KnownArticle | RawArticle) -> tuple[int, datetime, datetime, str]:
+    """Return the order among copies: the publisher on its own site first, then by when they were first seen.
+
+    The time of publication decides only between entries of one poll: a listing can claim any.
+    """
+    published_at = article.published_at or article.first_seen_at
+    return owner_rank(article.address_owner), article.first_seen_at, published_at, article.article_id
 
 
 def _marked(row: RawArticle, mark: Mark) -> RawArticle:

@@ -10,9 +10,10 @@ from datetime import datetime
 
 from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import store_marked
+from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.reading import ReadEntry, has_full_text, read_entry
 from news_assets.pipeline.articles.refetches import first_entries, has_news, is_due, with_pause_stated
-from news_assets.pipeline.articles.rows import article_row, revision_of
+from news_assets.pipeline.articles.rows import article_row, revision_of, with_owner
 from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.composing import compose_articles
@@ -231,10 +232,11 @@ def store_articles(
     What was withdrawn meanwhile is left out; what its publisher removed is withdrawn. Revisions and duplicates are
     determined from the rows stored at this moment, not from those read before fetching.
     """
+    owners = Owners.of(desk)
     ids = [one.entry.article_id for one in batch]
     stored = {article.article_id: article for article in rows.read(RawArticle, article_id=ids)}
     batch = [one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))]
-    made = [(one, row) for one in batch if (row := _row_of(one, stored.get(one.entry.article_id), now))]
+    made = [(one, row) for one in batch if (row := _row_of(one, stored.get(one.entry.article_id), owners, now))]
     removed = [row for one, row in made if is_confirmed(one.result, row)]
     articles = store_marked(rows, [row for one, row in made if not is_confirmed(one.result, row)], stored)
     revisions = [revision_of(stored[new.article_id], new, now) for new in articles if new.article_id in stored]
@@ -246,7 +248,7 @@ def store_articles(
     return articles + [row for article in removed for row in withdraw_removed(rows, article, now)]
 
 
-def _row_of(one: FetchedEntry, previous: RawArticle | None, now: datetime) -> RawArticle | None:
+def _row_of(one: FetchedEntry, previous: RawArticle | None, owners: Owners, now: datetime) -> RawArticle | None:
     """Return the article's row; None after a 304 for a row that is gone meanwhile: the next run fetches the page."""
     if isinstance(one.result, Page) and one.result.is_unchanged:
         if previous is None or not _is_of_its_page(previous):
@@ -254,7 +256,8 @@ def _row_of(one: FetchedEntry, previous: RawArticle | None, now: datetime) -> Ra
         page_hash = previous.page_hash
     else:
         page_hash = one.page.page_hash if one.page else None
-    row = article_row(one.entry, one.result, one.read, previous, now)
+    read, owner = with_owner(owners, one.entry, one.result, one.read)
+    row = article_row(one.entry, one.result, read, previous, now, owner)
     return with_pause_stated(replace(row, page_hash=page_hash))
 
 

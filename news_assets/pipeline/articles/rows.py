@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.reading import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.pipeline.articles.refetches import is_new_version, relisted, without_pause_stated
 from news_assets.pipeline.articles.withdrawal import CONFIRMED_AFTER, is_removal, removed_at
 from news_assets.pipeline.documents.article import DOCUMENT_TYPE
 from news_assets.pipeline.stage_state.retries import Tries, after_failure, outcome_of
-from news_assets.records.articles import ArticleRevision, Cause, RawArticle
+from news_assets.records.articles import AddressOwner, ArticleRevision, Cause, RawArticle
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ExtractedArticle, Outcome, Page, PublishedOrigin
-from news_assets.text.urls import canonical_url, url_hash
+from news_assets.text.urls import address_hash, canonical_url, served_url
 
 FEED_RATIO = 0.6  # pages with less of the feed's text were cut by the extraction or a wall
 KEPT_RATIO = 0.3  # pages with less of the stored text are broken, unless they state an update
@@ -40,8 +41,12 @@ def article_row(
     read: ReadEntry,
     previous: RawArticle | None,
     now: datetime,
+    owner: AddressOwner = "own",
 ) -> RawArticle:
     """Return the article's row after one fetch; `previous` is the stored row, if any.
+
+    Where the address is not the agency's own, the page decides: the listing's text counts only without a page, and of
+    another agency's address nothing that is listed counts.
 
     A failed re-fetch keeps the stored text: the row stays `ok`, with the failure as its reason, and is retried. After a
     304 the row stays as it is, and is that of the entry as it is listed now. Attempts are counted for each version of
@@ -50,32 +55,71 @@ def article_row(
     if previous is not None and isinstance(result, Page) and result.is_unchanged:
         row = _unchanged_row(previous, entry, result)
     else:
-        row = _answered_row(entry, result, read, previous, now)
+        row = _answered_row(entry, result, read, _believed(previous, owner), now, owner)
     return replace(row, news_hash=entry.news_hash, relisted=relisted(entry, previous, now))
 
 
+def with_owner(
+    owners: Owners, entry: FeedEntry, result: Page | FetchError, read: ReadEntry
+) -> tuple[ReadEntry, AddressOwner]:
+    """Return what was read, and to whom the article's address belongs.
+
+    A page that states the address of another agency of its site as canonical gets the address that it was served from.
+    Without an article on the page, its address is the listed one, wherever that leads.
+    """
+    listed = canonical_url(entry.url)
+    if isinstance(result, FetchError):
+        return read, owners.owner(entry.desk, entry.agency, listed)
+    served, extracted = served_url(result.final_url), read.extracted
+    if result.is_unchanged or extracted is None or extracted.outcome != "ok":
+        return read, owners.owner(entry.desk, entry.agency, listed, served)
+    if not owners.is_same_owner(extracted.canonical_url, served):
+        read = replace(read, extracted=replace(extracted, canonical_url=served))
+    return read, owners.owner(entry.desk, entry.agency, served)
+
+
+def _believed(previous: RawArticle | None, owner: AddressOwner) -> RawArticle | None:
+    """Return the stored row, without a text that a listing gave of another agency's address."""
+    if previous is None or owner != "other" or previous.text_origin != "feed":
+        return previous
+    return replace(previous, text=None, text_origin=None, text_chars=0)
+
+
 def _answered_row(
-    entry: FeedEntry, result: Page | FetchError, read: ReadEntry, previous: RawArticle | None, now: datetime
+    entry: FeedEntry,
+    result: Page | FetchError,
+    read: ReadEntry,
+    previous: RawArticle | None,
+    now: datetime,
+    owner: AddressOwner,
 ) -> RawArticle:
     """Return the row after a page or an error."""
     tries = _tries_before(entry, previous, now)
     extracted = read.extracted
     failure = _failure(result, extracted)
-    chosen = _chosen_text(read, failure)
+    entry = _mention(entry, is_read=failure is None) if owner == "other" else entry
+    chosen = _chosen_text(entry, read, failure, owner)
     kept = previous if previous is not None and previous.text else None
-    if kept is not None and (chosen is None or _is_remnant(chosen, extracted, kept)):
+    if kept is not None and (chosen is None or _is_weaker(chosen, extracted, kept, owner)):
         found_chars = len(chosen.read.text) if chosen else 0
         why = failure[1] if failure else f"page gives {found_chars} of {kept.text_chars} characters"
         return _kept_row(kept, entry, result, why, tries, now)
     if chosen is not None:
-        return _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
-    outcome, reason = failure or ("failed", "no text")
-    return _failed_row(entry, result, outcome, reason, tries, now)
+        row = _ok_row(entry, result, None if failure else extracted, kept, chosen, now)
+    else:
+        outcome, reason = failure or ("failed", "no text")
+        row = _failed_row(entry, result, outcome, reason, tries, now)
+    return replace(row, address_owner=owner)
 
 
 def composed_row(entry: FeedEntry, text: ArticleText | None, previous: RawArticle | None, now: datetime) -> RawArticle:
     """Return the row of an article whose text was composed from other rows; `previous` is the stored row, if any."""
-    base = replace(_base_row(entry, None, None, now), news_hash=entry.news_hash, url_hash=entry.url_hash)
+    base = replace(
+        _base_row(entry, None, None, now),
+        news_hash=entry.news_hash,
+        url_hash=entry.url_hash,
+        address_owner="own",
+    )
     if text is None:
         return replace(base, outcome="failed", reason="the text could not be read")
     kept = previous if previous is not None and previous.text else None
@@ -112,14 +156,41 @@ def _failure(result: Page | FetchError, extracted: ExtractedArticle | None) -> t
     return None if extracted.outcome == "ok" else (extracted.outcome, extracted.reason or "no article")
 
 
-def _chosen_text(read: ReadEntry, failure: tuple[Outcome, str] | None) -> _Text | None:
-    """Return the page's text, or the feed's where the page gives much less or nothing."""
+def _mention(entry: FeedEntry, *, is_read: bool) -> FeedEntry:
+    """Return the entry of another agency's article without what it claims; the title names it until a page is read."""
+    return replace(
+        entry,
+        title=None if is_read else entry.title,
+        authors=(),
+        categories=(),
+        image_url=None,
+        published_at=None,
+        updated_at=None,
+    )
+
+
+def _chosen_text(
+    entry: FeedEntry, read: ReadEntry, failure: tuple[Outcome, str] | None, owner: AddressOwner
+) -> _Text | None:
+    """Return the page's text, or the feed's where the page gives much less or nothing and the owner allows it."""
     of_page, of_feed = (None if failure else read.page_text), read.feed_text
+    if owner == "other" or (owner != "own" and of_page):
+        of_feed = None
     page_chars, feed_chars = (len(one.text) if one else 0 for one in (of_page, of_feed))
     if of_feed and feed_chars >= MIN_FEED_CHARS and page_chars < FEED_RATIO * feed_chars:
         why = failure[1] if failure else f"page gives {page_chars} of {feed_chars} characters"
-        return _Text(of_feed, "feed", f"text from the feed: {why}")
+        origin = "text from the feed" if owner == "own" else f"text as told by {entry.agency}"
+        return _Text(of_feed, "feed", f"{origin}: {why}")
     return _Text(of_page, "page", read.extracted.reason if read.extracted else None) if of_page else None
+
+
+def _is_weaker(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle, owner: AddressOwner) -> bool:
+    """Whether the stored text stays: a page's goes before what a listing tells of it, and a whole one before a part."""
+    if owner != "own" and (chosen.origin, kept.text_origin) == ("feed", "page"):
+        return True
+    if owner != "own" and (chosen.origin, kept.text_origin) == ("page", "feed"):
+        return False
+    return _is_remnant(chosen, extracted, kept)
 
 
 def _is_remnant(chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle) -> bool:
@@ -228,7 +299,7 @@ def _base_row(
         entry_hash=entry.entry_hash,
         url=entry.url,
         canonical_url=page.canonical_url,
-        url_hash=url_hash(page.canonical_url),
+        url_hash=address_hash(page.canonical_url),
         text_hash=None,
         # What a document states as its title, or has in its first line, is often the publisher's name.
         title=(entry.title or page.title) if page.article_type == DOCUMENT_TYPE else (page.title or entry.title),

@@ -2,7 +2,8 @@
 
 An operator withdraws them, or their publisher: with status 410 (Gone) or 451 (Unavailable for Legal Reasons), twice
 and at least a day apart. The row of a withdrawn article stays, with its title, its addresses, the reason and the time,
-so that it is not fetched again. The index is not changed here.
+so that it is not fetched again. What else goes is declared by the records (`records/content.py`). The index is not
+changed here.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -10,18 +11,22 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import FetchError, LakeError
+from news_assets.pipeline.alerts.digests import withdraw_messages
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
 from news_assets.pipeline.civic.withdrawal import bring_documents_back, withdraw_documents
 from news_assets.ports.lake import LakeWithHistory, Reader, Rows
-from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
-from news_assets.records.derived import ArticleEmbedding, CachedEnrichment, EnrichedArticle, Failure
+from news_assets.records.articles import CopyKey, RawArticle
+from news_assets.records.content import content_columns, is_deleted_with_article, loses_content, without_content
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
+from news_assets.records.documents import StoredDocument
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.polling import FeedEntry, StoredPage
+from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import WITHDRAWN, Page
 
 CONFIRMED_AFTER = timedelta(days=1)
 _REMOVED = (410, 451)
-_RESTORED = (StoredPage, ArticleRevision, EnrichedArticle, ArticleEmbedding)
+_CLEARED_APART = (RawArticle, StoredDocument)  # a document stays while items of other articles have it
+_MADE_AGAIN = (CopyKey, Failure)  # deleted with an article, and not brought back
 
 
 def withdrawn_among(rows: Reader, article_ids: Collection[str]) -> set[str]:
@@ -65,22 +70,19 @@ def withdraw(rows: Rows, articles: Sequence[RawArticle], reason: str, now: datet
     calls = rows.read(ModelCall, article_id=ids)
     inputs = {row.input_hash for row in enriched} | {call.input_hash for call in calls}
     rows.delete(CachedEnrichment, input_hash=inputs)
-    if calls := rows.read(ModelCall, input_hash=inputs):  # what they cost stays; what repeats the text does not
-        rows.upsert([replace(call, answer_json=None, reason=None) for call in calls])
-    for record in (*_RESTORED, Failure, CopyKey):
+    if same_input := rows.read(ModelCall, input_hash=inputs):  # what they cost stays
+        rows.upsert([without_content(call) for call in same_input])
+    for record in filter(is_deleted_with_article, rows.records):
         rows.delete(record, article_id=ids)
-    if entries := rows.read(FeedEntry, article_id=ids):
-        rows.upsert([without_text(entry) for entry in entries])
+    for record in filter(loses_content, rows.records):
+        if record not in _CLEARED_APART and (found := rows.read(record, article_id=ids)):
+            rows.upsert([without_content(row) for row in found])
     withdrawn = [_withdrawn(article, reason, now, commit) for article in articles]
     rows.upsert(withdrawn)
     mark_copies_again(rows, articles)
     withdraw_documents(rows, articles, reason)
+    withdraw_messages(rows, ids)
     return withdrawn
-
-
-def without_text(entry: FeedEntry) -> FeedEntry:
-    """Return the entry of a withdrawn article as it is stored: without the text that its source lists."""
-    return replace(entry, summary=None, content_html=None)
 
 
 def undo_withdrawal(lake: LakeWithHistory, article: RawArticle, also: Callable[[Rows], None]) -> None:
@@ -113,8 +115,8 @@ def bring_back(rows: Rows, former: Reader, articles: Sequence[RawArticle]) -> li
     They are not withdrawn again because of what their pages answered until then.
     """
     ids = [article.article_id for article in articles]
-    for record in _RESTORED:
-        if found := former.read(record, article_id=ids):
+    for record in filter(is_deleted_with_article, rows.records):
+        if record not in _MADE_AGAIN and (found := former.read(record, article_id=ids)):
             rows.upsert(found)
     listed = {(entry.source_id, entry.entry_id): entry for entry in former.read(FeedEntry, article_id=ids)}
     if entries := rows.read(FeedEntry, article_id=ids):
@@ -133,31 +135,8 @@ def _with_text(entry: FeedEntry, former: FeedEntry | None) -> FeedEntry:
     """Return the entry with the text that it had; unchanged if it was listed in another state since."""
     if former is None or former.entry_hash != entry.entry_hash:
         return entry
-    return replace(entry, summary=former.summary, content_html=former.content_html)
+    return replace(entry, **{name: getattr(former, name) for name in content_columns(FeedEntry)})
 
 
 def _withdrawn(article: RawArticle, reason: str, now: datetime, commit: int) -> RawArticle:
-    return replace(
-        article,
-        text=None,
-        text_hash=None,
-        text_origin=None,
-        text_chars=0,
-        word_count=0,
-        content_hash="",
-        subtitle=None,
-        tags=(),
-        out_links=(),
-        image_url=None,
-        video_url=None,
-        page_hash=None,
-        lead_minhash=None,
-        duplicate_of=None,
-        duplicate_reason=None,
-        duplicate_score=None,
-        outcome=WITHDRAWN,
-        reason=reason,
-        next_try_at=None,
-        withdrawn_at=now,
-        withdrawn_after=commit,
-    )
+    return replace(without_content(article), outcome=WITHDRAWN, reason=reason, withdrawn_at=now, withdrawn_after=commit)

@@ -13,6 +13,7 @@ from news_assets.pipeline.civic.matters import refresh_matters_of
 from news_assets.pipeline.civic.storing import facts_json
 from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import RawArticle
+from news_assets.records.content import without_content
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.reading import WITHDRAWN
@@ -80,15 +81,4 @@ def _with_facts_of(row: StoredMeeting, former_json: str) -> StoredMeeting:
 
 
 def _withdrawn(document: StoredDocument, reason: str) -> StoredDocument:
-    return replace(
-        document,
-        content_hash=None,
-        title=None,
-        characters=0,
-        text=None,
-        outcome=WITHDRAWN,
-        reason=reason,
-        copy_of=None,
-        etag=None,
-        last_modified=None,
-    )
+    return replace(without_content(document), outcome=WITHDRAWN, reason=reason)

@@ -8,7 +8,7 @@ from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, most
 from news_assets.text.plain import strip_emphasis
-from news_assets.text.urls import canonical_url
+from news_assets.text.urls import served_url
 
 DOCUMENT_TYPE = "DigitalDocument"  # schema.org
 # Titles that programs write by themselves: names of files, of programs and of templates.
@@ -28,7 +28,7 @@ def document_article(page: Page, timezone: str, language: str | None = None) -> 
     found = page.document or read_document(page.body, page.content_type)
     article = ExtractedArticle(
         url=page.url,
-        canonical_url=canonical_url(page.final_url),
+        canonical_url=served_url(page.final_url),
         outcome=found.outcome,
         reason=line(_reason(found), "title"),
         article_type=DOCUMENT_TYPE,

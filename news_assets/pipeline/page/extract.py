@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import count
 
-from lxml.etree import LxmlError, _Element
+from lxml.etree import _Element
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.choice import Mode, chosen, long_texts
 from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import Block, article_blocks, markdown_of
-from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
+from news_assets.pipeline.page.metadata import LIBRARY_ERRORS, PageMetadata, read_metadata
 from news_assets.pipeline.page.refusals import refusal_of
 from news_assets.pipeline.page.site_rules import drop_removed, text_by_rule, time_by_rule
 from news_assets.pipeline.page.trimming import trimmed
@@ -21,7 +21,7 @@ from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.text.charset import decode
 from news_assets.text.language import language_of
 from news_assets.text.limits import clean_text, line, lines, most
-from news_assets.text.urls import canonical_url
+from news_assets.text.urls import served_url
 
 PAYWALLED_CHARS = 1000  # longer texts on a page with a paywall in its markup are whole more often than not
 MAX_HTML_CHARS = 2_000_000  # without scripts and styles; the largest article pages seen have 0.9 million
@@ -29,17 +29,6 @@ MAX_ELEMENTS = 20_000  # four times the largest article page seen; trafilatura t
 _MAX_DEPTH = 400  # of nested elements; lxml recurses in C, which is safe below this
 _RESET_AFTER = 2000  # pages; trafilatura's caches are bounded, but together they grow to some 60 MB
 
-# Raised by trafilatura, lxml and htmldate on unforeseen markup.
-_READING_ERRORS = (
-    LxmlError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
 _BULK = (("<script", "</script"), ("<style", "</style"), ("<svg", "</svg"), ("<!--", "-->"))
 _PAYWALL = re.compile(r"(?<![a-z])paywall(?![a-z])", re.IGNORECASE)
 _page_count = count(1)
@@ -47,7 +36,7 @@ _page_count = count(1)
 
 def extract(page: Page, timezone: str, language: str | None = None) -> ExtractedArticle:
     """Return the article on an HTML page; see `PageReader`."""
-    failed = ExtractedArticle(url=page.url, canonical_url=canonical_url(page.final_url), outcome="failed")
+    failed = ExtractedArticle(url=page.url, canonical_url=served_url(page.final_url), outcome="failed")
     if next(_page_count) % _RESET_AFTER == 0:
         from trafilatura.meta import reset_caches
 
@@ -57,7 +46,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
         if tree is None:
             return replace(failed, reason="not HTML: no element in it")
         return _bounded(_article_of(tree, page, timezone, language))
-    except _READING_ERRORS as error:
+    except LIBRARY_ERRORS as error:
         return replace(failed, reason=f"could not be read: {type(error).__name__}: {str(error)[:120]}".rstrip(": "))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from news_assets.text.limits import most
-from news_assets.text.urls import canonical_url, is_same_site, resolve, web_url
+from news_assets.text.urls import canonical_url, is_same_site, resolve, served_url, web_url
 
 _BLOCKS = frozenset({"p", "li", "td", "blockquote", "h2", "h3", "h4", "dd", "div", "section", "article", "body"})
 _MAX_CLIMB = 8  # elements between a link and its block
@@ -36,7 +36,7 @@ def canonical_url_of(tree: HtmlElement, shared: Iterable[str], base: str, url: s
 
     `shared` holds the URLs stated for sharing (og:url), which rank below `rel=canonical`.
     """
-    own = canonical_url(url)
+    own = served_url(url)
     links = [link.get("href") for link in tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()]
     short = (text for text in (*links[:_MAX_STATED], *shared) if text and len(text) <= most("address"))
     stated = (canonical_url(text, base) for text in short)

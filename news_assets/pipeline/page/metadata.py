@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 from urllib.parse import urlsplit
 
+from lxml.etree import LxmlError
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.links import base_url, canonical_url_of, first_url
@@ -29,6 +30,18 @@ from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.words import fold
+
+# Raised by trafilatura, lxml and htmldate on unforeseen markup.
+LIBRARY_ERRORS = (
+    LxmlError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 _MAX_TAGS, _MAX_TAG_CHARS, _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 40, 80, 12, 80
 _MAX_TITLE_CHARS, _MAX_HEADINGS = 400, 50
@@ -149,7 +162,10 @@ def _guess(tree: HtmlElement, url: str) -> _Guess:
 
     _shorten(tree)
     # htmldate's extensive search is off: its first use compiles the patterns of 205 locales in four seconds.
-    found = extract_metadata(tree, default_url=url, extensive=False)
+    try:
+        found = extract_metadata(tree, default_url=url, extensive=False)
+    except LIBRARY_ERRORS:  # a date that no clock shows, or other markup that it does not foresee
+        return _Guess()
     return _Guess(
         title=found.title,
         authors=tuple((found.author or "").split("; ")),

@@ -12,7 +12,7 @@ from news_assets.pipeline.documents.article import document_article
 from news_assets.pipeline.page.extract import extract
 from news_assets.ports.reading import PageReader, Sandbox
 from news_assets.records.reading import ExtractedArticle, Outcome, Page
-from news_assets.text.urls import canonical_url
+from news_assets.text.urls import served_url
 
 HTML, PDF, RTF, ZIP = "text/html", "application/pdf", "application/rtf", "zip archive"
 
@@ -97,4 +97,4 @@ def _looks_like_html(head: bytes) -> bool:
 
 def unread(page: Page, outcome: Outcome, reason: str) -> ExtractedArticle:
     """Return the result for a page without a readable article."""
-    return ExtractedArticle(url=page.url, canonical_url=canonical_url(page.final_url), outcome=outcome, reason=reason)
+    return ExtractedArticle(url=page.url, canonical_url=served_url(page.final_url), outcome=outcome, reason=reason)

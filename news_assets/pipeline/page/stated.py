@@ -1,7 +1,6 @@
 """Reads what a page states for machines: schema.org objects in JSON-LD, and meta tags."""
 
 import html
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from news_assets.text.html import plain_text
+from news_assets.text.outside_json import loads
 
 Node = dict[str, Any]
 MetaTags = dict[str, list[str]]
@@ -135,7 +135,7 @@ def _parsed(text: str) -> Any:
     """Parse a script, also with control characters, comment wrappers, trailing commas or HTML escapes."""
     for candidate in (text, _TRAILING_COMMA.sub("", _unwrapped(text)), html.unescape(text)):
         try:
-            return json.loads(candidate, strict=False)
+            return loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
     return _salvaged(text)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
+from news_assets.pipeline.articles.ownership import Owners
 from news_assets.records.desks import Source
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing
@@ -58,13 +59,19 @@ def keyed_entries(listing: Listing) -> dict[str, ListedEntry]:
 
 
 def entry_changes(
-    source: Source, listing: Listing | None, known: Iterable[FeedEntry], now: datetime, trace_id: str
+    source: Source,
+    listing: Listing | None,
+    known: Iterable[FeedEntry],
+    now: datetime,
+    trace_id: str,
+    owners: Owners | None = None,
 ) -> EntryChanges:
     """Return what a listing changes among the known rows; no changes without a listing.
 
     `known` are the rows of this source, and the rows of the agency's other sources with a listed `url_hash`. Article,
     day and `url_hash` are fixed when an entry is first stored; a URL that the agency already has gives its article and
     day. The day moves once, with every row of the article, if the source corrects the date by more than a day.
+    Entries at another agency's addresses (`owners`) are filed under the day when they are first seen.
     """
     if listing is None:
         return EntryChanges()
@@ -75,16 +82,17 @@ def entry_changes(
     new_count = updated_count = deferred_count = 0
     for entry_id, listed in keyed_entries(listing).items():
         entry = _cleaned(listed, keeps_updated_at)
+        is_own = owners is None or owners.owner(source.desk, source.agency, canonical_url(entry.url)) != "other"
         key = source.source_id, entry_id
         known_row = stored.get(key)
         if known_row is None and new_count == MAX_NEW:
             deferred_count += 1
         elif known_row is None:
-            rows[key] = row = _new_row(source, entry_id, entry, by_url, now, trace_id)
+            rows[key] = row = _new_row(source, entry_id, entry, by_url, now, trace_id, is_own=is_own)
             by_url.setdefault(row.url_hash, row)
             new_count += 1
         else:
-            rows[key] = row = _updated_row(rows.get(key, known_row), source, entry, now)
+            rows[key] = row = _updated_row(rows.get(key, known_row), source, entry, now, is_own=is_own)
             updated_count += row.entry_hash != known_row.entry_hash
             if row.is_moved and not known_row.is_moved:
                 by_url[row.url_hash] = row
@@ -132,10 +140,13 @@ def _new_row(
     by_url: Mapping[str, FeedEntry],
     now: datetime,
     trace_id: str,
+    *,
+    is_own: bool,
 ) -> FeedEntry:
     hashed_url = url_hash(entry.url)
     known = by_url.get(hashed_url)
-    day = known.day if known else _filing_day(entry.published_at, source, now, entry.day)
+    stated_at = entry.published_at if is_own else None
+    day = known.day if known else _filing_day(stated_at, source, now, entry.day)
     return FeedEntry(
         entry_id=entry_id,
         source_id=source.source_id,
@@ -163,9 +174,9 @@ def _new_row(
     )
 
 
-def _updated_row(row: FeedEntry, source: Source, entry: ListedEntry, now: datetime) -> FeedEntry:
+def _updated_row(row: FeedEntry, source: Source, entry: ListedEntry, now: datetime, *, is_own: bool) -> FeedEntry:
     """Return the row of an entry that is listed again."""
-    moved_to = _corrected_day(row, source, entry.published_at, now)
+    moved_to = _corrected_day(row, source, entry.published_at if is_own else None, now)
     new_hash = entry_hash(entry)
     if new_hash == row.entry_hash and moved_to is None:
         return replace(row, last_seen_at=now)

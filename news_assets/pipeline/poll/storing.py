@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import ClosedSourceError, FetchError
-from news_assets.pipeline.articles.withdrawal import withdrawn_among, without_text
+from news_assets.pipeline.articles.ownership import Owners
+from news_assets.pipeline.articles.withdrawal import withdrawn_among
 from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.civic.storing import store_answer
 from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, keyed_entries
@@ -24,6 +25,7 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
 )
 from news_assets.ports.lake import Rows
+from news_assets.records.content import without_content
 from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingAnswer
 from news_assets.records.polling import FeedEntry, Poll, SourceState
@@ -33,14 +35,14 @@ from news_assets.text.urls import url_hash
 _PARSE_WEIGHT = 1.0
 
 
-def store_polls(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[Poll]:
+def store_polls(rows: Rows, batch: Sequence[Polled], trace_id: str, owners: Owners | None = None) -> list[Poll]:
     """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows.
 
     Everything gets the time of the poll's answer: the batch may be stored a minute later, on another day.
     """
     sources = {polled.source.source_id for polled in batch}
     states = {state.source_id: state for state in rows.read(SourceState, source_id=sources)}
-    changed = _store_entries(rows, batch, trace_id)
+    changed = _store_entries(rows, batch, trace_id, owners)
     recent = _recent_counts(rows, [polled for polled in batch if not polled.is_of_past])
     learning = {one.source for one in batch if not one.is_of_past and one.error is None and is_adaptive(one.source)}
     rates = rates_of(rows, learning, max(one.polled_at for one in batch)) if learning else {}
@@ -219,7 +221,7 @@ def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
 # --- entries ---------------------------------------------------------------------------------------------------------
 
 
-def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[EntryChanges]:
+def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str, owners: Owners | None) -> list[EntryChanges]:
     """Store and return what the listings change; each listing sees the changes of those before it in the batch."""
     known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
     for row in _known_entries(rows, [polled for polled in batch if polled.listing is not None]):
@@ -231,14 +233,15 @@ def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str) -> list[E
         if polled.answer is not None:
             changed.append(store_answer(rows, polled.source, polled.answer, polled.polled_at, trace_id))
             continue
-        changes = entry_changes(polled.source, polled.listing, of_agency.values(), polled.polled_at, trace_id)
+        now, stored = polled.polled_at, of_agency.values()
+        changes = entry_changes(polled.source, polled.listing, stored, now, trace_id, owners)
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key
         written |= by_key
         changed.append(changes)
     if written:
         withdrawn = withdrawn_among(rows, {row.article_id for row in written.values()})
-        rows.upsert([without_text(row) if row.article_id in withdrawn else row for row in written.values()])
+        rows.upsert([without_content(row) if row.article_id in withdrawn else row for row in written.values()])
     return changed
 
 

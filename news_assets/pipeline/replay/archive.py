@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import NamedTuple
 
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.page.readers import HTML, READERS, with_document
 from news_assets.pipeline.page.site_rules import rule_on
 from news_assets.pipeline.replay.article import Replayed, is_of_last_request, page_of, replay_article
@@ -124,6 +125,7 @@ def _calls(
 
 def _replayed(desk: Desk, calls: _Calls, sandbox: Sandbox, readers: Mapping[str, PageReader]) -> dict[str, Replayed]:
     agencies = {agency.key: agency for agency in desk.agencies}
+    owners = Owners.of(desk)
 
     def usual(article: RawArticle) -> tuple[str, str, PageRule | None]:
         if agency := agencies.get(article.agency):
@@ -140,7 +142,7 @@ def _replayed(desk: Desk, calls: _Calls, sandbox: Sandbox, readers: Mapping[str,
 
     results = sandbox.run(
         replay_article,
-        [(*call, *(of := usual(call[0])), readers, document(call[2], of[1])) for call in calls.values()],
+        [(*call, owners, *(of := usual(call[0])), readers, document(call[2], of[1])) for call in calls.values()],
     )
     return {
         article_id: Replayed(article, "unreadable", reason=str(result))

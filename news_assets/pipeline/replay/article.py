@@ -11,9 +11,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from news_assets.errors import FetchError
+from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.reading import ReadEntry, read_entry
 from news_assets.pipeline.articles.refetches import with_pause_stated
-from news_assets.pipeline.articles.rows import article_row
+from news_assets.pipeline.articles.rows import article_row, with_owner
 from news_assets.pipeline.page.readers import READERS
 from news_assets.ports.reading import PageReader
 from news_assets.records.articles import RawArticle
@@ -70,6 +71,7 @@ def replay_article(
     article: RawArticle,
     entry: FeedEntry,
     stored: StoredPage | None,
+    owners: Owners,
     timezone: str,
     language: str | None,
     rule: PageRule | None = None,
@@ -82,6 +84,7 @@ def replay_article(
         article: The stored row.
         entry: The entry that it was fetched for.
         stored: The newest page; None if the stored text is the feed's because the page could not be fetched.
+        owners: Whose site the article's address is on.
         timezone: IANA zone of times without one.
         language: The agency's language (BCP 47).
         rule: The agency's rule for pages of the article's day.
@@ -90,7 +93,9 @@ def replay_article(
     """
     page = replace(page_of(stored), rule=rule, document=document) if stored else None
     read = read_entry(page, entry.content_html, timezone, language, readers)
-    made = article_row(entry, page or FetchError(entry.url, "not fetched"), read, article, article.fetched_at)
+    result = page or FetchError(entry.url, "not fetched")
+    read, owner = with_owner(owners, entry, result, read)
+    made = article_row(entry, result, read, article, article.fetched_at, owner)
     if made.attempts:  # counted by a row that keeps the stored text or has none
         return _without_new_row(article, made, read)
     return _compared(article, _row_of(article, made, is_of_last_request=is_of_last_request(article, stored)))

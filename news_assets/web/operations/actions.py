@@ -27,7 +27,7 @@ from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.forms import note, read_form
 from news_assets.web.operations.labels import theme_form
-from news_assets.web.operations.sessions import MAX_NAME_CHARS, Sessions
+from news_assets.web.operations.sessions import COOKIE, LOG_OUT, MAX_NAME_CHARS, Sessions, session_id
 
 MAX_REASON_CHARS: Final = 300
 _log = logging.getLogger(__name__)
@@ -80,6 +80,10 @@ class Actions:
 
     def logout(self, request: Request, body: bytes) -> Response:
         """End the session."""
+        who = self._sessions.operator(request)
+        if who is not None and (cookie := request.cookies.get(COOKIE)):
+            ended, now = session_id(cookie), datetime.now(UTC)
+            self._lake.transact(lambda rows: note(rows, who, LOG_OUT, ended, now))
         response = RedirectResponse("/operations/login", 303)
         self._sessions.end(response)
         return response

@@ -4,22 +4,23 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
+import anyio
 from anyio import to_thread
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from news_assets.web.api.handlers import PREFIX
-from news_assets.web.archive import Archive
+from news_assets.web.archive import MAX_SECONDS, Archive
 from news_assets.web.cache import AnswerCache
-from news_assets.web.limits import in_time
+from news_assets.web.limits import LIVE_PATH, in_time
 from news_assets.web.operations import polls, queries
 from news_assets.web.operations.access import Access
 from news_assets.web.operations.actions import Actions, Render
 from news_assets.web.operations.health import health, metrics
 from news_assets.web.operations.labels import LabelActions
-from news_assets.web.operations.sessions import Sessions, check_origin
+from news_assets.web.operations.sessions import Sessions, check_origin, ended_sessions, private
 
 MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
 
@@ -28,7 +29,7 @@ Posted = Callable[[Request, bytes], Response]
 
 def operator_routes(archive: Archive, access: Access, render: Render, cache: AnswerCache) -> list[Route]:
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
-    sessions = Sessions(access.token)
+    sessions = Sessions(access.token, ended_sessions(archive.lake))
     actions = Actions(archive, access, sessions, render)
     saved = queries.QueryActions(archive, sessions, render)
 
@@ -37,20 +38,20 @@ def operator_routes(archive: Archive, access: Access, render: Render, cache: Ans
 
     article = "/operations/articles/{article_id:article_id}"
     return [
-        Route("/operations/login", in_time(actions.login_page), methods=["GET"]),
+        Route("/operations/login", _private(actions.login_page), methods=["GET"]),
         Route("/operations/login", _posted(actions.login), methods=["POST"]),
         Route("/operations/logout", _posted(actions.logout), methods=["POST"]),
-        Route(article, in_time(actions.page)),
+        Route(article, _private(actions.page)),
         Route(f"{article}/retry", _posted(actions.retry), methods=["POST"]),
         Route(f"{article}/withdraw", _posted(actions.withdraw), methods=["POST"]),
         Route(f"{article}/bring-back", _posted(actions.bring_back), methods=["POST"]),
         Route(f"{article}/label", _posted(LabelActions(archive, sessions).store), methods=["POST"]),
-        Route(queries.PATH, in_time(saved.page), methods=["GET"]),
+        Route(queries.PATH, _private(saved.page), methods=["GET"]),
         Route(queries.PATH, _posted(saved.save), methods=["POST"]),
         Route(f"{queries.PATH}/delete", _posted(saved.delete), methods=["POST"]),
         Route(f"{PREFIX}/{polls.PATH}", _posted(poll), methods=["POST"]),
         Route("/health", in_time(partial(health, archive))),
-        Route("/health/live", lambda request: PlainTextResponse("live\n")),
+        Route(LIVE_PATH, _live),
         Route("/metrics", in_time(cache.around(partial(metrics, archive)))),
     ]
 
@@ -60,11 +61,31 @@ def _posted(handler: Posted) -> Callable[[Request], Awaitable[Response]]:
 
     async def answer(request: Request) -> Response:
         check_origin(request)
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_BODY_BYTES:
-                raise HTTPException(413, f"more than {MAX_BODY_BYTES:,} bytes")
-        return await to_thread.run_sync(handler, request, body)
+        try:
+            with anyio.fail_after(MAX_SECONDS):
+                body = await _body_of(request)
+        except TimeoutError:
+            raise HTTPException(408, f"the body did not come within {MAX_SECONDS:.0f} s") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the connection was closed before the end of the body") from None
+        return private(await to_thread.run_sync(handler, request, body))
 
     return answer
+
+
+async def _body_of(request: Request) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY_BYTES:
+            raise HTTPException(413, f"more than {MAX_BODY_BYTES:,} bytes")
+    return bytes(body)
+
+
+def _private(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    return in_time(lambda request: private(handler(request)))
+
+
+async def _live(request: Request) -> Response:
+    """Answer without a thread: all of them may be busy."""
+    return PlainTextResponse("live\n")

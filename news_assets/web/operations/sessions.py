@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -10,17 +11,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from news_assets.ports.lake import Reader
+from news_assets.records.alerts import OperatorAction
+
 COOKIE: Final = "news_operator"
 SESSION_S: Final = 12 * 3600
 MAX_NAME_CHARS: Final = 60
+LOG_OUT: Final = "log out"
 _BY_TOKEN: Final = "API"  # who acts where no name was given
 
 
 class Sessions:
-    """Log-ins kept in signed cookies: nothing is stored, and another token ends them all."""
+    """Log-ins kept in signed cookies: another token ends them all, and log-outs are stored.
 
-    def __init__(self, token: str) -> None:
+    `is_ended` says of the id of a session whether its operator logged out.
+    """
+
+    def __init__(self, token: str, is_ended: Callable[[str], bool] = lambda session: False) -> None:
         self._token = token
+        self._is_ended = is_ended
         self._signer = URLSafeTimedSerializer(token, COOKIE, signer_kwargs={"digest_method": hashlib.sha256})
 
     @property
@@ -52,9 +61,10 @@ class Sessions:
         if not self.is_open:
             return None
         try:
-            return str(self._signer.loads(cookie, max_age=SESSION_S))
+            name = str(self._signer.loads(cookie, max_age=SESSION_S))
         except BadSignature:  # also of a cookie that is too old
             return None
+        return None if self._is_ended(session_id(cookie)) else name
 
     def check(self, request: Request) -> str:
         """Return who sends a request that acts.
@@ -70,6 +80,22 @@ class Sessions:
         if name is None:
             raise HTTPException(401, "log in, or send the operators' token as a bearer token", _CHALLENGE)
         return name
+
+
+def session_id(cookie: str) -> str:
+    """Return what a log-out stores of a session's cookie."""
+    return hashlib.sha256(cookie.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def ended_sessions(lake: Reader) -> Callable[[str], bool]:
+    """Return a function that looks an id up among the stored log-outs."""
+    return lambda session: bool(lake.read(OperatorAction, article_id=[""], action=[LOG_OUT], detail=[session]))
+
+
+def private(response: Response) -> Response:
+    """Return the answer for an operator, which nothing on its way may keep."""
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
 
 
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="news_assets"'}

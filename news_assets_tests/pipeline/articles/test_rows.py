@@ -62,7 +62,7 @@ def test_the_listing_fills_missing_metadata() -> None:
         published_origin="listing", updated_at=None, first_seen_at=NOW, fetched_at=PAGE.fetched_at, image_url="https://www.example.org/a.jpg",
         video_url=None, text=text, text_origin="page", text_chars=len(text), word_count=80, out_links=(), outcome="ok",
         reason=None, lead_minhash=minhash(text), duplicate_of=None, rev_n=1, attempts=0, next_try_at=None,
-        trace_id="t1",
+        trace_id="t1", address_owner="own",
     )  # fmt: skip
 
 

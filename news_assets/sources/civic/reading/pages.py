@@ -1,6 +1,5 @@
 """HTML and JSON answers of vendors: trees, cells, links and values, with errors that name the page."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from news_assets.sources.html.document import html_tree, select, words_of
 from news_assets.sources.platforms import found_instead
 from news_assets.text.html import plain_text
 from news_assets.text.limits import line
+from news_assets.text.outside_json import loads
 from news_assets.text.urls import web_url
 
 MAX_ELEMENTS = 200_000  # an archive page of 2,000 meetings has some 40,000
@@ -54,7 +54,7 @@ def json_of(page: Page, expected: str) -> Any:
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
     try:
-        return json.loads(page.body.removeprefix(b"\xef\xbb\xbf"))
+        return loads(page.body.removeprefix(b"\xef\xbb\xbf"))
     except RecursionError as error:
         raise ListingChangedError(f"{page.url}: JSON nested too deeply") from error
     except ValueError as error:  # also UnicodeDecodeError

@@ -1,0 +1,135 @@
+"""Decides whose site an address is on: a publisher's own, one that several share, another's, or nobody's of the desks.
+
+An agency's addresses are those of its sources and the `hosts` that its desk file declares for it. A site is a
+registrable domain, or a host of a platform (`text.urls.site_of`). Where several agencies have addresses on one site,
+the nearest host counts, and on one host the path: agencies of www.gov.br hold `/mec/...` and `/saude/...`.
+
+What a listing says of its own agency's addresses is the publisher's word. Of another's address it is a mention: neither
+its text nor its times are stored.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from news_assets.records.articles import AddressOwner
+from news_assets.records.desks import Agency, Desk
+from news_assets.text.urls import host_of, site_of
+
+# Parts of feeds' addresses that say nothing of the publisher.
+_OF_FEEDS: Final = frozenset({"atom", "feed", "feeds", "index", "rss", "xml"})
+_RANKS: Final[dict[str, int]] = {"own": 0, "shared": 1, "": 1, "nobody": 2, "other": 3}
+
+AgencyId = tuple[str, str]  # keys of desk and agency
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """An address of an agency: its host with port, and the directories and file name of its path."""
+
+    agency: AgencyId
+    host: str
+    segments: tuple[str, ...]
+
+
+def owner_rank(owner: str) -> int:
+    """Return the place of an article among copies by whose address it has: the publisher's own first."""
+    return _RANKS.get(owner, _RANKS[""])
+
+
+class Owners:
+    """Whose site an address is on, among the agencies of some desks."""
+
+    def __init__(self, agencies: Iterable[tuple[AgencyId, Agency]]) -> None:
+        self._by_site: dict[str, list[_Claim]] = defaultdict(list)
+        for key, agency in agencies:
+            declared = [f"https://{host}/" for host in agency.hosts]
+            for url in {*(source.url for source in agency.sources), *declared}:
+                self._by_site[_site(url)].append(_Claim(key, _host(url), _segments(url)))
+
+    @classmethod
+    def of(cls, desk: Desk) -> "Owners":
+        """Return the owners among a desk's agencies and those of the desks beside it."""
+        own = (((desk.key, agency.key), agency) for agency in desk.agencies)
+        others = (((key, agency.key), agency) for key, agency in desk.neighbours)
+        return cls((*own, *others))
+
+    def owner(self, desk: str, agency: str, *urls: str) -> AddressOwner:
+        """Return to whom these addresses of one article belong, from the side of an agency; of several, the weakest."""
+        found = [self._owner((desk, agency), url) for url in urls]
+        return max(found, key=owner_rank)
+
+    def is_same_owner(self, url: str, other: str) -> bool:
+        """Return whether two addresses on one site belong to the same agencies."""
+        return self._holders(url) == self._holders(other)
+
+    def _owner(self, agency: AgencyId, url: str) -> AddressOwner:
+        holders = self._holders(url)
+        if not holders:
+            return "nobody"
+        if agency not in holders:
+            return "other"
+        return "own" if len(holders) == 1 else "shared"
+
+    def _holders(self, url: str) -> set[AgencyId]:
+        claims = self._by_site.get(_site(url), [])
+        if len({claim.agency for claim in claims}) > 1:
+            claims = _of_nearest_host(claims, _host(url))
+        if len({claim.agency for claim in claims}) > 1:
+            claims = _of_path(claims, _segments(url))
+        return {claim.agency for claim in claims}
+
+
+def _of_nearest_host(claims: list[_Claim], host: str) -> list[_Claim]:
+    """Return the claims on this host, else on the longest name that it is below, else all."""
+    above = [claim for claim in claims if host == claim.host or host.endswith(f".{claim.host}")]
+    longest = max((len(claim.host) for claim in above), default=0)
+    return [claim for claim in above if len(claim.host) == longest] or claims
+
+
+def _of_path(claims: list[_Claim], segments: tuple[str, ...]) -> list[_Claim]:
+    """Return the claims with the longest common beginning, else those with the first segment that only they have.
+
+    The second finds the holder of g1.globo.com/sp/... by its feed at /rss/g1/sp/. Without either, the address belongs
+    to those whose feed is at the top of the host, else to all.
+    """
+    common = {claim: _common(claim.segments, segments) for claim in claims}
+    if longest := max(common.values()):
+        return [claim for claim in claims if common[claim] == longest]
+    for segment in segments:
+        having = [claim for claim in claims if segment in claim.segments]
+        if len({claim.agency for claim in having}) == 1:
+            return having
+    return [claim for claim in claims if not claim.segments] or claims
+
+
+def _common(segments: tuple[str, ...], others: tuple[str, ...]) -> int:
+    pairs = zip(segments, others, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(segments), len(others)))
+
+
+def _site(url: str) -> str:
+    """Return the site of an address; of an IP address or local name with its port, where each is another server."""
+    site = site_of(url)
+    return _host(url) if site == host_of(url) else site
+
+
+def _host(url: str) -> str:
+    host = host_of(url).removeprefix("www.")
+    try:
+        port = urlsplit(url).port
+    except ValueError:
+        port = None
+    return host if port in (None, 80, 443) else f"{host}:{port}"
+
+
+def _segments(url: str) -> tuple[str, ...]:
+    """Return the parts of the path without extensions, in lower case, except those of feeds in general."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return ()
+    parts = (part.partition(".")[0].lower() for part in path.split("/"))
+    return tuple(part for part in parts if part and part not in _OF_FEEDS)

@@ -1,0 +1,132 @@
+"""Limits of the connections to the server: how long each may wait, and how many one client and all clients hold.
+
+uvicorn closes idle connections between two requests only, and counts waiting connections as requests. hypercorn has
+a time limit for each read, which a request of one byte a second never reaches; granian has none. So uvicorn's protocol
+over h11 is extended here; h11 bounds the size of a request's head.
+"""
+
+import asyncio
+from collections import defaultdict
+from typing import Final
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_S: Final = 10.0  # from the opening of a connection, or the answer before, to the end of a request
+ANSWER_S: Final = 60.0  # from there to the end of the answer, also where the client does not read it
+MAX_OF_CLIENT: Final = 20
+MAX_CONNECTIONS: Final = 500
+
+
+class Connections:
+    """The open connections by client, each with those that wait for a request, the longest waiting first.
+
+    A new connection beyond a limit takes the place of the one that has waited longest, so that a client that holds
+    connections without a request shuts out itself only. `of_client` is 0 behind a proxy that limits its clients.
+    """
+
+    def __init__(
+        self,
+        of_client: int = MAX_OF_CLIENT,
+        in_all: int = MAX_CONNECTIONS,
+        request_s: float = REQUEST_S,
+        answer_s: float = ANSWER_S,
+    ) -> None:
+        self._of_client, self._in_all = of_client, in_all
+        self.request_s, self.answer_s = request_s, answer_s
+        self._open: dict[str, dict[asyncio.Transport, None]] = defaultdict(dict)
+        self._waiting: dict[asyncio.Transport, str] = {}
+        self._count = 0
+
+    def opened(self, client: str, transport: asyncio.Transport) -> bool:
+        """Count a new connection; return False if it is to be closed, because all the others are being answered."""
+        own = self._open[client]
+        if self._of_client and len(own) >= self._of_client:
+            return self._replaces(next((one for one in own if one in self._waiting), None), client, transport)
+        if self._count >= self._in_all:
+            return self._replaces(next(iter(self._waiting), None), client, transport)
+        return self._added(client, transport)
+
+    def _replaces(self, oldest: asyncio.Transport | None, client: str, transport: asyncio.Transport) -> bool:
+        if oldest is None:
+            return False
+        oldest.abort()
+        self.closed(self._waiting[oldest], oldest)
+        return self._added(client, transport)
+
+    def _added(self, client: str, transport: asyncio.Transport) -> bool:
+        self._open[client][transport] = None
+        self._count += 1
+        self.waits(client, transport)
+        return True
+
+    def waits(self, client: str, transport: asyncio.Transport) -> None:
+        """Note that a connection waits for a request."""
+        if transport in self._open.get(client, ()):
+            self._waiting[transport] = client
+
+    def is_answered(self, transport: asyncio.Transport) -> None:
+        """Note that a connection has sent a whole request."""
+        self._waiting.pop(transport, None)
+
+    def closed(self, client: str, transport: asyncio.Transport) -> None:
+        """Forget a connection."""
+        self._waiting.pop(transport, None)
+        own = self._open.get(client, {})
+        if transport in own:
+            del own[transport]
+            self._count -= 1
+        if not own:
+            self._open.pop(client, None)
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection that is closed when it takes too long to send a request or to read its answer."""
+
+    all_connections: Connections
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request, unless there are too many connections."""
+        super().connection_made(transport)
+        if self.all_connections.opened(self._client, transport):
+            self._close_after(self.all_connections.request_s)
+        else:
+            transport.abort()
+
+    @property
+    def _client(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete:
+            self.all_connections.is_answered(self.transport)
+            self._close_after(self.all_connections.answer_s)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self.all_connections.waits(self._client, self.transport)
+        self._close_after(self.all_connections.request_s)
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self.all_connections.closed(self._client, self.transport)
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _close_after(self, seconds: float) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+
+
+def bounded_protocol(connections: Connections) -> type[BoundedProtocol]:
+    """Return the class of connections that are counted in these, for uvicorn's option `http`."""
+
+    class Counted(BoundedProtocol):
+        all_connections = connections
+
+    return Counted
