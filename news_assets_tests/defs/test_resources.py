@@ -8,7 +8,6 @@ import dagster as dg
 import pytest
 
 from news_assets.defs.resources import EnricherResource, LakeResource, build_resources
-from news_assets.errors import SpendingError
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.records.derived import Failure
 from news_assets.records.model_calls import ModelCall
@@ -58,7 +57,7 @@ def test_a_run_has_a_budget_of_its_own_and_a_backfill_a_smaller_one(
     monkeypatch.setenv("NEWS_MAX_USD_PER_DAY", "10")
     settings = Settings.read()
     with Lake.open(settings.catalog, settings.data) as lake:
-        call = sparse(ModelCall, called_at=datetime.now(UTC), usd=0.5)
+        call = sparse(ModelCall, called_at=datetime.now(UTC), usd=0.5, reserved_usd=None)
         lake.transact(lambda rows: rows.upsert([call]))
     resource = build_resources(settings)["enricher"]
     assert isinstance(resource, EnricherResource)
@@ -77,8 +76,9 @@ def test_a_run_has_a_budget_of_its_own_and_a_backfill_a_smaller_one(
         asking.execute_in_process(tags=tags)
     budget, other = opened
     assert budget is not other
-    budget.affordable("openai:gpt-5-mini", [], lambda: datetime.now(UTC))
-    for n in range(calls):
-        budget.admit(str(n), "openai:gpt-5-mini", 1.75)
-    with pytest.raises(SpendingError, match=r"0\.5000 USD spent and"):
-        budget.admit("one more", "openai:gpt-5-mini", 1.75)
+    with Lake.open(settings.catalog, settings.data) as lake:
+        already = budget.spent(lake, datetime.now(UTC))
+    model = "openai:gpt-5-mini"
+    refusals = [budget.refusal(model, 1.75, n * 1.75, already) for n in range(calls + 1)]
+    assert refusals[:-1] == [""] * calls
+    assert refusals[-1].startswith("NEWS_MAX_USD_PER_DAY is reached")
