@@ -49,7 +49,7 @@ class VectorEnricher:
         except EmbedError as error:
             raise EnrichError(f"no theme without an embedding: {error}") from error
         if self._classifier is None:
-            found = self._untrained(scores, read)
+            found = self._untrained(scores, read, enrichment.theme_reason)
         else:
             found = self._trained(self._classifier.probabilities(read, vector, scores), read)
         return replace(
@@ -60,11 +60,13 @@ class VectorEnricher:
             theme_reason=found.reason,
         )
 
-    def _untrained(self, scores: dict[str, float], read: ThemeInput) -> FoundTheme:
+    def _untrained(self, scores: dict[str, float], read: ThemeInput, reason: str | None) -> FoundTheme:
+        """Return the theme; for a text without evidence `reason`, which names what is missing."""
         best = max(scores, key=lambda code: scores[code])
         score = score_of(scores, best)
         if score < MIN_SCORE:
-            reason = f"the evidence is weak: the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
+            if any(evidence > 0 for evidence in read.evidence.values()):
+                reason = f"the evidence is weak: the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
             return FoundTheme((), score, reason)
         return FoundTheme(self._path(best, read), score)
 
