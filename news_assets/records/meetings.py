@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Annotated, Literal
 
 from news_assets.records.desks import ItemFilters
+from news_assets.records.rosters import NO_ROSTER, Roster
 from news_assets.records.row_fields import Agency_, Desk_, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
@@ -64,6 +65,37 @@ class Vote:
 
     person: str
     value: str
+    person_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemVotes:
+    """How the members voted on the item with this id of the vendor; nothing if there was no vote."""
+
+    item_id: str
+    votes: tuple[Vote, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatterSponsors:
+    """Who sponsors the matter with this id of the vendor."""
+
+    matter_id: str
+    sponsors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What was decided on an item, in the vendor's words: "adopted", "Pass", "5-2", and who moved and seconded it."""
+
+    action: str = ""
+    result: str = ""
+    tally: str = ""
+    mover: str = ""
+    seconder: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.action, self.result, self.tally, self.mover))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +103,8 @@ class AgendaItem:
     """One line of an agenda, in the order of the agenda. `section` is the heading that it stands under.
 
     `matter_file` is the public number of the matter, `matter_id` the vendor's internal one.
+    `version` is the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested
+    for each item; `has_votes` says that they were.
     """
 
     sequence: int
@@ -84,6 +118,10 @@ class AgendaItem:
     sponsors: tuple[str, ...] = ()
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    outcome: Outcome = Outcome()
+    matter_status: str = ""
+    version: str = ""
+    has_votes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +173,9 @@ class MeetingListing:
     """
 
     meetings: tuple[Meeting, ...] = ()
+    votes: tuple[ItemVotes, ...] = ()
+    sponsors: tuple[MatterSponsors, ...] = ()
+    roster: Roster = NO_ROSTER
     state: AnswerState = "ok"
     problems: tuple[str, ...] = ()
     next_requests: tuple[Request, ...] = ()
@@ -153,6 +194,8 @@ class MeetingAnswer:
         is_pass: Whether all days were asked for, not only those that the signal shows as changed, and no items of their
             meetings are left for the next poll.
         filters: The phrases that decide which items become articles.
+        roster: Bodies, persons and offices, if they were requested.
+        unfinished: Vendor's ids of the meetings with items whose votes are left for the next poll.
     """
 
     meetings: tuple[Meeting, ...] = ()
@@ -161,6 +204,8 @@ class MeetingAnswer:
     signals: tuple[str, ...] | None = None
     is_pass: bool = False
     filters: ItemFilters
+    roster: Roster = NO_ROSTER
+    unfinished: frozenset[str] = frozenset()
 
 
 # --- rows of the lake ------------------------------------------------------------------------------------------------
@@ -229,7 +274,17 @@ class StoredItem:
     matter_id: Annotated[str | None, "the vendor's id of the matter"]
     matter_type: Annotated[str | None, "kind of the matter, in the vendor's words"]
     sponsors: Annotated[tuple[str, ...], "sponsors of the matter"]
-    votes_json: Annotated[str, "votes as JSON: person and value of each"]
+    votes_json: Annotated[str, "votes as JSON: person, value and person_id of each"]
+    votes_version: Annotated[
+        str, "version of the item whose votes and sponsors were requested; empty where the agenda states them"
+    ] = ""
+    action: Annotated[str, "what the body did, in the vendor's words, such as adopted"] = ""
+    result: Annotated[str, "result of the vote, in the vendor's words, such as Pass"] = ""
+    tally: Annotated[str, "votes for and against, as stated"] = ""
+    mover: Annotated[str, "member who moved the item"] = ""
+    seconder: Annotated[str, "member who seconded it"] = ""
+    decision: Annotated[str, "what the minutes say was decided on the item"] = ""
+    matter_status: Annotated[str, "status of the matter, in the vendor's words"] = ""
     attachment_names: Annotated[tuple[str, ...], "names of the attachments, in the vendor's order"]
     attachment_urls: Annotated[tuple[str, ...], "addresses of the attachments, in the same order"]
     document_ids: Annotated[tuple[str, ...], "document_id of each attachment, in the same order"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime
 from math import inf
 
-from news_assets.pipeline.civic.inquiry import Asked, Days, Inquiry
+from news_assets.pipeline.civic.inquiry import Asked, Days, Inquiry, KnownVersions
 from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.paging import SOURCE_S
@@ -23,6 +23,7 @@ from news_assets.sources.civic.vendor import Reading
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
+_ROSTER_WEEKDAY = 6  # Sunday: bodies and members are listed by the pass of one night a week
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
 
@@ -30,6 +31,7 @@ def ask_sources(
     sources: Iterable[Source],
     states: Mapping[str, SourceState],
     stored: Mapping[str, StoredMeeting],
+    known_versions: KnownVersions,
     filters: ItemFilters,
     fetcher: Fetcher,
     sandbox: Sandbox,
@@ -39,7 +41,8 @@ def ask_sources(
 ) -> Generator[Polled, None, None]:
     """Yield the poll of each source once its answers are there; an error of one source does not affect the others.
 
-    `stored` are meetings by meeting_id: their items are asked for again only if they changed. After `begin_within_s`
+    `stored` are meetings by meeting_id: their items are asked for again only if they changed; `known_versions` tells
+    which versions of items have their votes and sponsors. After `begin_within_s`
     seconds no request begins: sources of which nothing was requested are left out, and what else is missing is asked
     for by the next poll. With `past` the sources that can list past days are asked for these.
     """
@@ -47,7 +50,7 @@ def ask_sources(
     now = clock()
     waiting: dict[PageRequest, Asked] = {}
     for source in sources:
-        inquiry, since = _begun(source, states.get(source.source_id), stored, filters, now, past)
+        inquiry, since = _begun(source, states.get(source.source_id), stored, known_versions, filters, now, past)
         if past is None or inquiry.vendor.days is not None:
             _send(inquiry, inquiry.first(since), waiting)
     while waiting:
@@ -70,6 +73,7 @@ def _begun(
     source: Source,
     state: SourceState | None,
     stored: Mapping[str, StoredMeeting],
+    known_versions: KnownVersions,
     filters: ItemFilters,
     now: datetime,
     past: Days | None,
@@ -90,6 +94,8 @@ def _begun(
         days=past or pass_days(today),
         is_pass=past is None and (since is None or vendor.signal is None),
         is_of_past=past is not None,
+        known_versions=known_versions,
+        is_roster_due=past is None and (not is_known or today.weekday() == _ROSTER_WEEKDAY),
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),
     )
     return inquiry, since
@@ -119,8 +125,10 @@ def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: 
 
 
 def _is_over(inquiry: Inquiry, following: dict[PageRequest, Asked]) -> bool:
-    """Whether a poll has all its answers; once its meetings are listed, their items are asked for."""
+    """Whether a poll has all its answers; meetings are followed by their items, and these by votes."""
     if inquiry.waiting:
         return False
     _send(inquiry, inquiry.of_items(), following)
+    if not inquiry.waiting:
+        _send(inquiry, inquiry.of_votes(), following)
     return not inquiry.waiting

@@ -1,11 +1,13 @@
 """The poll of one civic source while its answers arrive: which requests follow, and what the answers say. No lake.
 
-Items are asked for where a meeting is new or changed, and at each pass.
+Items are asked for where a meeting is new or changed, and at each pass; votes and sponsors of an item follow when it
+is new, or was decided or changed since they were requested.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from news_assets.errors import ClosedSourceError, FetchError, NewsAssetsError, SourceError
@@ -13,28 +15,45 @@ from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
 from news_assets.records.desks import ItemFilters, Source
-from news_assets.records.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
+from news_assets.records.meetings import (
+    AgendaItem,
+    AnswerState,
+    Meeting,
+    MeetingAnswer,
+    MeetingListing,
+    Request,
+    StoredMeeting,
+)
 from news_assets.records.reading import Listing, Outcome, Page
+from news_assets.records.rosters import Roster
 from news_assets.sources.civic.exchanges import merged
 from news_assets.sources.civic.reading.ids import meeting_id
 from news_assets.sources.civic.reading.signal import UNDATED, changed_days, fingerprint, fingerprints
+from news_assets.sources.civic.reading.votes import with_votes
 from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.text.dates import day_of
 
 ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for items that are older
+MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
 
-Step = Literal["signal", "listing", "items"]
+Step = Literal["signal", "listing", "items", "votes", "roster"]
+KnownVersions = Callable[[str, Collection[str]], Collection[str]]  # those of an agency whose votes are stored
 Days = tuple[date, date]
 _OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
 
 
 class Asked(NamedTuple):
-    """One request of a poll: the poll, what is asked for, and the vendor's id of the meeting whose items they are."""
+    """One request of a poll.
+
+    `meeting` is the vendor's id of the meeting whose items are requested, `versions` those of the items whose votes or
+    sponsors are.
+    """
 
     inquiry: "Inquiry"
     step: Step
     meeting: str = ""
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -50,6 +69,8 @@ class Inquiry:
     is_pass: bool
     is_of_past: bool
     known_signals: Mapping[str, str]
+    known_versions: KnownVersions
+    is_roster_due: bool = False
     listings: list[MeetingListing] = field(default_factory=list)
     partial: list[Meeting] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
@@ -64,6 +85,11 @@ class Inquiry:
     is_whole: bool = True
     has_asked_items: bool = False
     has_items_left: bool = False
+    votes: list[MeetingListing] = field(default_factory=list)
+    rosters: list[Roster] = field(default_factory=list)
+    requested_versions: set[str] | None = None
+    failed_versions: set[str] = field(default_factory=set)
+    unfinished: set[str] = field(default_factory=set)
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
@@ -71,7 +97,12 @@ class Inquiry:
         """Return the requests that the poll begins with: the signal since a time, or those of its days."""
         if since is not None and self.vendor.signal is not None:
             return [(self.vendor.signal(self.source.url, since), Asked(self, "signal"))]
-        return self._of_days()
+        return [*self._of_days(), *self._of_roster()]
+
+    def _of_roster(self) -> list[tuple[Request, Asked]]:
+        if self.vendor.roster is None or not self.is_roster_due:
+            return []
+        return [(request, Asked(self, "roster")) for request in self.vendor.roster(self.source.url)]
 
     def _of_days(self) -> list[tuple[Request, Asked]]:
         days, url = self.vendor.days, self.source.url
@@ -95,6 +126,36 @@ class Inquiry:
         self.asked |= {meeting for meeting, requests in found.items() if not requests}  # it has no agenda yet
         return [(request, Asked(self, "items", meeting)) for meeting in found for request in found[meeting]]
 
+    def of_votes(self) -> list[tuple[Request, Asked]]:
+        """Return the requests for votes and sponsors of the items that need them, once; each address once."""
+        if self.vendor.votes is None or self.requested_versions is not None:
+            return []
+        self.requested_versions = set()
+        wanted: dict[Request, list[str]] = {}
+        for meeting, item in self._without_votes():
+            requests = self.vendor.votes(self.source.url, item)
+            if len({*wanted, *requests}) > MAX_VOTE_REQUESTS:
+                self.unfinished.add(meeting.vendor_id)
+                continue
+            self.requested_versions.add(item.version)
+            for request in requests:
+                wanted.setdefault(request, []).append(item.version)
+        if self.unfinished:
+            self.has_items_left = True
+            self.problems.append(f"votes of {len(self.unfinished)} meetings are left for the next poll")
+        return [(request, Asked(self, "votes", versions=tuple(found))) for request, found in wanted.items()]
+
+    def _without_votes(self) -> Iterator[tuple[Meeting, AgendaItem]]:
+        """Yield the items, those of the nearest days first, whose votes were not requested in their version."""
+        meetings = sorted((one for one in self._listed() if one.items), key=self._distance)
+        known = self.known_versions(
+            self.source.agency, {item.version for meeting in meetings for item in meeting.items}
+        )
+        for meeting in meetings:
+            for item in meeting.items:
+                if item.version and item.version not in known:
+                    yield meeting, item
+
     def _needs_items(self, meeting: Meeting) -> bool:
         if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
             return False
@@ -113,6 +174,8 @@ class Inquiry:
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
         listing = self._read(answer, sandbox)
+        if asked.step in ("votes", "roster"):
+            return self._take_people(asked, answer, listing)
         if isinstance(listing, NewsAssetsError):
             return self._fail(asked, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
@@ -127,6 +190,21 @@ class Inquiry:
             self.partial += [meeting for meeting in listing.meetings if meeting.is_partial]
         else:
             self.listings.append(listing)
+        return [(request, asked) for request in listing.next_requests]
+
+    def _take_people(
+        self, asked: Asked, answer: Page | FetchError, listing: MeetingListing | NewsAssetsError
+    ) -> list[tuple[Request, Asked]]:
+        """Add votes, sponsors or a part of the roster; what failed is requested again when its meeting's items are."""
+        if answer.status in (404, 410):  # the client has none
+            return []
+        if isinstance(listing, NewsAssetsError) or listing.state in _OUTCOMES:
+            self.failed_versions.update(asked.versions)
+            reason = str(listing) if isinstance(listing, NewsAssetsError) else "; ".join(listing.problems)
+            self.problems.append(f"{asked.step}: {reason}")
+            return []
+        self.votes.append(listing)
+        self.rosters.append(listing.roster)
         return [(request, asked) for request in listing.next_requests]
 
     def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
@@ -190,7 +268,8 @@ class Inquiry:
                 error=self.error,
                 is_of_past=self.is_of_past,
             )
-        meetings = self._listed()
+        requested = (self.requested_versions or set()) - self.failed_versions
+        meetings = with_votes(self._listed(), self.votes, requested)
         signals = None if self.signals is None else tuple(f"{day}={found}" for day, found in self.signals.items())
         stale = [problem for listing in self.listings if listing.state == "stale" for problem in listing.problems]
         return Polled(
@@ -209,5 +288,15 @@ class Inquiry:
                 signals=signals,
                 is_pass=self.is_pass and self.is_whole and not self.has_items_left,
                 filters=self.filters,
+                roster=_joined(self.rosters),
+                unfinished=frozenset(self.unfinished),
             ),
         )
+
+
+def _joined(rosters: Sequence[Roster]) -> Roster:
+    return Roster(
+        bodies=tuple(chain.from_iterable(one.bodies for one in rosters)),
+        persons=tuple(chain.from_iterable(one.persons for one in rosters)),
+        offices=tuple(chain.from_iterable(one.offices for one in rosters)),
+    )

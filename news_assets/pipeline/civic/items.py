@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Final
 
@@ -71,6 +71,7 @@ def _item_row(
     attachments = item.attachments
     if packet_url is not None and why is None:
         attachments = (Attachment(name="Agenda packet", url=f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"),)
+    keeps_votes = before is not None and bool(before.votes_version) and not item.has_votes
     names = tuple(line(one.name, "name") or "" for one in attachments)
     urls = tuple(one.url for one in attachments)
     return StoredItem(
@@ -87,8 +88,16 @@ def _item_row(
         matter_file=item.matter_file,
         matter_id=item.matter_id,
         matter_type=item.matter_type,
-        sponsors=item.sponsors,
-        votes_json=json.dumps([{"person": vote.person, "value": vote.value} for vote in item.votes]),
+        sponsors=before.sponsors if before and keeps_votes else item.sponsors,
+        votes_json=before.votes_json if before and keeps_votes else json.dumps([asdict(one) for one in item.votes]),
+        votes_version=before.votes_version if before and keeps_votes else item.version * item.has_votes,
+        action=item.outcome.action,
+        result=item.outcome.result,
+        tally=item.outcome.tally,
+        mover=item.outcome.mover,
+        seconder=item.outcome.seconder,
+        decision=before.decision if before else "",
+        matter_status=item.matter_status,
         attachment_names=names,
         attachment_urls=urls,
         document_ids=tuple(map(document_id, urls, names)),

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from news_assets.pipeline.civic.items import CivicPoll, item_rows
 from news_assets.pipeline.civic.matters import refresh_matters
+from news_assets.pipeline.civic.people import store_roster, store_votes
 from news_assets.pipeline.poll.entries import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Rows
@@ -60,6 +61,8 @@ def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetim
     for written in (new_meetings, new_items):
         if written:
             rows.upsert(written)
+    store_votes(rows, new_items, before)
+    store_roster(rows, source, answer.roster, now)
     changed = [item for item in new_items if not _is_only_seen(item, before.get(item.item_id))]
     now_and_before = {one.matter for item in changed for one in (item, before.get(item.item_id)) if one}
     refresh_matters(rows, source.desk, source.agency, now_and_before - {""})
@@ -109,7 +112,7 @@ def _meeting_row(poll: CivicPoll, key: str, meeting: Meeting, before: StoredMeet
         comment=meeting.comment,
         participation_json=facts_json("comment", meeting.participation, before.participation_json if before else "[]"),
         listed_hash=found,
-        items_asked_at=poll.now if has_items else known_at,
+        items_asked_at=poll.now if has_items and meeting.vendor_id not in poll.answer.unfinished else known_at,
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
     )

@@ -8,6 +8,7 @@ from math import inf
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.civic.asking import ask_sources
+from news_assets.pipeline.civic.inquiry import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
@@ -18,7 +19,7 @@ from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Fetcher, Sandbox
 from news_assets.records.desks import Desk, Source
-from news_assets.records.meetings import StoredMeeting
+from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 
 RUN_S = 120.0  # after so long a run begins no further poll: the next run begins with those
@@ -82,6 +83,7 @@ def poll_agencies(
         civic,
         states,
         _stored_meetings(lake, civic, past or (now.date(), now.date())),
+        _known_versions(lake, desk),
         desk.filters,
         fetcher,
         sandbox,
@@ -109,6 +111,15 @@ def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, da
     around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
     found = lake.read(StoredMeeting, source_id=[source.source_id for source in sources], day=around)
     return {row.meeting_id: row for row in found}
+
+
+def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:
+    def known(agency: str, versions: Collection[str]) -> Collection[str]:
+        where = {"desk": [desk.key], "agency": [agency], "votes_version": versions}
+        found = lake.frame(StoredItem, None, ("votes_version",), **where)
+        return set(found["votes_version"])
+
+    return known
 
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:

@@ -17,6 +17,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.kinds import vendor_of
+from news_assets.sources.civic.reading.votes import with_votes
 from news_assets.sources.civic.vendor import Reading, read
 from news_assets.sources.platforms import file_of
 
@@ -39,11 +40,12 @@ def read_answers(kind: str, answers: list[tuple[str, bytes]], url: str, reading:
                 listings.append(read(vendor, page, reading))
             except NewsAssetsError as error:
                 problems.append(str(error))
-    meetings = merged(meeting for listing in listings for meeting in listing.meetings)
+    found = merged(meeting for listing in listings for meeting in listing.meetings)
+    meetings = with_votes(found, listings)
     states = {listing.state for listing in listings}
     state: AnswerState = next((one for one in _STATES if one in states), "empty")
-    found = [problem for listing in listings for problem in listing.problems]
-    return MeetingListing(meetings=meetings, state=state, problems=tuple(dict.fromkeys((*found, *problems))))
+    stated = [problem for listing in listings for problem in listing.problems]
+    return MeetingListing(meetings=meetings, state=state, problems=tuple(dict.fromkeys((*stated, *problems))))
 
 
 def pages_of(name: str, body: bytes, url: str, now: datetime) -> Iterator[Page]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from news_assets.records.desks import Selectors
-from news_assets.records.meetings import AnswerState, Meeting, MeetingListing, Request
+from news_assets.records.meetings import AgendaItem, AnswerState, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 
@@ -36,6 +36,7 @@ class Vendor:
 
     `upcoming` gives the requests for what is to come, `days` those for a range of days (first, last), `items` those
     that complete a listed meeting, `signal` the cheapest request that shows changes since a time.
+    `votes` gives the requests for the votes and sponsors of an item, `roster` those for bodies, persons and offices.
     `lists_changes_only`: the answer to `signal` holds what has changed, not all there is.
     `unknown_marks` and `closed_marks` are what refusals say, in lower case. The hosts of all clients together take at
     most `slots` requests at a time, each slot with a pause of `delay_s` seconds; without a delay they have no limit in
@@ -47,6 +48,8 @@ class Vendor:
     days: Callable[[str, date, date], tuple[Request, ...]] | None = None
     items: Callable[[str, Meeting], tuple[Request, ...]] | None = None
     signal: Callable[[str, datetime], Request] | None = None
+    votes: Callable[[str, AgendaItem], tuple[Request, ...]] | None = None
+    roster: Callable[[str], tuple[Request, ...]] | None = None
     lists_changes_only: bool = False
     slots: int = 1
     delay_s: float = 0.0

@@ -1,13 +1,19 @@
-"""The items of Legistar's events: `events/{id}/eventitems`, with attachments and votes where they were asked for."""
+"""The items of Legistar's events: `events/{id}/eventitems`, with attachments and outcomes.
 
+Votes are answers of their own; some saved answers have them added to the items.
+"""
+
+import hashlib
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from news_assets.records.meetings import AgendaItem, Attachment, Vote
+from news_assets.records.meetings import AgendaItem, Attachment, Outcome
 from news_assets.records.reading import Page
+from news_assets.sources.civic.legistar.people import votes_of
 from news_assets.sources.civic.reading.pages import Object, objects, text_at
 from news_assets.text.urls import web_url
 
+_OUTCOME = ("EventItemPassedFlagName", "EventItemActionName", "EventItemMover")
 _SECTION_WORDS = 12  # a heading has a short title and no matter
 
 
@@ -49,11 +55,29 @@ def _item(row: Object, sequence: int, title: str, section: str, page: Page) -> A
         matter_file=text_at(row, "EventItemMatterFile") or None,
         matter_id=text_at(row, "EventItemMatterId") or None,
         matter_type=text_at(row, "EventItemMatterType") or None,
-        votes=tuple(
-            Vote(person=text_at(vote, "VotePersonName"), value=text_at(vote, "VoteValueName")) for vote in votes
-        ),
+        votes=votes_of(votes),
         attachments=tuple(_attachments(row, page)),
+        outcome=_outcome(row),
+        matter_status=text_at(row, "EventItemMatterStatus"),
+        version=_version(row),
     )
+
+
+def _outcome(row: Object) -> Outcome:
+    return Outcome(
+        action=text_at(row, "EventItemActionName"),
+        result=text_at(row, "EventItemPassedFlagName"),
+        tally=text_at(row, "EventItemTally"),
+        mover=text_at(row, "EventItemMover", "EventItemMoverName"),
+        seconder=text_at(row, "EventItemSeconder", "EventItemSeconderName"),
+    )
+
+
+def _version(row: Object) -> str:
+    """Return the item's id with a hash of its date of change and its outcome; some clients state no dates."""
+    names = ("EventItemLastModifiedUtc", "EventItemMatterId", "EventItemTally", *_OUTCOME)
+    state = "\n".join(text_at(row, name) for name in names)
+    return f"{text_at(row, 'EventItemId')}@{hashlib.sha256(state.encode()).hexdigest()[:16]}"
 
 
 def _attachments(row: Object, page: Page) -> Iterable[Attachment]:
