@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from news_assets.desks.opml import opml_of_feeds
 from news_assets.errors import NewsAssetsError, RunRequestError
+from news_assets.pipeline.civic.people import person_key
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
@@ -71,7 +72,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters |= {"host": _host, "minute": _minute}
+        self._templates.filters |= {"host": _host, "minute": _minute, "person_key": person_key}
         self._templates.globals |= {
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,

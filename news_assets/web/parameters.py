@@ -145,6 +145,14 @@ class OneMatter(Parameters, frozen=True):
     matter: str = Field(max_length=MAX_KEY_CHARS, description="key of the matter within the agency")
 
 
+class OnePerson(ListParameters, frozen=True):
+    """A member of a body of an agency, with a part of the votes."""
+
+    desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
+    person: str = Field(max_length=MAX_KEY_CHARS, description="key of the person: the name in lower case, with hyphens")
+
+
 class FailureParameters(OfDesk, frozen=True):
     """The failures, newest first."""
 

@@ -17,6 +17,7 @@ from news_assets.text.limits import line
 REMOVED: Final = "no longer on the agenda"
 PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
 WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
+MINUTES: Final = "minutes"  # in place of an item's vendor id: the minutes of a meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def item_rows(
     if not was_asked:
         return [replace(item, day=meeting.day) for item in before]
     known = {item.item_id: item for item in before}
-    items = found or _whole_agenda(meeting)
+    items = (*(found or _whole_agenda(meeting)), *_minutes(meeting, len(found)))
     in_packet = meeting.packet_url if found and not any(item.attachments for item in found) else None
     rows = [_item_row(poll, meeting, item, in_packet, known) for item in items]
     listed_ids = {row.item_id for row in rows}
@@ -55,6 +56,15 @@ def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
     return (AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),)
 
 
+def _minutes(meeting: StoredMeeting, item_count: int) -> tuple[AgendaItem, ...]:
+    """Return one item that stands for the minutes of a meeting, after those of its agenda."""
+    if meeting.minutes_url is None or meeting.status == "cancelled":
+        return ()
+    title = f"Minutes: {meeting.title or meeting.body}"
+    attachment = Attachment(name="Minutes", url=meeting.minutes_url)
+    return (AgendaItem(sequence=item_count + 1, title=title, vendor_id=MINUTES, attachments=(attachment,)),)
+
+
 def _removed(item: StoredItem, day: date | None) -> StoredItem:
     tier, reason = (
         (item.filter_tier, item.filter_reason) if item.filter_tier == "dropped" else ("not_enriched", REMOVED)
@@ -69,7 +79,7 @@ def _item_row(
     before = known.get(key)
     why = _filtered(item, poll.answer.filters)
     attachments = item.attachments
-    if packet_url is not None and why is None:
+    if packet_url is not None and why is None and item.vendor_id != MINUTES:
         attachments = (Attachment(name="Agenda packet", url=f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"),)
     keeps_votes = before is not None and bool(before.votes_version) and not item.has_votes
     names = tuple(line(one.name, "name") or "" for one in attachments)
@@ -84,7 +94,7 @@ def _item_row(
         number=item.number,
         title=line(item.title, "title") or "",
         section=line(item.section, "name") or "",
-        matter=matter_key(item),
+        matter="" if item.vendor_id == MINUTES else matter_key(item),
         matter_file=item.matter_file,
         matter_id=item.matter_id,
         matter_type=item.matter_type,
@@ -110,7 +120,7 @@ def _item_row(
 
 
 def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:
-    if item.vendor_id == WHOLE:
+    if item.vendor_id in (WHOLE, MINUTES):
         return None
     if not item.title.strip():
         return "dropped", "without a title"
@@ -126,3 +136,8 @@ def document_id(url: str, name: str) -> str:
 def is_whole_agenda(item: StoredItem) -> bool:
     """Whether an item stands for the agenda of a meeting whose items are not known."""
     return item.item_id.endswith(f"/{WHOLE}")
+
+
+def is_minutes(item: StoredItem) -> bool:
+    """Whether an item stands for the minutes of a meeting."""
+    return item.item_id.endswith(f"/{MINUTES}")

@@ -10,11 +10,20 @@ from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.store.queries.civic.lists import Position, nearest_meetings
 from news_assets.store.queries.civic.meetings import ItemDetails, item_details, meeting_details
+from news_assets.store.queries.civic.people import person_details
 from news_assets.text.zones import zone_info
 from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
-from news_assets.web.meetings.answers import AgendaLine, Appearance, ItemDocument, MatterView, MeetingItem, MeetingView
-from news_assets.web.parameters import MeetingParameters, OneMatter, cursor_of
+from news_assets.web.meetings.answers import (
+    AgendaLine,
+    Appearance,
+    ItemDocument,
+    MatterView,
+    MeetingItem,
+    MeetingView,
+    PersonView,
+)
+from news_assets.web.parameters import MeetingParameters, OneMatter, OnePerson, cursor_of
 from news_assets.web.parts import part_of
 
 _BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
@@ -56,6 +65,7 @@ def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
         participation=json.loads(details.meeting.participation_json),
         topics=dict(topics_of_meeting([line.topics for line in lines if line.topics])),
         items=lines,
+        minutes_article_id=details.minutes.article_id if details.minutes else None,
     )
 
 
@@ -75,6 +85,26 @@ def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
             for one in details
             if one.item.meeting_id in meetings
         ],
+    )
+
+
+def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
+    """Return a member of a body with a part of the votes; None for an unknown one. Raises ParameterError."""
+    after, limit = one.position(date, str), one.limit
+    details = person_details(archive.lake, one.desk, one.agency, one.person, after, limit + 1)
+    if details is None:
+        return None
+    votes = part_of(details.votes, limit, lambda vote: cursor_of(str(vote.day), vote.item_id))
+    names = [row.name for row in (details.member, *details.offices, *details.votes) if row]
+    return PersonView(
+        person=one.person,
+        desk=one.desk,
+        agency=one.agency,
+        name=names[0] if names else one.person,
+        member=details.member,
+        offices=details.offices,
+        votes=votes.items,
+        next=votes.next,
     )
 
 
@@ -135,6 +165,12 @@ def _line(details: ItemDetails) -> AgendaLine:
         matter_type=item.matter_type,
         sponsors=item.sponsors,
         votes=[Vote(**vote) for vote in json.loads(item.votes_json)],
+        action=item.action,
+        result=item.result,
+        tally=item.tally,
+        mover=item.mover,
+        seconder=item.seconder,
+        decision=item.decision,
         topics=() if item.filter_tier == "dropped" else topics_of_item(item.title, details.summary),
         filter_tier=item.filter_tier,
         filter_reason=item.filter_reason,
