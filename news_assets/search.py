@@ -17,7 +17,9 @@ index cannot be read, `EmbedError` if the model cannot be used.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
@@ -35,9 +37,20 @@ from news_assets.ports.search import (
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
+    from news_assets.store.lake import Lake
     from news_assets.store.queries.copies import Copy
 
-__all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "SearchSort", "copies", "open_index"]
+__all__ = [
+    "Filters",
+    "Index",
+    "SearchAnswer",
+    "SearchHit",
+    "SearchMode",
+    "SearchSort",
+    "copies",
+    "next_meetings_first",
+    "open_index",
+]
 
 
 class Index:
@@ -157,19 +170,43 @@ def open_index(settings: "Settings | None" = None) -> Index:
     return Index(opened, open_embedder, opened.close)
 
 
-def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "dict[str, tuple[Copy, ...]]":
-    """Return the copies of each hit that has any, by its article id: the others with the same or nearly the same text.
-
-    Copies are in order of publication, from all desks. They are read from the lake, which is opened for it.
+def next_meetings_first(
+    hits: Collection[SearchHit], filters: Filters | None = None, settings: "Settings | None" = None
+) -> list[SearchHit]:
+    """Return the hits with each matter of several meetings once: as its item in the next one, or in the last.
 
     Raises:
         SettingsError: A setting is invalid.
         LakeError: The lake cannot be read.
     """
-    from news_assets.settings import Settings
-    from news_assets.store.lake import Lake
+    from news_assets.store.queries.civic.appearances import appearances_of, next_first
+
+    with _lake(settings) as lake:
+        groups = appearances_of(lake, [hit.article_id for hit in hits])
+    return next_first(hits, groups, filters or Filters(), datetime.now(UTC).date())
+
+
+def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "dict[str, tuple[Copy, ...]]":
+    """Return the copies of each hit that has any, by its article id: the others with the same or nearly the same text.
+
+    Copies are in order of publication, from all desks; those of an agenda item are its matter's items in other
+    meetings, the newest first. They are read from the lake, which is opened for it.
+
+    Raises:
+        SettingsError: A setting is invalid.
+        LakeError: The lake cannot be read.
+    """
+    from news_assets.store.queries.civic.appearances import appearance_copies
     from news_assets.store.queries.copies import copies_of
 
+    ids = [hit.article_id for hit in hits]
+    with _lake(settings) as lake:
+        return copies_of(lake, ids) | appearance_copies(lake, ids)
+
+
+def _lake(settings: "Settings | None") -> "AbstractContextManager[Lake]":
+    from news_assets.settings import Settings
+    from news_assets.store.lake import Lake
+
     settings = settings or Settings.read()
-    with Lake.open(settings.catalog, settings.data, backups=settings.backups_dir) as lake:
-        return copies_of(lake, [hit.article_id for hit in hits])
+    return Lake.open(settings.catalog, settings.data, backups=settings.backups_dir)

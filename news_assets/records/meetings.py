@@ -312,5 +312,6 @@ class Matter:
     first_day: Annotated[date | None, "day of the first meeting"]
     last_day: Annotated[date | None, "day of the last meeting"]
     attachment_hash: Annotated[str, "SHA-256 of the attachments at the last appearance; empty without any"]
-    summary: Annotated[str | None, "summary of the last appearance that is enriched"]
+    summary: Annotated[str | None, "summary of the last appearance that has one"]
     summary_of: Annotated[str | None, "article_id of that appearance"]
+    status: Annotated[str, "status, in the vendor's words, at the last appearance that states one"] = ""

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Final, Self
 
 from news_assets.desks.loader import load_desks
@@ -23,6 +23,13 @@ from news_assets.search import Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
+from news_assets.store.queries.civic.appearances import (
+    Groups,
+    ItemAppearance,
+    appearances_of,
+    next_first,
+    written_number,
+)
 from news_assets.store.queries.civic.lists import place_of_article
 from news_assets.store.queries.copies import Copy, copies_of, publications_of
 from news_assets.store.queries.lists import ListedArticle, named_articles, newest_articles
@@ -86,10 +93,19 @@ class Archive:
 
     def search(self, address: SearchAddress) -> SearchPart:
         """Return a part of the hits of a search. Raises ParameterError, IndexingError, EmbedError."""
-        answer = self._search(address)
+        number = written_number(self.lake, address.text, address.filters)
+        answer = self._search(address.model_copy(update={"text": f'"{number}"'}) if number else address)
         end = address.offset + len(answer.hits)
         following = cursor_of(end) if answer.hits and end < min(answer.found, MAX_LIMIT * MAX_PAGE) else None
-        return SearchPart(items=answer.hits, next=following, found=answer.found, facets=answer.facets)
+        groups = appearances_of(self.lake, [hit.article_id for hit in answer.hits])
+        hits = next_first(answer.hits, groups, address.filters, datetime.now(UTC).date())
+        return SearchPart(
+            items=hits,
+            next=following,
+            found=answer.found,
+            facets=answer.facets,
+            appearances=_beneath(hits, groups),
+        )
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
         with self._turn():
@@ -189,3 +205,13 @@ class Archive:
         self.lake.snapshot()
         with self._turn():
             self._index.search("", mode="keyword", limit=1)
+
+
+def _beneath(hits: Sequence[SearchHit], groups: Groups) -> dict[str, list[ItemAppearance]]:
+    """Return the other appearances of the matter of each hit that has any, by the hit's article id."""
+    by_article = {one.article_id: group for group in groups.values() for one in group}
+    return {
+        hit.article_id: [one for one in by_article[hit.article_id] if one.article_id != hit.article_id]
+        for hit in hits
+        if hit.article_id in by_article
+    }

@@ -45,6 +45,7 @@ from news_assets.web.phrases import LANGUAGES, language_of, translation
 from news_assets.web.saved_queries import listed_queries
 
 FACET_VALUES: Final = 8
+APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
 # A stored page is shown without scripts, and nothing is requested from its site.
 _ORIGINAL_HEADERS: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
@@ -84,6 +85,7 @@ class Pages:
             "marked_spans": _marked_spans,
             "duration": duration,
             "facet_values": FACET_VALUES,
+            "appearances_shown": APPEARANCES_SHOWN,
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
             "is_open": bool(access.token),

@@ -11,7 +11,6 @@ from datetime import datetime
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
-from news_assets.pipeline.civic.matters import taken_rows
 from news_assets.pipeline.enrich.duplicates import originals_first
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
@@ -71,16 +70,14 @@ def enrich_batch(
         for article in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         if re_enrich or not _is_paid_for(rows_before.get(article.article_id), article)
     ]
-    taken = taken_rows(lake, articles)
-    own = [article for article in articles if article.article_id not in taken]
-    hashes = {input_hash(article.title or "", article.text or "", enricher) for article in own}
+    hashes = {input_hash(article.title or "", article.text or "", enricher) for article in articles}
     cached = {cache.input_hash: cache for cache in lake.read(CachedEnrichment, input_hash=hashes)}
-    ids = {article.duplicate_of for article in own if article.duplicate_of}
+    ids = {article.duplicate_of for article in articles if article.duplicate_of}
     originals = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=ids)}
-    made = enrich_articles(own, cached, originals, enricher, clock())
+    made = enrich_articles(articles, cached, originals, enricher, clock())
     stored = {article_id: _state(row) for article_id, row in rows_before.items()}
     labels = labels_in_force(lake.read(ThemeLabel, keys, **of_articles(only)))
-    rows_made = [labelled(row, labels.get(row.article_id)) for row in (*made.rows, *taken.values())]
+    rows_made = [labelled(row, labels.get(row.article_id)) for row in made.rows]
     changed = [row for row in rows_made if row.outcome != "ok" or stored.get(row.article_id) != _state(row)]
     ended_at = clock()  # from which failed attempts count
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.civic.matters import taken_rows
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model_run import ModelRun
@@ -43,10 +42,9 @@ def enrich_with_models(
     articles = [a for a in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only)) if (a.text or "").strip()]
     stored = {row.article_id: row for row in lake.read(EnrichedArticle, keys)}
     pending = [a for a in articles if re_enrich or not _is_current(stored.get(a.article_id), a)]
-    taken = taken_rows(lake, pending)
-    made = ModelRun(lake, desk, enricher, clock).rows([a for a in pending if a.article_id not in taken])
+    made = ModelRun(lake, desk, enricher, clock).rows(pending)
     labels = labels_in_force(lake.read(ThemeLabel, keys, **of_articles(only)))
-    rows_made = [labelled(row, labels.get(row.article_id)) for row in (*made.rows, *taken.values())]
+    rows_made = [labelled(row, labels.get(row.article_id)) for row in made.rows]
     changed = [row for row in rows_made if not _is_same(row, stored.get(row.article_id))]
     ended_at = clock()  # from which failed attempts count
     versions = versions_of(articles)

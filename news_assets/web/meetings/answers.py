@@ -122,15 +122,17 @@ class PersonView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appearance:
-    """A matter on the agenda of a meeting."""
+    """A matter on the agenda of a meeting. `step`: introduced, referred, heard, voted, scheduled or cancelled."""
 
     meeting: MeetingItem
     item: AgendaLine
+    step: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatterView:
-    """A matter with its appearances, by day."""
+    """A matter with its appearances, by day. `next` is the one in the next meeting, if one is to come."""
 
     matter: Matter
     appearances: Sequence[Appearance]
+    next: Appearance | None

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from news_assets.pipeline.civic.exports import name_of, zones_of
+from news_assets.pipeline.civic.steps import step_of
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.store.queries.civic.lists import Position, nearest_meetings
@@ -26,6 +27,7 @@ from news_assets.web.meetings.answers import (
 from news_assets.web.parameters import MeetingParameters, OneMatter, OnePerson, cursor_of
 from news_assets.web.parts import part_of
 
+_TO_COME: Final = ("confirmed", "tentative")
 _BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
 
 
@@ -78,14 +80,13 @@ def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
     items = {row.item_id: row for row in archive.lake.read(StoredItem, item_id=matter.item_ids)}
     details = item_details(archive.lake, [items[item_id] for item_id in matter.item_ids if item_id in items])
     meetings = meetings_by_id(archive, {one.item.meeting_id for one in details})
-    return MatterView(
-        matter=matter,
-        appearances=[
-            Appearance(meeting=meetings[one.item.meeting_id], item=_line(one))
-            for one in details
-            if one.item.meeting_id in meetings
-        ],
-    )
+    appearances: list[Appearance] = []
+    for detail in details:
+        if meeting := meetings.get(detail.item.meeting_id):
+            step = step_of(detail.item, meeting.status, is_first=not appearances)
+            appearances.append(Appearance(meeting=meeting, item=_line(detail), step=step))
+    coming = [one for one in appearances if one.meeting.status in _TO_COME]
+    return MatterView(matter=matter, appearances=appearances, next=coming[0] if coming else None)
 
 
 def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
