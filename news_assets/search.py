@@ -53,6 +53,10 @@ __all__ = [
 ]
 
 
+_MAX_ARTICLES = 10_000
+_HITS_AT_ONCE = 250  # Typesense gives no more
+
+
 class Index:
     """A search index and the embedding model for queries, which the first search that needs it loads."""
 
@@ -106,6 +110,19 @@ class Index:
         if mode == "hybrid" and vector and not self._can_read(answer.facets["language"]):
             return self._index.search(replace(query, mode="keyword"))
         return answer
+
+    def articles_with(self, text: str, filters: Filters) -> set[str]:
+        """Return the ids of the articles with these words, at most 10,000; of equal texts one. Raises IndexingError."""
+        found = set[str]()
+        for offset in range(0, _MAX_ARTICLES, _HITS_AT_ONCE):
+            query = SearchQuery(
+                text=text, mode="keyword", sort="date", limit=_HITS_AT_ONCE, offset=offset, **asdict(filters)
+            )
+            hits = self._index.search(query).hits
+            found.update(hit.article_id for hit in hits)
+            if len(hits) < _HITS_AT_ONCE:
+                break
+        return found
 
     def nearest(self, title: str, vector: tuple[float, ...], model: str, limit: int = 10) -> tuple[SearchHit, ...]:
         """Return the hits nearest in meaning to a stored vector of this model; none if the index has another model.

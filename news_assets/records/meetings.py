@@ -128,6 +128,7 @@ class AgendaItem:
 class Meeting:
     """One meeting. `all_day` means that only its day is known: `starts_at` is then midnight.
 
+    `posted_at` is when the agenda was last posted.
     `is_partial`: the answer tells of the meeting's items only, such as the agenda page of a meeting listed elsewhere.
     `participation` is what `comment` says about taking part; its spans are within it.
     `agenda_id` is the vendor's id of the agenda, where items are asked for by that.
@@ -152,6 +153,7 @@ class Meeting:
     comment: str = ""
     participation: tuple[ParticipationFact, ...] = ()
     updated_at: datetime | None = None
+    posted_at: datetime | None = None
     is_partial: bool = False
 
 
@@ -288,6 +290,7 @@ class StoredItem:
     attachment_names: Annotated[tuple[str, ...], "names of the attachments, in the vendor's order"]
     attachment_urls: Annotated[tuple[str, ...], "addresses of the attachments, in the same order"]
     document_ids: Annotated[tuple[str, ...], "document_id of each attachment, in the same order"]
+    topics: Annotated[tuple[str, ...], "codes of its topics, the best first; none for procedure"] = ()
     filter_tier: Annotated[str | None, "dropped (it is no article) or not_enriched, by the filters of the desk"]
     filter_reason: Annotated[str | None, "why it is filtered, or that it is no longer on the agenda"]
     article_id: Annotated[str | None, "article_id of its row of raw_articles; none for a dropped one"]

@@ -19,7 +19,7 @@ from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
-from news_assets.search import Index, SearchAnswer, SearchHit, open_index
+from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
@@ -27,6 +27,7 @@ from news_assets.store.queries.civic.appearances import (
     Groups,
     ItemAppearance,
     appearances_of,
+    items_like,
     next_first,
     written_number,
 )
@@ -128,6 +129,13 @@ class Archive:
             yield
         finally:
             self._searching.release()
+
+    def items_with(self, text: str, filters: Filters) -> set[str]:
+        """Return the articles of the agenda items with these words, or with a public number. Raises IndexingError."""
+        number = written_number(self.lake, text, filters)
+        with self._turn():
+            found = self._index.articles_with(f'"{number}"' if number else text, filters)
+        return found | items_like(self.lake, found)
 
     def wider(self, address: SearchAddress) -> dict[str, int]:
         """Return for each filter how many hits the search has without it, where it has any."""

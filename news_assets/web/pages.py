@@ -15,6 +15,7 @@ from starlette.responses import Response
 from news_assets.desks.opml import opml_of_feeds
 from news_assets.errors import NewsAssetsError, RunRequestError
 from news_assets.pipeline.civic.people import person_key
+from news_assets.pipeline.civic.topics import topic_label, topics_taxonomy
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
@@ -45,6 +46,7 @@ from news_assets.web.phrases import LANGUAGES, language_of, translation
 from news_assets.web.saved_queries import listed_queries
 
 FACET_VALUES: Final = 8
+INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
 APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
 # A stored page is shown without scripts, and nothing is requested from its site.
 _ORIGINAL_HEADERS: Final = {
@@ -85,6 +87,8 @@ class Pages:
             "marked_spans": _marked_spans,
             "duration": duration,
             "facet_values": FACET_VALUES,
+            "topic_label": topic_label,
+            "indexed_items": INDEXED_ITEMS,
             "appearances_shown": APPEARANCES_SHOWN,
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
@@ -134,6 +138,7 @@ class Pages:
             "first_day": first_day_to_come(datetime.now(UTC)),
             "civic_desks": civic,
             "statuses": get_args(MeetingStatus),
+            "topic_codes": list(topics_taxonomy().themes),
         }
 
     def queries(self, request: Request) -> Response:

@@ -123,8 +123,10 @@ class ArticleParameters(OfDesk, frozen=True):
 
 
 class MeetingParameters(OfDesk, frozen=True):
-    """The meetings, those to come first."""
+    """The meetings, those to come first; with words or a topic those with such an item on the agenda."""
 
+    text: str = Field("", alias="q", max_length=MAX_QUERY_CHARS, description="words of an agenda item")
+    topic: str | None = _key("code of a topic of an agenda item")
     body: str | None = _key("part of the name of the body that meets, or of the title")
     status: MeetingStatus | None = Field(None, description="status of the meeting")
     from_day: date | None = Field(None, alias="from", description="first day")

@@ -95,7 +95,7 @@ def _store_meetings(rows: Rows) -> None:
             meeting = replace(meeting, status_reason="two listings lack it", body="Parks Board", title=HOSTILE)
             items = [replace(items[0], article_id=None, attachment_urls=("https://x.example/", "javascript:alert(1)"))]
         rows.upsert([meeting])
-        rows.upsert(items)
+        rows.upsert([replace(one, topics=("housing", "zoning")) if one.number == "2.A" else one for one in items])
         store_votes(rows, items, {})
     rows.upsert([REPORT])
     refresh_matters(rows, MEETING.desk, MEETING.agency, {ITEM.matter})

@@ -53,6 +53,9 @@ def test_meetings_to_come_are_first_and_past_ones_follow_also_part_by_part(visit
         ("agency=springfieldIL&status=confirmed", [NEXT]),
         ("agency=shelbyvilleIL", []),
         ("desk=none", []),
+        ("topic=zoning&status=passed", [PAST]),
+        ("topic=police", []),
+        ("q=unheard-of", []),
         ("to=2020-01-01", []),
     ],
 )
@@ -99,6 +102,19 @@ def test_a_matter_shows_its_meetings_by_day_with_votes(visitor: httpx.Client) ->
     found = visitor.get(f"/api/v1{MATTER}").json()["appearances"]
     assert [one["meeting"]["meeting_id"] for one in found] == [PAST, NEXT, CANCELLED]
     assert "Votes: Alder Lee aye" in text_of(visitor.get(MATTER).text)
+
+
+def test_places_topics_and_addresses_are_links(visitor: httpx.Client) -> None:
+    links = links_of(visitor.get(f"/meetings/{NEXT}").text)
+    assert {"mailto:clerk@springfield.gov", "/meetings?topic=housing"} <= set(links)
+    assert "https://www.openstreetmap.org/search?query=300%20S%207th%20St" in links
+
+
+def test_a_search_by_topic_is_a_calendar_and_a_feed(visitor: httpx.Client) -> None:
+    calendar = icalendar.Calendar.from_ical(visitor.get("/meetings.ics?topic=zoning&status=confirmed").content)
+    assert [str(event["UID"]) for event in calendar.walk("VEVENT")] == [NEXT]
+    feed = feedparser.parse(visitor.get("/meetings.atom?topic=zoning&status=confirmed").content)
+    assert (feed.feed.title, len(feed.entries)) == ("Meetings: zoning", 1)
 
 
 def test_an_item_shows_what_was_decided_and_what_the_minutes_say(visitor: httpx.Client) -> None:

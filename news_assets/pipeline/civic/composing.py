@@ -1,11 +1,11 @@
 """Composes the article of an agenda item from what is listed and from the text of its documents; nothing is fetched.
 
 The text has only what the matter has in each of its meetings, so that a matter is enriched once: number, section, day
-and votes are columns, and stay out of it. A document that several items of a meeting have is context of the meeting:
-the first of them has its text.
+and votes are columns, and stay out of it. A document that several items of a meeting have is in the text of each; of a
+long one only what is about the item (`excerpts.py`).
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,6 +14,7 @@ from typing import Final
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
+from news_assets.pipeline.civic.excerpts import excerpt_about
 from news_assets.pipeline.civic.items import is_minutes, is_whole_agenda
 from news_assets.pipeline.civic.storing import facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
@@ -82,8 +83,9 @@ def _composed(
     meeting_ids = {item.meeting_id for item in own.values()}
     meetings = {row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)}
     agendas = lake.read(StoredItem, meeting_id=meeting_ids)
-    wanted = _documents_by_item(agendas)
-    ids = {one for item in own for one in wanted.get(item, ())}
+    shared = _shared_documents(agendas)
+    wanted = {key: tuple(dict.fromkeys(_documents_of(item))) for key, item in own.items()}
+    ids = {one for of_item in wanted.values() for one in of_item}
     documents = {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)} if ids else {}
     articles = [entry.article_id for entry in entries]
     given_up = {row.article_id for row in lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)}
@@ -97,7 +99,10 @@ def _composed(
     texts = sandbox.run(
         ArticleText.of,
         [
-            (item_text(item, [documents[one] for one in found if one in documents]), languages.get(entry.agency))
+            (
+                item_text(item, [documents[one] for one in found if one in documents], shared),
+                languages.get(entry.agency),
+            )
             for entry, item, found in ready
         ],
     )
@@ -135,30 +140,35 @@ def _sound(text: ArticleText | NewsAssetsError | None) -> ArticleText | None:
     return None if isinstance(text, NewsAssetsError) else text
 
 
-def _documents_by_item(items: Iterable[StoredItem]) -> dict[str, tuple[str, ...]]:
-    """Return the documents whose text each item has, by item id: one of several items belongs to the first."""
-    by_meeting: dict[str, list[StoredItem]] = defaultdict(list)
+def _documents_of(item: StoredItem) -> tuple[str, ...]:
+    return item.document_ids if item.filter_tier is None else ()
+
+
+def _shared_documents(items: Iterable[StoredItem]) -> set[tuple[str, str]]:
+    """Return meeting_id and document_id of the documents that several items of a meeting have."""
+    users = Counter[tuple[str, str]]()
     for item in items:
-        by_meeting[item.meeting_id].append(item)
-    found: dict[str, tuple[str, ...]] = {}
-    for of_meeting in by_meeting.values():
-        taken: set[str] = set()
-        for item in sorted(of_meeting, key=lambda item: (item.sequence, item.item_id)):
-            own = item.document_ids if item.filter_tier is None else ()
-            found[item.item_id] = tuple(one for one in dict.fromkeys(own) if one not in taken)
-            taken.update(own)
-    return found
+        users.update((item.meeting_id, one) for one in set(_documents_of(item)))
+    return {key for key, count in users.items() if count > 1}
 
 
-def item_text(item: StoredItem, documents: Iterable[StoredDocument]) -> str:
-    """Return the text of an item: its title, what is stated of its matter, and its documents in their order."""
+def item_text(item: StoredItem, documents: Iterable[StoredDocument], shared: Collection[tuple[str, str]]) -> str:
+    """Return the text of an item: its title, what is stated of its matter, and its documents in their order.
+
+    Of a long document that it shares with other items it has what is about it.
+    """
     kind = f" ({item.matter_type})" if item.matter_type else ""
     facts = [
         f"File {item.matter_file}{kind}." if item.matter_file else "",
         f"Sponsors: {', '.join(item.sponsors)}." if item.sponsors else "",
     ]
     parts = [item.title, " ".join(filter(None, facts))]
-    parts += [f"## {one.name}\n\n{one.text}" for one in documents if one.text]
+    for one in documents:
+        text = one.text or ""
+        if (item.meeting_id, one.document_id) in shared:
+            text = excerpt_about(text, item.title, item.matter_file)
+        if text:
+            parts.append(f"## {one.name}\n\n{text}")
     return clean_text("\n\n".join(filter(None, parts))[: most("text")])
 
 

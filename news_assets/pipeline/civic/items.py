@@ -8,6 +8,7 @@ from typing import Final
 
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.matters import matter_key
+from news_assets.pipeline.civic.topics import topics_of_item
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting, MeetingAnswer, StoredItem, StoredMeeting
@@ -111,12 +112,21 @@ def _item_row(
         attachment_names=names,
         attachment_urls=urls,
         document_ids=tuple(map(document_id, urls, names)),
+        topics=_topics(item, why, before),
         filter_tier=why[0] if why else None,
         filter_reason=why[1] if why else None,
         article_id=before.article_id if before else None,
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
     )
+
+
+def _topics(item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None) -> tuple[str, ...]:
+    """Return the topics by the title; those by the summary of an item with the same title stay."""
+    if (why and why[0] == "dropped") or item.vendor_id in (WHOLE, MINUTES):
+        return ()
+    title = line(item.title, "title") or ""
+    return before.topics if before and before.topics and before.title == title else topics_of_item(title)
 
 
 def _filtered(item: AgendaItem, filters: ItemFilters) -> tuple[str, str] | None:

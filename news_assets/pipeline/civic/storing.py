@@ -199,7 +199,7 @@ def _entry(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: Fee
         authors=item.sponsors,
         categories=(item.matter_type,) if item.matter_type else (),
         image_url=None,
-        published_at=meeting.starts_at,
+        published_at=_posted_at(poll, item, meeting, known),
         updated_at=None,
         is_future_dated=False,
         is_moved=False,
@@ -209,6 +209,14 @@ def _entry(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: Fee
         last_seen_at=poll.now,
         trace_id=poll.trace_id,
     )
+
+
+def _posted_at(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None) -> datetime:
+    """Return when the agenda with the item was posted, if the vendor states it, else when the item was first seen."""
+    if known is not None and known.published_at not in (None, meeting.starts_at):
+        return known.published_at or item.first_seen_at
+    stated = [one.posted_at for one in poll.answer.meetings if one.vendor_id == meeting.vendor_id and one.posted_at]
+    return min(stated[0], item.first_seen_at) if stated else item.first_seen_at
 
 
 def item_hash(item: StoredItem, meeting: StoredMeeting) -> str:

@@ -7,7 +7,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.pipeline.civic.topics import topics_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.forms.choice import form_of
 from news_assets.web.forms.documents import calendar_file, json_document
@@ -35,7 +34,7 @@ class MeetingPages:
             return calendar_file(calendar_of_meeting(self._archive, meeting_id))
         if form:
             return json_document(asdict(view))
-        return self._render(request, "meeting.html", view=view, topic_label=_topic_label)
+        return self._render(request, "meeting.html", view=view)
 
     def matter(self, request: Request) -> Response:
         """Return a matter with its appearances."""
@@ -45,7 +44,7 @@ class MeetingPages:
             raise HTTPException(404, f"no matter {one.matter} of {one.agency} in the desk {one.desk}")
         if form_of(request):
             return json_document(asdict(view))
-        return self._render(request, "matter.html", view=view, topic_label=_topic_label)
+        return self._render(request, "matter.html", view=view)
 
     def person(self, request: Request) -> Response:
         """Return a member of a body with the votes."""
@@ -56,7 +55,3 @@ class MeetingPages:
         if form_of(request):
             return json_document(asdict(view))
         return self._render(request, "person.html", view=view, parameters=one)
-
-
-def _topic_label(code: str, language: str) -> str:
-    return topics_taxonomy().themes[code].label(language)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -9,6 +10,7 @@ from news_assets.pipeline.civic.exports import name_of, zones_of
 from news_assets.pipeline.civic.steps import step_of
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
+from news_assets.search import Filters
 from news_assets.store.queries.civic.lists import Position, nearest_meetings
 from news_assets.store.queries.civic.meetings import ItemDetails, item_details, meeting_details
 from news_assets.store.queries.civic.people import person_details
@@ -49,9 +51,19 @@ def meetings_from(
 ) -> tuple[date, list[tuple[Position, StoredMeeting]]]:
     """Return the day that the list begins at, and so many meetings after its cursor. Raises ParameterError."""
     first_day, *after = parameters.position(date, int, int, str) or (first_day_to_come(datetime.now(UTC)),)
-    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
+    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day", "topic"})
+    if parameters.text:
+        given["article_ids"] = _items_with(archive, parameters, first_day)
     found = nearest_meetings(archive.lake, first_day, **given, after=tuple(after) or None, limit=limit)
     return first_day, found
+
+
+def _items_with(archive: Archive, parameters: MeetingParameters, first_day: date) -> set[str]:
+    """Return the articles of the items with the words of a search: of the meetings to come, and of past ones."""
+    filters = Filters(desk=parameters.desk, agency=parameters.agency)
+    coming = archive.items_with(parameters.text, replace(filters, from_day=first_day))
+    past = archive.items_with(parameters.text, replace(filters, to_day=first_day - timedelta(days=1)))
+    return coming | past
 
 
 def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:

@@ -112,6 +112,7 @@ def _meeting(event: Object, page: Page, reading: Reading) -> Meeting:
             status_words=[status, text_at(event, "EventTime")],
             is_final=status.lower().startswith("final"),
             updated_at=utc_time(text_at(event, "EventLastModifiedUtc")),
+            posted_at=utc_time(text_at(event, "EventAgendaLastPublishedUTC")),
         ),
         reading,
     )

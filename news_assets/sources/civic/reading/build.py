@@ -52,6 +52,7 @@ class Stated:
     status_words: Sequence[str] = ()
     is_final: bool = False
     updated_at: datetime | None = None
+    posted_at: datetime | None = None
 
 
 def meeting_of(stated: Stated, reading: Reading) -> Meeting:
@@ -84,6 +85,7 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
         comment=stated.comment,
         participation=participation_of(stated.comment),
         updated_at=stated.updated_at,
+        posted_at=stated.posted_at,
     )
 
 

@@ -1,7 +1,7 @@
 """The appearances of a matter in several meetings, for searches: the next meeting first, the others beneath it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final
@@ -33,6 +33,17 @@ _APPEARANCES = """
         JOIN meetings m USING (meeting_id)
     WHERE NOT starts_with(f.matter, 'title:') OR t.text_hash = h.text_hash
     ORDER BY f.hit, m.day DESC, f.article_id
+"""
+_EQUAL = """
+    WITH found AS (
+        SELECT DISTINCT i.article_id FROM agenda_items h JOIN agenda_items i USING (desk, agency, matter)
+        WHERE h.matter <> '' AND list_contains($ids, h.article_id) AND i.article_id IS NOT NULL
+    ), texts AS (
+        SELECT article_id, text_hash FROM raw_articles
+        WHERE outcome = 'ok' AND article_id IN (SELECT article_id FROM found)
+    )
+    SELECT article_id FROM texts
+    WHERE text_hash IN (SELECT text_hash FROM texts WHERE list_contains($ids, article_id))
 """
 _BY_NUMBER = """
     SELECT matter_file FROM matters
@@ -68,6 +79,12 @@ def appearances_of(lake: Lake | Snapshot, article_ids: Sequence[str]) -> Groups:
         for row in lake.query(_APPEARANCES, {"ids": list(article_ids)}).iter_rows(named=True):
             found.setdefault(row.pop("hit"), []).append(ItemAppearance(**row))
     return {hit: group for hit, group in found.items() if len(group) > 1}
+
+
+def items_like(lake: Lake | Snapshot, article_ids: Collection[str]) -> set[str]:
+    """Return the articles of the agenda items that have the text of one of these: a search gives one of equal texts."""
+    found = lake.query(_EQUAL, {"ids": list(article_ids)}) if article_ids else None
+    return set() if found is None else set(found["article_id"])
 
 
 def appearance_copies(lake: Lake | Snapshot, article_ids: Sequence[str]) -> dict[str, tuple[Copy, ...]]:
