@@ -6,7 +6,7 @@ An invalid value is a SettingsError with one line that names the setting, the va
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     )
     model_max_failures: int = Field(
         5, ge=1, le=1000, description="failed calls in a row after which a language model is given up for 5 minutes"
+    )
+    work: Literal["all", "fetch"] = Field(
+        "all", description="what sensors request and `process` runs: all, or fetch: polls, documents and articles only"
     )
     host_delay_s: float = Field(
         1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"

@@ -189,6 +189,12 @@ def stage_names(desk: Desk | None = None) -> tuple[str, ...]:
     return tuple(stage.name for stage in (stages_of(desk) if desk else STAGES))
 
 
+def fetching_stages(desk: Desk) -> tuple[str, ...]:
+    """Return the names of the stages of a desk that fetch: up to the articles."""
+    names = stage_names(desk)
+    return names[: names.index(STAGES[0].name) + 1]
+
+
 def derived_stages() -> tuple[Stage, ...]:
     """Return the stages after the first: their rows are made from articles and have a `state`."""
     return STAGES[1:]

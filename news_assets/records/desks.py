@@ -26,13 +26,15 @@ class Vendor:
 class Access:
     """How the listing and the articles of a source are requested.
 
-    `token_env` names the environment variable of a token, which is sent as `token_header` to the origin of `token_url`
-    only. `delay_s` is the pause between two requests to a host, if it is longer than NEWS_HOST_DELAY_S.
+    `token_env` names the environment variable of a token, which is sent as `token_header`, or as the parameter
+    `token_param` of the address, to the origin of `token_url` only. `delay_s` is the pause between two requests to a
+    host, if it is longer than NEWS_HOST_DELAY_S.
     """
 
     headers: tuple[tuple[str, str], ...] = ()
     token_env: str | None = None
     token_header: str = "Authorization"
+    token_param: str = ""
     token_url: str = ""
     proxy: str | None = None
     delay_s: float = 0.0

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
 
+NamesOf = Callable[[Desk], Sequence[str]]  # the stages of a desk that runs are requested for
 Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a desk, now, from a day on
 
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
@@ -106,8 +107,10 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
     )
 
 
-def build_pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of entries without a current article."""
+def build_pending_entries(
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of entries without a current article, for these stages."""
 
     @dg.sensor(
         name="pending_entries",
@@ -117,13 +120,15 @@ def build_pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) ->
         description="Requests the agency-days of entries without an article, changed entries, and due attempts.",
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        return _watch(context, lake, desks, lambda *window: pending_entries(lake, *window), tick_s)
+        return _watch(context, lake, desks, lambda *window: pending_entries(lake, *window), tick_s, names_of)
 
     return sensor
 
 
-def build_stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of rows that are missing or outdated."""
+def build_stale_stages(
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows of these stages that are missing or outdated."""
 
     @dg.sensor(
         name="stale_stages",
@@ -136,7 +141,7 @@ def build_stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg
         def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
             return _without_pending(stale_rows(lake, desk, now, first_day), lake, desk, now, first_day)
 
-        return _watch(context, lake, desks, query, tick_s)
+        return _watch(context, lake, desks, query, tick_s, names_of)
 
     return sensor
 
@@ -176,7 +181,12 @@ def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datet
 
 
 def _watch(
-    context: dg.SensorEvaluationContext, lake: Lake, desks: Sequence[Desk], query: Query, tick_s: float
+    context: dg.SensorEvaluationContext,
+    lake: Lake,
+    desks: Sequence[Desk],
+    query: Query,
+    tick_s: float,
+    names_of: NamesOf,
 ) -> dg.SensorResult:
     """Evaluate whenever the lake has changed, until there are runs to request or the tick's time is over."""
     cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
@@ -184,7 +194,7 @@ def _watch(
         snapshot = lake.snapshot()
         if cursor.is_evaluation_due(snapshot, now.timestamp()):
             cursor = replace(cursor, snapshot=snapshot)
-            requests, cursor, reason = _evaluate(context.instance, lake, desks, query, cursor, now)
+            requests, cursor, reason = _evaluate(context.instance, lake, desks, query, cursor, now, names_of)
             if requests:
                 return dg.SensorResult(requests, cursor=cursor.to_json())
     return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
@@ -197,6 +207,7 @@ def _evaluate(
     query: Query,
     cursor: Cursor,
     now: datetime,
+    names_of: NamesOf = stages.stage_names,
 ) -> tuple[list[dg.RunRequest], Cursor, str]:
     """Return the runs to request, the new cursor, and the reason where there are none."""
     runs = unfinished_runs(instance)
@@ -206,14 +217,15 @@ def _evaluate(
     for desk in desks:
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
-        backlog = up_to(query(desk, now, first_day), last_day(desk, now))
-        days, retries = backlog_days(backlog, stages.stage_names(desk)), retries_of(desk)
+        names = names_of(desk)
+        backlog = _of_stages(up_to(query(desk, now, first_day), last_day(desk, now)), names)
+        days, retries = backlog_days(backlog, names), retries_of(desk)
         plan = plan_runs(
             days,
             active_runs(desk, runs),
             cursor.attempts.get(desk.key, {}),
             [agency.key for agency in desk.agencies],
-            stages.stage_names(desk),
+            names,
             today,
             now.timestamp(),
             first_day,
@@ -231,6 +243,12 @@ def _evaluate(
     if is_sweep:
         return requests, replace(cursor, swept_at=now.timestamp(), sweep_s=took_s), reason
     return requests, replace(cursor, evaluation_s=took_s), reason
+
+
+def _of_stages(backlog: "pl.DataFrame", names: Sequence[str]) -> "pl.DataFrame":
+    import polars as pl
+
+    return backlog.filter(pl.col("stage").is_in(names))
 
 
 def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":

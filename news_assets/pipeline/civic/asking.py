@@ -38,19 +38,23 @@ def ask_sources(
     clock: Callable[[], datetime],
     begin_within_s: float = inf,
     past: Days | None = None,
+    *,
+    full_pass: bool = False,
 ) -> Generator[Polled, None, None]:
     """Yield the poll of each source once its answers are there; an error of one source does not affect the others.
 
     `stored` are meetings by meeting_id: their items are asked for again only if they changed; `known_versions` tells
-    which versions of items have their votes and sponsors. After `begin_within_s`
-    seconds no request begins: sources of which nothing was requested are left out, and what else is missing is asked
-    for by the next poll. With `past` the sources that can list past days are asked for these.
+    which versions of items have their votes and sponsors. After `begin_within_s` seconds no request begins: sources of
+    which nothing was requested are left out, and what else is missing is asked for by the next poll. With `full_pass`
+    no change signal is requested. With `past` the sources that can list past days are asked for these.
     """
     ends_at = time.monotonic() + begin_within_s
     now = clock()
     waiting: dict[PageRequest, Asked] = {}
     for source in sources:
-        inquiry, since = _begun(source, states.get(source.source_id), stored, known_versions, filters, now, past)
+        inquiry, since = _begun(
+            source, states.get(source.source_id), stored, known_versions, filters, now, past, full_pass=full_pass
+        )
         if past is None or inquiry.vendor.days is not None:
             _send(inquiry, inquiry.first(since), waiting)
     while waiting:
@@ -77,11 +81,19 @@ def _begun(
     filters: ItemFilters,
     now: datetime,
     past: Days | None,
+    *,
+    full_pass: bool,
 ) -> tuple[Inquiry, datetime | None]:
     """Return the poll of a source, and the time since which the signal is asked for; None for a pass."""
     is_known = state is not None and state.url == source.url and state.passed_at is not None
     since = None
-    if past is None and is_known and state is not None and not is_pass_due(source, state.passed_at, now):
+    if (
+        past is None
+        and not full_pass
+        and is_known
+        and state is not None
+        and not is_pass_due(source, state.passed_at, now)
+    ):
         since = state.last_polled_at
     vendor = vendor_of(source.kind)
     today = day_of(now, source.timezone)
@@ -95,7 +107,7 @@ def _begun(
         is_pass=past is None and (since is None or vendor.signal is None),
         is_of_past=past is not None,
         known_versions=known_versions,
-        is_roster_due=past is None and (not is_known or today.weekday() == _ROSTER_WEEKDAY),
+        is_roster_due=past is None and (full_pass or not is_known or today.weekday() == _ROSTER_WEEKDAY),
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),
     )
     return inquiry, since

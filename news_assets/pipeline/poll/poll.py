@@ -43,6 +43,7 @@ def poll_agencies(
     past: tuple[date, date] | None = None,
     cooldown: timedelta = timedelta(0),
     run_s: float = RUN_S,
+    full_pass: bool = False,
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is stored.
 
@@ -50,6 +51,8 @@ def poll_agencies(
     `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago.
     `only` are the ids of the sources to poll, if not all. Which are due is decided once, at the start; everything
     stored has the time of its answer.
+
+    With `full_pass` civic sources are asked for all days of a pass, whatever their change signal would say.
 
     The poll of a source that is not polled has the outcome `skipped` and is not stored: one that another run polls
     now (the ids in `busy`), one that was polled a moment ago, and with `only_due` one that has not begun after `run_s`
@@ -90,6 +93,7 @@ def poll_agencies(
         clock,
         begin_within_s,
         past,
+        full_pass=full_pass,
     )
     polled = set()
     for batch in micro_batches(_one_after_the_other(polls, asked)):
