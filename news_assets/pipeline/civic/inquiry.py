@@ -3,34 +3,58 @@
 Items are asked for where a meeting is new or changed, and at each pass.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from news_assets.errors import ClosedSourceError, FetchError, NewsAssetsError, SourceError
+from news_assets.errors import (
+    ClosedSourceError,
+    FetchError,
+    ListingChangedError,
+    NewsAssetsError,
+    SourceError,
+)
+from news_assets.pipeline.civic.chain import SUSPECT
+from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.identity import known_rows
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
 from news_assets.records.desks import ItemFilters, Source
-from news_assets.records.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
+from news_assets.records.meetings import (
+    AgendaItem,
+    AnswerState,
+    Meeting,
+    MeetingAnswer,
+    MeetingListing,
+    Request,
+    StoredItem,
+    StoredMeeting,
+)
 from news_assets.records.reading import Listing, Outcome, Page
-from news_assets.sources.civic.exchanges import merged
-from news_assets.sources.civic.reading.ids import meeting_id
+from news_assets.sources.civic.reading.ids import item_id, listed_key
+from news_assets.sources.civic.reading.merging import merged
 from news_assets.sources.civic.reading.signal import UNDATED, changed_days, fingerprint, fingerprints
+from news_assets.sources.civic.reading.stored import listed_again
 from news_assets.sources.civic.vendor import Reading, Vendor, read
+from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
-ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for items that are older
-MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
+ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
+SOON: Final = timedelta(days=7)  # items of meetings so near are requested with each signal
+MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
+_MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
+_NO_PAGE: Final = (404, 410)
 
-Step = Literal["signal", "listing", "items"]
+Step = Literal["signal", "listing", "items", "details"]
+KnownItems = Callable[[str], Sequence[StoredItem]]  # the stored items of a meeting, by meeting_id
 Days = tuple[date, date]
 _OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
 
 
 class Asked(NamedTuple):
-    """One request of a poll: the poll, what is asked for, and the vendor's id of the meeting whose items they are."""
+    """One request of a poll: the poll, what is requested, and the key of the meeting whose items they are."""
 
     inquiry: "Inquiry"
     step: Step
@@ -44,15 +68,23 @@ class Inquiry:
     source: Source
     vendor: Vendor
     reading: Reading
-    stored: Mapping[str, StoredMeeting]
+    stored: Sequence[StoredMeeting]
+    known_items: KnownItems
     filters: ItemFilters
     days: Days
     is_pass: bool
+    is_nightly: bool
     is_of_past: bool
     known_signals: Mapping[str, str]
     listings: list[MeetingListing] = field(default_factory=list)
     partial: list[Meeting] = field(default_factory=list)
+    again: list[Meeting] = field(default_factory=list)
+    known: dict[str, StoredMeeting] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
+    rechecked: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
+    undetailed: set[str] = field(default_factory=set)
+    sent: set[Request] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     signals: dict[str, str] | None = None
     page: Page | None = None
@@ -84,27 +116,71 @@ class Inquiry:
         if self.has_asked_items:
             return []
         self.has_asked_items = True
+        listed = self._listed()
+        self.known = known_rows(self.source, listed, self.stored, self._today)
         if self.vendor.items is None:
-            self.asked |= {meeting.vendor_id for meeting in self._listed()}
+            self.asked |= {listed_key(meeting) for meeting in listed}
             return []
-        wanted = sorted(filter(self._needs_items, self._listed()), key=self._distance)
+        self.asked |= {listed_key(meeting) for meeting in listed if meeting.items}
+        wanted = sorted(filter(self._needs_items, listed), key=self._distance)
         self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
         if self.has_items_left:
-            self.problems.append(f"items of {len(wanted) - MAX_ITEM_REQUESTS} meetings are left for the next poll")
-        found = {one.vendor_id: self.vendor.items(self.source.url, one) for one in wanted[:MAX_ITEM_REQUESTS]}
-        self.asked |= {meeting for meeting, requests in found.items() if not requests}  # it has no agenda yet
-        return [(request, Asked(self, "items", meeting)) for meeting in found for request in found[meeting]]
+            count = len(wanted) - MAX_ITEM_REQUESTS
+            self.problems.append(f"items of {count} meetings are left for the next poll")
+        requests: list[tuple[Request, Asked]] = []
+        for meeting in wanted[:MAX_ITEM_REQUESTS]:
+            key = listed_key(meeting)
+            if not self._is_changed(meeting):
+                self.rechecked.add(key)
+            of_meeting = self.vendor.items(self.source.url, meeting)
+            if not of_meeting:  # it has no agenda yet
+                self.asked.add(key)
+            requests += [(request, Asked(self, "items", key)) for request in of_meeting]
+        return requests
 
     def _needs_items(self, meeting: Meeting) -> bool:
         if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
             return False
-        known = self.stored.get(meeting_id(self.source.agency, self.source.kind, meeting))
-        if known is None or known.items_asked_at is None or known.listed_hash != fingerprint(meeting):
+        return self._is_changed(meeting) or self._is_soon(meeting.starts_at)
+
+    def _is_changed(self, meeting: Meeting) -> bool:
+        """Whether a meeting is new or listed otherwise than before, or its items are old."""
+        row = self.known.get(listed_key(meeting))
+        if row is None or row.items_asked_at is None:
             return True
-        return self.is_pass and self.reading.now - known.items_asked_at >= ITEMS_EVERY
+        if self._listed_hash(meeting) != row.listed_hash:
+            return True
+        return self.is_pass and self.reading.now - row.items_asked_at >= ITEMS_EVERY
+
+    def _listed_hash(self, meeting: Meeting) -> str:
+        """Return the hash of a meeting as listed; that of one from the lake is as it was."""
+        row = self.known.get(listed_key(meeting))
+        is_from_lake = any(meeting is one for one in self.again)
+        return row.listed_hash if row and is_from_lake else fingerprint(meeting)
+
+    def _is_soon(self, starts_at: datetime) -> bool:
+        return timedelta(0) <= starts_at - self.reading.now <= SOON
 
     def _distance(self, meeting: Meeting) -> timedelta:
         return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
+
+    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> list[tuple[Request, Asked]]:
+        """Return the requests for the own pages of items, except of dropped ones.
+
+        Where only the agenda is looked at again, items with the same title are known.
+        """
+        row = self.known.get(key)
+        titles = {}
+        if row is not None and key in self.rechecked:
+            titles = {item.item_id: item.title for item in self.known_items(row.meeting_id)}
+        wanted: list[tuple[Request, Asked]] = []
+        for item in items:
+            why = filtered(item.title, self.filters)
+            is_dropped = why is not None and why.tier == "dropped"
+            is_known = row is not None and titles.get(item_id(row.meeting_id, item)) == item.title
+            if item.details_url and not is_dropped and not is_known:
+                wanted.append((Request(url=item.details_url), Asked(self, "details", key)))
+        return wanted
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
@@ -112,22 +188,36 @@ class Inquiry:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
+        if asked.step == "items" and isinstance(answer, Page) and file_of(answer):
+            self.asked.add(asked.meeting)  # its agenda is a document, which is read as such
+            return []
         listing = self._read(answer, sandbox)
         if isinstance(listing, NewsAssetsError):
             return self._fail(asked, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
             kind = SourceError if listing.state == "blocked" else ClosedSourceError
             return self._fail(asked, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
-        self.page = answer if isinstance(answer, Page) and self.page is None else self.page
+        if self.page is None and isinstance(answer, Page):
+            self.page = answer
         self.problems += listing.problems
         if asked.step == "signal":
             return self._after_signal(listing)
-        if asked.step == "items":
-            self.asked.add(asked.meeting)
-            self.partial += [meeting for meeting in listing.meetings if meeting.is_partial]
-        else:
+        following = [(request, asked) for request in listing.next_requests]
+        if asked.step == "listing":
             self.listings.append(listing)
-        return [(request, asked) for request in listing.next_requests]
+            return following
+        return following + self._after_items(asked, listing)
+
+    def _after_items(self, asked: Asked, listing: MeetingListing) -> list[tuple[Request, Asked]]:
+        """Add what completes a meeting; return the requests for the own pages of its items."""
+        self.asked.add(asked.meeting)
+        self.partial += [
+            replace(meeting, vendor_id=asked.meeting, agenda_id="", is_partial=True) for meeting in listing.meetings
+        ]
+        if asked.step == "details":
+            return []
+        items = [item for meeting in listing.meetings for item in meeting.items]
+        return self._of_details(asked.meeting, items)
 
     def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
         if isinstance(answer, FetchError):
@@ -136,13 +226,26 @@ class Inquiry:
         return listing
 
     def _fail(self, asked: Asked, error: NewsAssetsError, outcome: Outcome) -> list[tuple[Request, Asked]]:
-        """Note a failed answer: nothing is inferred from it, and items that were not had are asked for again."""
-        self.is_whole = False
-        if asked.step == "items":
-            self.problems.append(f"items of meeting {asked.meeting}: {error}")
-        else:
+        """Note a failed answer: nothing is inferred from it.
+
+        Without the signal all days are requested. The next poll requests missing items again.
+        """
+        if asked.step == "listing":
+            self.is_whole = False
             self.error = error if isinstance(error, FetchError | SourceError) else SourceError(str(error))
             self.outcome = outcome
+            return []
+        if asked.step == "signal":
+            self.problems.append(f"no change signal: {error}")
+            self.is_pass = True
+            return self._of_days()
+        self.problems.append(f"items of meeting {asked.meeting}: {error}")
+        if asked.step == "details":
+            self.undetailed.add(asked.meeting)
+        elif _says_no_page(error):
+            self.asked.add(asked.meeting)
+        else:
+            self.unread.add(asked.meeting)
         return []
 
     def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Asked]]:
@@ -151,33 +254,72 @@ class Inquiry:
         changed = changed_days(self.known_signals, found, lists_changes_only=lists_changes_only)
         self.signals = {**self.known_signals, **found} if lists_changes_only else found
         if not changed:
+            self.again = [self._again(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
             days = [date.fromisoformat(day) for day in changed]
             self.days = min(days), max(days)
+            rows = [row for row in self._soon_rows() if row.day and not self._is_within(row.day)]
+            self.again = [self._again(row) for row in rows]
         return self._of_days()
 
-    # --- the poll ----------------------------------------------------------------------------------------------------
+    def _soon_rows(self) -> list[StoredMeeting]:
+        """Return the stored meetings of this source whose items are requested with each signal."""
+        if self.vendor.items is None:
+            return []
+        own = [row for row in self.stored if row.source_id == self.source.source_id]
+        return [row for row in own if row.starts_at and self._is_soon(row.starts_at) and row.status != "cancelled"]
+
+    def _again(self, row: StoredMeeting) -> Meeting:
+        return listed_again(row, self.source.timezone)
+
+    def _is_within(self, day: date) -> bool:
+        return self.days[0] <= day <= self.days[1]
+
+    # --- what they say -----------------------------------------------------------------------------------------------
 
     def _listed(self) -> tuple[Meeting, ...]:
-        """Return the meetings of the days asked for, with their items; some clients ignore the days of a request."""
-        found = merged([*(meeting for listing in self.listings for meeting in listing.meetings), *self.partial])
+        """Return the meetings of the days requested; some clients ignore the days of a request."""
+        listed = merged(meeting for listing in self.listings for meeting in listing.meetings)
         first, last = self.days if self.vendor.days is not None else (self.days[0], date.max)
-        return tuple(
-            meeting
-            for meeting in found
-            if not meeting.is_partial and (meeting.starts_at is None or first <= meeting.starts_at.date() <= last)
-        )
+        found = list(self.again)
+        for meeting in listed:
+            day = meeting.starts_at.date() if meeting.starts_at else None
+            if listed_key(meeting) and not meeting.is_partial and (day is None or first <= day <= last):
+                found.append(meeting)
+        return tuple(found)
 
     def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
-        """Return the days of which every meeting is listed: those asked for, or up to the last one listed."""
+        """Return the days of which every meeting is listed: those requested, or up to the last one listed."""
         if not self.is_whole or not self.listings:
             return None
         if self.vendor.days is not None:
             return self.days
         listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
-        today = day_of(self.reading.now, self.source.timezone)
-        return (today, max(listed)) if listed and max(listed) >= today else None
+        return (self._today, max(listed)) if listed and max(listed) >= self._today else None
+
+    @property
+    def _today(self) -> date:
+        return day_of(self.reading.now, self.source.timezone)
+
+    def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
+        """Return that an answer lists none or few of the known meetings to come; None if it does not."""
+        first, last = days or self.days
+        coming = [
+            row
+            for row in self.stored
+            if row.source_id == self.source.source_id and row.status != "cancelled"
+            if row.starts_at and row.starts_at > self.reading.now
+            if row.day and first <= row.day <= last
+        ]
+        listed = {row.meeting_id for row in self.known.values()}
+        missing = [row for row in coming if row.meeting_id not in listed]
+        is_most = len(missing) >= _MIN_SUSPECT and len(missing) > len(coming) / 2
+        if not missing or (meetings and not is_most):
+            return None
+        return f"{SUSPECT}: lists {len(coming) - len(missing)} of {len(coming)} known coming meetings"
+
+    # --- the poll ----------------------------------------------------------------------------------------------------
 
     def polled(self, now: datetime) -> Polled:
         """Return the poll."""
@@ -190,9 +332,12 @@ class Inquiry:
                 error=self.error,
                 is_of_past=self.is_of_past,
             )
-        meetings = self._listed()
-        signals = None if self.signals is None else tuple(f"{day}={found}" for day, found in self.signals.items())
-        stale = [problem for listing in self.listings if listing.state == "stale" for problem in listing.problems]
+        listed = self._listed()
+        self.known = known_rows(self.source, listed, self.stored, self._today)
+        days = self._whole_days(listed)
+        suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
+        if suspicion and not (listed and self.is_nightly):
+            days = None
         return Polled(
             source=self.source,
             polled_at=now,
@@ -200,14 +345,39 @@ class Inquiry:
             outcome="ok" if self.listings else "unchanged",
             is_of_past=self.is_of_past,
             page=self.page,
-            listing=Listing(entries=(), is_whole=False, problems=tuple(self.problems)) if self.listings else None,
-            note=next(iter(stale), str(self.error) if self.error else None),
+            listing=self._listing(),
+            note=suspicion or self._note(),
             answer=MeetingAnswer(
-                meetings=meetings,
-                whole_days=self._whole_days(meetings),
-                asked=frozenset(self.asked),
-                signals=signals,
+                meetings=merged((*listed, *self.partial)),
+                whole_days=days,
+                asked=frozenset(self.asked - self.unread),
+                undetailed=frozenset(self.undetailed),
+                listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
+                signals=self._signals(),
                 is_pass=self.is_pass and self.is_whole and not self.has_items_left,
                 filters=self.filters,
             ),
         )
+
+    def _listing(self) -> Listing | None:
+        if not self.listings:
+            return None
+        return Listing(entries=(), is_whole=False, problems=tuple(dict.fromkeys(self.problems)))
+
+    def _note(self) -> str | None:
+        for listing in self.listings:
+            if listing.state == "stale" and listing.problems:
+                return listing.problems[0]
+        return str(self.error) if self.error else None
+
+    def _signals(self) -> tuple[str, ...] | None:
+        if self.signals is None:
+            return None
+        return tuple(f"{day}={found}" for day, found in self.signals.items())
+
+
+def _says_no_page(error: NewsAssetsError) -> bool:
+    """Whether a failed answer says that there is no agenda, or none as a page that can be read."""
+    if isinstance(error, FetchError):
+        return error.status in _NO_PAGE
+    return isinstance(error, ListingChangedError | ClosedSourceError)

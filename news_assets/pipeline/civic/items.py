@@ -1,9 +1,9 @@
 """Makes the rows of agenda items from a poll's answer. Their ids never change with a title."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Final
 
 from news_assets.pipeline.civic.filters import filtered
@@ -11,11 +11,12 @@ from news_assets.pipeline.civic.matters import matter_key
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting, MeetingAnswer, StoredItem, StoredMeeting
-from news_assets.sources.civic.reading.ids import item_id
+from news_assets.sources.civic.reading.ids import item_id, listed_key
 from news_assets.text.limits import line
 
 REMOVED: Final = "no longer on the agenda"
 PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
+DIVIDED: Final = "divided into its items"
 WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
 
 
@@ -32,17 +33,83 @@ class CivicPoll:
 def item_rows(
     poll: CivicPoll, meeting: StoredMeeting, listed: Meeting | None, before: Sequence[StoredItem]
 ) -> list[StoredItem]:
-    """Return the rows of a meeting's items; those of one whose items were not had this time stay, on its day."""
-    found = listed.items if listed is not None else ()
-    was_asked = listed is not None and (bool(found) or listed.vendor_id in poll.answer.asked)
-    if not was_asked:
-        return [replace(item, day=meeting.day) for item in before]
+    """Return the rows of a meeting's items.
+
+    They stay, on its day, where its items were not read, and where an answer has none of those that are known: an
+    agenda is revised item by item.
+    """
+    same_day = [replace(item, day=meeting.day) for item in before]
+    if listed is None or listed_key(listed) not in poll.answer.asked:
+        return same_day
     known = {item.item_id: item for item in before}
-    items = found or _whole_agenda(meeting)
-    in_packet = meeting.packet_url if found and not any(item.attachments for item in found) else None
-    rows = [_item_row(poll, meeting, item, in_packet, known) for item in items]
-    listed_ids = {row.item_id for row in rows}
-    return [*rows, *(_removed(item, meeting.day) for item in before if item.item_id not in listed_ids)]
+    if not listed.items:
+        return _without_items(poll, meeting, same_day)
+    has_attachments = any(item.attachments for item in listed.items)
+    in_packet = None if has_attachments else meeting.packet_url
+    keys = item_keys(meeting.meeting_id, listed.items, before)
+    rows = [
+        _item_row(poll, meeting, item, key, in_packet, known.get(key))
+        for item, key in zip(listed.items, keys, strict=True)
+    ]
+    return [*rows, *(_removed(item) for item in same_day if item.item_id not in keys)]
+
+
+def _without_items(poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]) -> list[StoredItem]:
+    """Return the row of the whole agenda, and those of the items that it was divided into."""
+    known = next((item for item in before if is_whole_agenda(item)), None)
+    parts = [item for item in before if not is_whole_agenda(item)]
+    if parts and known is None:
+        return parts
+    rows: list[StoredItem] = []
+    for agenda in _whole_agenda(meeting):
+        key = item_id(meeting.meeting_id, agenda)
+        row = _item_row(poll, meeting, agenda, key, None, known)
+        if known is not None and known.filter_reason == DIVIDED:
+            row = replace(row, filter_tier=known.filter_tier, filter_reason=DIVIDED)
+        rows.append(row)
+    if not rows and known is not None:
+        rows = [_removed(known)]
+    return [*rows, *parts]
+
+
+def item_keys(of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]) -> list[str]:
+    """Return the id of each item. One without a vendor's id keeps that of the same file, title or number.
+
+    A new one gets its id from its title, so that another item that is inserted before it changes nothing.
+    """
+    named = {item_id(of_meeting, item) for item in items if item.vendor_id}
+    open_rows = {row.item_id: row for row in before if row.item_id not in named}
+    found: dict[int, str] = {}
+    for trait in (_file_of, _title_of, _number_of):
+        for place, item in enumerate(items):
+            if item.vendor_id or place in found:
+                continue
+            value = trait(item)
+            same = [key for key, row in open_rows.items() if value and trait(row) == value]
+            if len(same) == 1 or (same and trait is _title_of):
+                found[place] = same[0]
+                del open_rows[same[0]]
+    used = named | set(found.values()) | {row.item_id for row in before}
+    keys: list[str] = []
+    for place, item in enumerate(items):
+        key = found.get(place) or item_id(of_meeting, item)
+        if key in used and place not in found and not item.vendor_id:
+            key = f"{key}-{item.sequence}"
+        used.add(key)
+        keys.append(key)
+    return keys
+
+
+def _file_of(item: AgendaItem | StoredItem) -> str:
+    return item.matter_file or ""
+
+
+def _title_of(item: AgendaItem | StoredItem) -> str:
+    return " ".join(item.title.lower().split())
+
+
+def _number_of(item: AgendaItem | StoredItem) -> str:
+    return item.number
 
 
 def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
@@ -55,22 +122,26 @@ def _whole_agenda(meeting: StoredMeeting) -> tuple[AgendaItem, ...]:
     return (AgendaItem(sequence=0, title=title, vendor_id=WHOLE, attachments=(attachment,)),)
 
 
-def _removed(item: StoredItem, day: date | None) -> StoredItem:
-    tier, reason = (
-        (item.filter_tier, item.filter_reason) if item.filter_tier == "dropped" else ("not_enriched", REMOVED)
-    )
-    return replace(item, day=day, filter_tier=tier, filter_reason=reason)
+def _removed(item: StoredItem) -> StoredItem:
+    if item.filter_tier == "dropped":
+        return item
+    return replace(item, filter_tier="not_enriched", filter_reason=REMOVED)
 
 
 def _item_row(
-    poll: CivicPoll, meeting: StoredMeeting, item: AgendaItem, packet_url: str | None, known: Mapping[str, StoredItem]
+    poll: CivicPoll,
+    meeting: StoredMeeting,
+    item: AgendaItem,
+    key: str,
+    packet_url: str | None,
+    before: StoredItem | None,
 ) -> StoredItem:
-    key = item_id(meeting.meeting_id, item)
-    before = known.get(key)
     why = _filtered(item, poll.answer.filters)
+    item = _with_former_details(item, before)
     attachments = item.attachments
     if packet_url is not None and why is None:
-        attachments = (Attachment(name="Agenda packet", url=f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"),)
+        part = f"{packet_url}#{PACKET_PART}{key.rpartition('/')[2]}"
+        attachments = (Attachment(name="Agenda packet", url=part),)
     names = tuple(line(one.name, "name") or "" for one in attachments)
     urls = tuple(one.url for one in attachments)
     return StoredItem(
@@ -97,6 +168,22 @@ def _item_row(
         article_id=before.article_id if before else None,
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
+    )
+
+
+def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaItem:
+    """Return an item whose own page was not read this time with what it stated before."""
+    if item.details_url is None or before is None:
+        return item
+    pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
+    former = tuple(Attachment(name=name, url=url) for name, url in pairs)
+    return replace(
+        item,
+        matter_file=item.matter_file or before.matter_file,
+        matter_id=item.matter_id or before.matter_id,
+        matter_type=item.matter_type or before.matter_type,
+        sponsors=item.sponsors or before.sponsors,
+        attachments=tuple(dict.fromkeys((*item.attachments, *former))),
     )
 
 
