@@ -154,10 +154,10 @@ class MeetingAnswer:
     """What the answers of one poll say together.
 
     Attributes:
-        meetings: The meetings listed, with the items that were asked for.
+        meetings: The meetings listed, by key (`listed_key`), with the items that were requested.
         whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
             ones.
-        asked: Keys (`listed_key`) of the meetings whose items the answers hold, or say that there are none.
+        asked: Keys of the meetings whose items the answers hold, or say that there are none.
         undetailed: Keys of those with items whose own pages could not be read.
         listed_hashes: Hash of each meeting as it was listed, without what its own pages add, by key.
         signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
@@ -166,7 +166,7 @@ class MeetingAnswer:
         filters: The phrases that decide which items become articles.
     """
 
-    meetings: tuple[Meeting, ...] = ()
+    meetings: Mapping[str, Meeting] = field(default_factory=dict)
     whole_days: tuple[date, date] | None = None
     asked: frozenset[str] = frozenset()
     undetailed: frozenset[str] = frozenset()

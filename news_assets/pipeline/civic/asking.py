@@ -64,7 +64,7 @@ def ask_sources(
                 yield asked.inquiry.polled(clock())
         for asked in waiting.values():  # no time was left for them
             asked.inquiry.waiting -= 1
-            asked.inquiry.is_whole = False
+            asked.inquiry.defer(asked)
             if not asked.inquiry.waiting and asked.inquiry.page is not None:
                 yield asked.inquiry.polled(clock())
         waiting = following
@@ -108,9 +108,10 @@ def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: 
             continue
         inquiry.sent.add(request)
         if inquiry.requests == MAX_REQUESTS:
-            inquiry.is_whole = False
             inquiry.problems.append(f"stopped after {MAX_REQUESTS} requests")
-            return
+        if inquiry.requests >= MAX_REQUESTS:
+            inquiry.defer(asked)
+            continue
         inquiry.requests += 1
         inquiry.waiting += 1
         source = inquiry.source
@@ -128,8 +129,9 @@ def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: 
 
 
 def _is_over(inquiry: Inquiry, following: dict[PageRequest, Asked]) -> bool:
-    """Whether a poll has all its answers; once its meetings are listed, their items are asked for."""
-    if inquiry.waiting:
-        return False
-    _send(inquiry, inquiry.of_items(), following)
+    """Whether a poll has all its answers: after the listing come the items, then agendas that are documents."""
+    for requests in (inquiry.of_items, inquiry.of_documents):
+        if inquiry.waiting:
+            return False
+        _send(inquiry, requests(), following)
     return not inquiry.waiting

@@ -7,13 +7,13 @@ key, and gives it to no other: the rules are tried in their order.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, time
 
 from news_assets.records.desks import Source
 from news_assets.records.meetings import Meeting, StoredMeeting
-from news_assets.sources.civic.reading.ids import listed_key, meeting_id
+from news_assets.sources.civic.reading.ids import id_of_key
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.zones import zone_info
 
@@ -44,12 +44,12 @@ Rule = Callable[[_Seen], Hashable]
 
 
 def known_rows(
-    source: Source, listed: Iterable[Meeting], stored: Iterable[StoredMeeting], today: date
+    source: Source, listed: Mapping[str, Meeting], stored: Iterable[StoredMeeting], today: date
 ) -> dict[str, StoredMeeting]:
     """Return the stored row of each listed meeting that has one, by the key of the listing."""
     rows = {row.meeting_id: row for row in stored}
     of_rows = [_of_row(row, source) for row in rows.values()]
-    of_listed = [_of_listed(meeting, source) for meeting in listed]
+    of_listed = [_of_listed(key, meeting, source) for key, meeting in listed.items()]
     found: dict[str, StoredMeeting] = {}
     for rule in (_by_id, _by_vendor_id, _by_time, _by_agenda):
         found |= _pairs(rule, of_listed, of_rows, found, rows)
@@ -78,12 +78,12 @@ def _of_row(row: StoredMeeting, source: Source) -> _Seen:
     )
 
 
-def _of_listed(meeting: Meeting, source: Source) -> _Seen:
+def _of_listed(key: str, meeting: Meeting, source: Source) -> _Seen:
     starts_at = meeting.starts_at
     return _Seen(
-        key=listed_key(meeting),
+        key=key,
         source_id=source.source_id,
-        meeting_id=meeting_id(source.agency, source.kind, meeting),
+        meeting_id=id_of_key(source.agency, source.kind, key),
         vendor_id=meeting.vendor_id,
         name=_name(meeting.body or meeting.title),
         day=starts_at.date() if starts_at else None,

@@ -18,6 +18,8 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.chain import SUSPECT
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.identity import known_rows
+from news_assets.pipeline.civic.pace import SOON
+from news_assets.pipeline.documents.pdf.agenda import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
@@ -34,7 +36,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Listing, Outcome, Page
 from news_assets.sources.civic.reading.ids import item_id, listed_key
-from news_assets.sources.civic.reading.merging import merged
+from news_assets.sources.civic.reading.merging import merged, merged_by_key
 from news_assets.sources.civic.reading.signal import UNDATED, changed_days, fingerprint, fingerprints
 from news_assets.sources.civic.reading.stored import listed_again
 from news_assets.sources.civic.vendor import Reading, Vendor, read
@@ -42,12 +44,12 @@ from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
 ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
-SOON: Final = timedelta(days=7)  # items of meetings so near are requested with each signal
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
+_PDF: Final = b"%PDF"
 _NO_PAGE: Final = (404, 410)
 
-Step = Literal["signal", "listing", "items", "details"]
+Step = Literal["signal", "listing", "items", "details", "document"]
 KnownItems = Callable[[str], Sequence[StoredItem]]  # the stored items of a meeting, by meeting_id
 Days = tuple[date, date]
 _OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
@@ -82,6 +84,7 @@ class Inquiry:
     known: dict[str, StoredMeeting] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     rechecked: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
     unread: set[str] = field(default_factory=set)
     undetailed: set[str] = field(default_factory=set)
     sent: set[Request] = field(default_factory=set)
@@ -95,6 +98,7 @@ class Inquiry:
     elapsed_ms: int = 0
     is_whole: bool = True
     has_asked_items: bool = False
+    has_requested_documents: bool = False
     has_items_left: bool = False
 
     # --- requests ----------------------------------------------------------------------------------------------------
@@ -117,7 +121,8 @@ class Inquiry:
             return []
         self.has_asked_items = True
         listed = self._listed()
-        self.known = known_rows(self.source, listed, self.stored, self._today)
+        self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
+        self.changed = {listed_key(meeting) for meeting in listed if self._needs_document(meeting)}
         if self.vendor.items is None:
             self.asked |= {listed_key(meeting) for meeting in listed}
             return []
@@ -138,6 +143,19 @@ class Inquiry:
             requests += [(request, Asked(self, "items", key)) for request in of_meeting]
         return requests
 
+    def of_documents(self) -> list[tuple[Request, Asked]]:
+        """Return the requests for agendas that are documents, where items, notes or the hour are missing, once."""
+        if self.has_requested_documents:
+            return []
+        self.has_requested_documents = True
+        sent = {request.url for request in self.sent}
+        requests: list[tuple[Request, Asked]] = []
+        for key, meeting in merged_by_key((*self._listed(), *self.partial)).items():
+            url = _document_of(meeting)
+            if key in self.changed - self.unread and url and url not in sent:
+                requests.append((Request(url=url), Asked(self, "document", key)))
+        return requests
+
     def _needs_items(self, meeting: Meeting) -> bool:
         if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
             return False
@@ -151,6 +169,13 @@ class Inquiry:
         if self._listed_hash(meeting) != row.listed_hash:
             return True
         return self.is_pass and self.reading.now - row.items_asked_at >= ITEMS_EVERY
+
+    def _needs_document(self, meeting: Meeting) -> bool:
+        """Whether the document of an agenda may say more than is known."""
+        row = self.known.get(listed_key(meeting))
+        if row is None or row.items_asked_at is None:
+            return True
+        return self._listed_hash(meeting) != row.listed_hash
 
     def _listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it was."""
@@ -188,8 +213,8 @@ class Inquiry:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
-        if asked.step == "items" and isinstance(answer, Page) and file_of(answer):
-            self.asked.add(asked.meeting)  # its agenda is a document, which is read as such
+        if asked.step == "document" or (asked.step == "items" and _is_file(answer)):
+            self._take_document(asked, answer, sandbox)
             return []
         listing = self._read(answer, sandbox)
         if isinstance(listing, NewsAssetsError):
@@ -208,6 +233,18 @@ class Inquiry:
             return following
         return following + self._after_items(asked, listing)
 
+    def _take_document(self, asked: Asked, answer: Page | FetchError, sandbox: Sandbox) -> None:
+        """Add what the agenda says as a document; one that cannot be read is read as an article only."""
+        self.asked.add(asked.meeting)
+        if isinstance(answer, FetchError) or not answer.body.startswith(_PDF):
+            return
+        [found] = sandbox.run(read_agenda, [(answer.body, answer.url)])
+        if isinstance(found, NewsAssetsError):
+            self.problems.append(f"agenda of meeting {asked.meeting}: {found}")
+            return
+        has_items = any(part.items for part in self.partial if part.vendor_id == asked.meeting)
+        self.partial.append(replace(found, vendor_id=asked.meeting, items=() if has_items else found.items))
+
     def _after_items(self, asked: Asked, listing: MeetingListing) -> list[tuple[Request, Asked]]:
         """Add what completes a meeting; return the requests for the own pages of its items."""
         self.asked.add(asked.meeting)
@@ -218,6 +255,16 @@ class Inquiry:
             return []
         items = [item for meeting in listing.meetings for item in meeting.items]
         return self._of_details(asked.meeting, items)
+
+    def defer(self, asked: Asked) -> None:
+        """Note a request that is not sent: the next poll sends it."""
+        if asked.step in ("signal", "listing"):
+            self.is_whole = False
+            return
+        self.has_items_left = True
+        self.undetailed.add(asked.meeting)
+        if asked.step == "items":
+            self.unread.add(asked.meeting)
 
     def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
         if isinstance(answer, FetchError):
@@ -257,11 +304,17 @@ class Inquiry:
             self.again = [self._again(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
-            days = [date.fromisoformat(day) for day in changed]
-            self.days = min(days), max(days)
+            self._narrow([date.fromisoformat(day) for day in changed])
             rows = [row for row in self._soon_rows() if row.day and not self._is_within(row.day)]
             self.again = [self._again(row) for row in rows]
         return self._of_days()
+
+    def _narrow(self, changed: Sequence[date]) -> None:
+        """Request the days that changed only, unless the vendor lists the others with them."""
+        days, url = self.vendor.days, self.source.url
+        narrow = min(changed), max(changed)
+        if days is not None and days(url, *narrow) != days(url, *self.days):
+            self.days = narrow
 
     def _soon_rows(self) -> list[StoredMeeting]:
         """Return the stored meetings of this source whose items are requested with each signal."""
@@ -333,7 +386,7 @@ class Inquiry:
                 is_of_past=self.is_of_past,
             )
         listed = self._listed()
-        self.known = known_rows(self.source, listed, self.stored, self._today)
+        self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
         days = self._whole_days(listed)
         suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
         if suspicion and not (listed and self.is_nightly):
@@ -348,7 +401,7 @@ class Inquiry:
             listing=self._listing(),
             note=suspicion or self._note(),
             answer=MeetingAnswer(
-                meetings=merged((*listed, *self.partial)),
+                meetings=merged_by_key((*listed, *self.partial)),
                 whole_days=days,
                 asked=frozenset(self.asked - self.unread),
                 undetailed=frozenset(self.undetailed),
@@ -374,6 +427,24 @@ class Inquiry:
         if self.signals is None:
             return None
         return tuple(f"{day}={found}" for day, found in self.signals.items())
+
+
+def _by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
+    return {listed_key(meeting): meeting for meeting in meetings}
+
+
+def _is_file(answer: Page | FetchError) -> bool:
+    return isinstance(answer, Page) and file_of(answer) is not None
+
+
+def _document_of(meeting: Meeting) -> str | None:
+    """Return the address of a meeting's agenda as a document, if something is missing that it may state."""
+    if meeting.status == "cancelled" or meeting.starts_at is None:
+        return None
+    if not meeting.items:
+        return meeting.agenda_url or meeting.packet_url
+    is_complete = meeting.participation and not meeting.all_day
+    return None if is_complete else meeting.agenda_url
 
 
 def _says_no_page(error: NewsAssetsError) -> bool:

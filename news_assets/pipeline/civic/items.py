@@ -10,13 +10,12 @@ from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.matters import matter_key
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.records.desks import ItemFilters, Source
-from news_assets.records.meetings import AgendaItem, Attachment, Meeting, MeetingAnswer, StoredItem, StoredMeeting
-from news_assets.sources.civic.reading.ids import item_id, listed_key
+from news_assets.records.meetings import AgendaItem, Attachment, MeetingAnswer, StoredItem, StoredMeeting
+from news_assets.sources.civic.reading.ids import item_id
 from news_assets.text.limits import line
 
 REMOVED: Final = "no longer on the agenda"
 PACKET_PART: Final = "item="  # fragment of a packet's address: the pages of one item
-DIVIDED: Final = "divided into its items"
 WHOLE: Final = "agenda"  # in place of an item's vendor id: the agenda or packet of a meeting whose items are not known
 
 
@@ -31,16 +30,17 @@ class CivicPoll:
 
 
 def item_rows(
-    poll: CivicPoll, meeting: StoredMeeting, listed: Meeting | None, before: Sequence[StoredItem]
+    poll: CivicPoll, meeting: StoredMeeting, key: str | None, before: Sequence[StoredItem]
 ) -> list[StoredItem]:
-    """Return the rows of a meeting's items.
+    """Return the rows of the items of a meeting, listed with this key; None if it is not listed.
 
     They stay, on its day, where its items were not read, and where an answer has none of those that are known: an
     agenda is revised item by item.
     """
     same_day = [replace(item, day=meeting.day) for item in before]
-    if listed is None or listed_key(listed) not in poll.answer.asked:
+    if key is None or key not in poll.answer.asked:
         return same_day
+    listed = poll.answer.meetings[key]
     known = {item.item_id: item for item in before}
     if not listed.items:
         return _without_items(poll, meeting, same_day)
@@ -55,21 +55,15 @@ def item_rows(
 
 
 def _without_items(poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]) -> list[StoredItem]:
-    """Return the row of the whole agenda, and those of the items that it was divided into."""
-    known = next((item for item in before if is_whole_agenda(item)), None)
-    parts = [item for item in before if not is_whole_agenda(item)]
-    if parts and known is None:
-        return parts
-    rows: list[StoredItem] = []
-    for agenda in _whole_agenda(meeting):
-        key = item_id(meeting.meeting_id, agenda)
-        row = _item_row(poll, meeting, agenda, key, None, known)
-        if known is not None and known.filter_reason == DIVIDED:
-            row = replace(row, filter_tier=known.filter_tier, filter_reason=DIVIDED)
-        rows.append(row)
-    if not rows and known is not None:
-        rows = [_removed(known)]
-    return [*rows, *parts]
+    """Return the known items of a meeting, or without any the row that stands for its agenda."""
+    if any(not is_whole_agenda(item) for item in before):
+        return list(before)
+    known = before[0] if before else None
+    rows = [
+        _item_row(poll, meeting, agenda, item_id(meeting.meeting_id, agenda), None, known)
+        for agenda in _whole_agenda(meeting)
+    ]
+    return rows or [_removed(item) for item in before]
 
 
 def item_keys(of_meeting: str, items: Sequence[AgendaItem], before: Sequence[StoredItem]) -> list[str]:

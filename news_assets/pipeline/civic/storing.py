@@ -25,7 +25,7 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.polling import FeedEntry
-from news_assets.sources.civic.reading.ids import listed_key, meeting_id
+from news_assets.sources.civic.reading.ids import id_of_key
 from news_assets.sources.civic.reading.signal import fingerprint
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
@@ -47,13 +47,13 @@ def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetim
     """Store the meetings, items, entries and matters of a poll in the transaction of `rows`; return what changed."""
     poll = CivicPoll(source, answer, now, trace_id)
     known = _known(rows, poll)
-    listed: dict[str, Meeting] = {}
-    for one in answer.meetings:
-        row = known.get(listed_key(one))
-        listed[row.meeting_id if row else meeting_id(source.agency, source.kind, one)] = one
+    listed: dict[str, str] = {}
+    for key in answer.meetings:
+        row = known.get(key)
+        listed[row.meeting_id if row else id_of_key(source.agency, source.kind, key)] = key
     stored = {row.meeting_id: row for row in known.values()}
     vanished = [] if answer.whole_days is None else _vanished(rows, poll, answer.whole_days, listed)
-    meetings = [_meeting_row(poll, key, meeting, stored.get(key)) for key, meeting in listed.items()]
+    meetings = [_meeting_row(poll, own_id, key, stored.get(own_id)) for own_id, key in listed.items()]
     meetings += vanished
     stored |= {row.meeting_id: row for row in vanished}
     items_before: dict[str, list[StoredItem]] = defaultdict(list)
@@ -80,11 +80,11 @@ def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetim
 def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
     """Return the stored rows of the listed meetings, by the key of the listing."""
     source, meetings = poll.source, poll.answer.meetings
-    ids = [meeting_id(source.agency, source.kind, meeting) for meeting in meetings]
-    own = [meeting.vendor_id for meeting in meetings if meeting.vendor_id]
+    ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
+    own = [meeting.vendor_id for meeting in meetings.values() if meeting.vendor_id]
     found = rows.read(StoredMeeting, meeting_id=ids)
     found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
-    days = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
+    days = [meeting.starts_at.date() for meeting in meetings.values() if meeting.starts_at]
     if poll.answer.whole_days:
         days += poll.answer.whole_days
     if days:
@@ -119,15 +119,16 @@ def _is_news(row: Row, before: Row | None) -> bool:
 # --- meetings --------------------------------------------------------------------------------------------------------
 
 
-def _meeting_row(poll: CivicPoll, key: str, meeting: Meeting, before: StoredMeeting | None) -> StoredMeeting:
-    listed = listed_key(meeting)
-    found = poll.answer.listed_hashes.get(listed) or fingerprint(meeting)
-    was_read = listed in poll.answer.asked
+def _meeting_row(poll: CivicPoll, own_id: str, key: str, before: StoredMeeting | None) -> StoredMeeting:
+    """Return the row of the meeting that is listed with this key."""
+    meeting = poll.answer.meetings[key]
+    found = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
+    was_read = key in poll.answer.asked
     asked_at = before.items_asked_at if before is not None and before.listed_hash == found else None
     if was_read:
-        asked_at = None if listed in poll.answer.undetailed else poll.now
+        asked_at = None if key in poll.answer.undetailed else poll.now
     row = StoredMeeting(
-        meeting_id=key,
+        meeting_id=own_id,
         desk=poll.source.desk,
         agency=poll.source.agency,
         source_id=poll.source.source_id,
@@ -149,26 +150,44 @@ def _meeting_row(poll: CivicPoll, key: str, meeting: Meeting, before: StoredMeet
         video_url=meeting.video_url,
         links_json=json.dumps([{"title": link.title, "href": link.href} for link in meeting.links]),
         comment=meeting.comment,
-        agenda_notes=meeting.agenda_notes,
+        agenda_notes=_notes(meeting, before),
         participation_json=_facts(meeting, before),
         listed_hash=found,
         items_asked_at=asked_at,
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
     )
-    return row if before is None or was_read else _completed(row, before)
+    if before is None:
+        return row
+    return _timed(row if was_read else _completed(row, before), before)
+
+
+def _notes(meeting: Meeting, before: StoredMeeting | None) -> str:
+    """Return the notes that say how to take part; those of before where this answer has none such."""
+    if before is None or _has_agenda_facts(meeting):
+        return meeting.agenda_notes
+    return before.agenda_notes or meeting.agenda_notes
+
+
+def _has_agenda_facts(meeting: Meeting) -> bool:
+    return any(fact.text == "agenda" for fact in meeting.participation)
 
 
 def _facts(meeting: Meeting, before: StoredMeeting | None) -> str:
     said = facts_json("comment", meeting.participation, before.participation_json if before else "[]")
-    return facts_json("agenda", meeting.participation, said) if meeting.agenda_notes else said
+    return facts_json("agenda", meeting.participation, said) if _has_agenda_facts(meeting) else said
+
+
+def _timed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
+    """Return a row with the hour that the agenda stated before, if its day did not change."""
+    if not row.is_all_day or before.is_all_day or before.day != row.day:
+        return row
+    return replace(row, starts_at=before.starts_at, ends_at=before.ends_at, is_all_day=False)
 
 
 def _completed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
     """Return a row whose meeting's own pages were not read this time, with what they added before."""
     kept = {name: getattr(row, name) or getattr(before, name) for name in _ADDED}
-    if row.is_all_day and before.day == row.day and not before.is_all_day:
-        kept |= {"starts_at": before.starts_at, "ends_at": before.ends_at, "is_all_day": False}
     if len(json.loads(row.links_json)) < len(json.loads(before.links_json)):
         kept["links_json"] = before.links_json
     return replace(row, **kept)
@@ -194,7 +213,7 @@ def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> st
 
 
 def _vanished(
-    rows: Rows, poll: CivicPoll, whole_days: tuple[date, date], listed: Mapping[str, Meeting]
+    rows: Rows, poll: CivicPoll, whole_days: tuple[date, date], listed: Mapping[str, str]
 ) -> list[StoredMeeting]:
     """Return the future meetings of these days that the answer lacks, with one more missing poll, or cancelled."""
     first, last = whole_days

@@ -1,16 +1,22 @@
 """What pages of agendas share: the notes beside the items, and the meeting that such a page completes."""
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import date, time
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Meeting
+from news_assets.sources.civic.reading.moments import clock_of_text, day_of_text, moment_of_text
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.text.limits import clean_text
 
 MAX_NOTES_CHARS = 20_000
+_HEAD_LINES, _NEAR_LINES, _MAX_NEAR_CHARS = 60, 3, 120
+_TOP_LINES = 6  # where an agenda without its day has the hour
+_NOT_BEGIN = re.compile(r"\b(?:comments?|deadline|by|before|until|call|e-?mail|submit|posted|office)\b", re.IGNORECASE)
 _INVISIBLE = ("script", "style", "noscript", "template", "head", "title", "option")
 _BLOCKS = frozenset(("br", "p", "div", "td", "tr", "li", "h1", "h2", "h3", "h4", "table", "center", "section"))
 
@@ -55,3 +61,21 @@ def visible_lines(tree: HtmlElement, without: Collection[HtmlElement] = ()) -> l
             parts.append("\n" + (element.tail or ""))
     lines = (" ".join(line.split()) for line in clean_text("".join(parts)).split("\n"))
     return [line for line in lines if line]
+
+
+def clock_in_notes(notes: str, day: date) -> time | None:
+    """Return the hour that an agenda states beside its day, in that line or in those below."""
+    lines = [line for line in notes.splitlines() if line][:_HEAD_LINES]
+    days = [day_of_text(line) for line in lines]
+    if day in days:
+        place = days.index(day)
+        moment = moment_of_text(lines[place])
+        stated = [moment.clock] if moment else []
+        return _first_clock(stated, lines[place + 1 : place + 1 + _NEAR_LINES])
+    return None if any(days) else _first_clock([], lines[:_TOP_LINES])
+
+
+def _first_clock(stated: Iterable[time | None], near: Iterable[str]) -> time | None:
+    """Return the first hour that is not one for comments or calls."""
+    short = (line for line in near if len(line) <= _MAX_NEAR_CHARS and not _NOT_BEGIN.search(line))
+    return next((clock for clock in (*stated, *map(clock_of_text, short)) if clock), None)

@@ -15,6 +15,7 @@ from news_assets.text.urls import host_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
 _HASH_CHARS = 16
+_FILE_NAME = re.compile(r"/([A-Za-z0-9_-]{1,40})\.[A-Za-z]{2,5}\Z")
 
 
 def owner_of(url: str) -> str:
@@ -26,11 +27,16 @@ def owner_of(url: str) -> str:
 
 def meeting_id(owner: str, kind: str, meeting: Meeting) -> str:
     """Return our id of a meeting: `paloaltoCA/primegov/554`."""
-    return f"{owner}/{kind.removesuffix('_html')}/{_part(listed_key(meeting))}"
+    return id_of_key(owner, kind, listed_key(meeting))
+
+
+def id_of_key(owner: str, kind: str, key: str) -> str:
+    """Return our id of the meeting with this key."""
+    return f"{owner}/{kind.removesuffix('_html')}/{_part(key)}"
 
 
 def listed_key(meeting: Meeting) -> str:
-    """Return what tells a meeting from others in one answer: the vendor's id, else a hash of title, time and document.
+    """Return what tells a meeting from others in one answer: the vendor's id, else name and hash of what it lists.
 
     It is empty for a meeting with neither id, title nor day.
     """
@@ -39,7 +45,10 @@ def listed_key(meeting: Meeting) -> str:
     name = " ".join((meeting.title or meeting.body).lower().split())
     if not name and meeting.starts_at is None:
         return ""
-    return digest(name, str(meeting.starts_at), meeting.links[0].href if meeting.links else "")
+    href = meeting.links[0].href if meeting.links else ""
+    found = digest(name, str(meeting.starts_at), href)
+    match = _FILE_NAME.search(href[:2000])
+    return f"{match[1]}-{found}" if match else found
 
 
 def item_id(of_meeting: str, item: AgendaItem) -> str:

@@ -2,14 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from news_assets.records.meetings import AgendaItem, Location, Meeting
+from news_assets.sources.civic.reading.agenda import clock_in_notes
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.pages import unique_links
 
 
 def merged(meetings: Iterable[Meeting]) -> tuple[Meeting, ...]:
     """Return each meeting once; the later answer counts, and partial ones complete the listed one."""
+    return tuple(merged_by_key(meetings).values())
+
+
+def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
+    """Return each meeting once, by the key that it is listed with."""
     found: dict[str, Meeting] = {}
     partial: list[Meeting] = []
     for meeting in meetings:
@@ -23,7 +30,7 @@ def merged(meetings: Iterable[Meeting]) -> tuple[Meeting, ...]:
     for meeting in partial:
         key = by_agenda.get(meeting.agenda_id, meeting.vendor_id)
         found[key] = completed(found[key], meeting) if key in found else meeting
-    return tuple(found.values())
+    return found
 
 
 def completed(listed: Meeting, page: Meeting) -> Meeting:
@@ -56,6 +63,9 @@ def _timed(listed: Meeting, page: Meeting) -> Meeting:
     """Return which of them states the hour, for the day of the listing."""
     if listed.starts_at is None:
         return page if page.starts_at else listed
+    if listed.all_day and (clock := clock_in_notes(page.agenda_notes, listed.starts_at.date())):
+        starts_at = datetime.combine(listed.starts_at.date(), clock, listed.starts_at.tzinfo)
+        return replace(listed, starts_at=starts_at, all_day=False)
     if not listed.all_day or page.starts_at is None or page.all_day:
         return listed
     return page if page.starts_at.date() == listed.starts_at.date() else listed
