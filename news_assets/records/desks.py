@@ -169,6 +169,11 @@ DROPPED_ITEMS: Final = (
     *("approve minutes", "approve the minutes", "minutes approval", "acceptance of minutes", "approval of agenda"),
     *("approval of the agenda", "adoption of the agenda", "acceptance of the agenda", "agenda review", "adjournment"),
     *("adjourn", "recess", "reconvene", "establish a quorum", "determination of quorum", "minutes"),
+    *("approve the agenda", "approve agenda", "amendments to the agenda", "public comment", "public comments"),
+    *("public comment period", "citizen comments", "citizens comments", "comments from the public", "public forum"),
+    *("audience participation", "communications", "oral communications", "written communications", "announcements"),
+    *("council comments", "member comments", "new business", "old business", "unfinished business", "consent agenda"),
+    *("consent calendar", "public hearings", "reports", "committee reports", "staff reports", "opening", "closing"),
 )
 ITEMS_NOT_ENRICHED: Final = (
     *("proclamation", "proclamations", "commendation", "commendations", "recognition of", "certificate of recognition"),

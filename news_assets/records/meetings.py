@@ -4,7 +4,8 @@ Ids are the vendor's own here (`vendor_id`); `sources/civic/reading/ids.py` make
 agency's zone, because a meeting's day and hour are local. None means unknown; an empty tuple or text means none.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Literal
 
@@ -16,6 +17,7 @@ MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[
     "email", "phone", "meeting_link", "stream_link", "meeting_id", "passcode", "format", "deadline", "instruction"
 ]
+ParticipationText = Literal["comment", "agenda"]
 AnswerState = Literal["ok", "empty", "stale", "closed", "unknown_client", "blocked"]
 
 
@@ -37,7 +39,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipationFact:
-    """One thing that a text says about taking part, at `text[start:end]`.
+    """One thing that a text says about taking part, from `start` to `end` in the meeting's comment or agenda notes.
 
     `value`: an e-mail address, a telephone number as +15551234567, an address of a meeting or stream, the digits of a
     meeting id, a passcode, `hybrid` or `virtual`, or the words of a deadline or instruction. `purpose` is what the
@@ -49,6 +51,7 @@ class ParticipationFact:
     start: int
     end: int
     purpose: str = ""
+    text: ParticipationText = "comment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +105,11 @@ class Outcome:
 class AgendaItem:
     """One line of an agenda, in the order of the agenda. `section` is the heading that it stands under.
 
-    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one.
-    `version` is the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested
-    for each item; `has_votes` says that they were.
+    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_url` is a page
+    with what the agenda omits, such as attachments; None once it was read, or if there is none. An item with the
+    sequence 0 is such a page's: it completes the one with its `vendor_id`. `version` is
+    the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested for each item;
+    `has_votes` says that they were.
     """
 
     sequence: int
@@ -118,6 +123,7 @@ class AgendaItem:
     sponsors: tuple[str, ...] = ()
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    details_url: str | None = None
     outcome: Outcome = Outcome()
     matter_status: str = ""
     version: str = ""
@@ -129,9 +135,11 @@ class Meeting:
     """One meeting. `all_day` means that only its day is known: `starts_at` is then midnight.
 
     `posted_at` is when the agenda was last posted.
-    `is_partial`: the answer tells of the meeting's items only, such as the agenda page of a meeting listed elsewhere.
-    `participation` is what `comment` says about taking part; its spans are within it.
-    `agenda_id` is the vendor's id of the agenda, where items are asked for by that.
+    `is_partial`: the answer completes a meeting listed elsewhere, such as its agenda page.
+    `agenda_notes` is what the agenda's page says beside its items. `participation` is what `comment` and
+    `agenda_notes` say about taking part; its spans are within these.
+    `vendor_id` is empty if the vendor states none. `agenda_id` is the vendor's id of the agenda, where items are
+    requested by that.
     """
 
     vendor_id: str
@@ -151,6 +159,7 @@ class Meeting:
     links: tuple[Link, ...] = ()
     items: tuple[AgendaItem, ...] = ()
     comment: str = ""
+    agenda_notes: str = ""
     participation: tuple[ParticipationFact, ...] = ()
     updated_at: datetime | None = None
     posted_at: datetime | None = None
@@ -188,31 +197,35 @@ class MeetingAnswer:
     """What the answers of one poll say together.
 
     Attributes:
-        meetings: The meetings listed, with the items that were asked for.
+        meetings: The meetings listed, by key (`listed_key`), with the items that were requested.
         whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
             ones.
-        asked: Vendor's ids of the meetings whose items the answers hold, or say that there are none.
+        asked: Keys of the meetings whose items the answers hold, or say that there are none.
+        undetailed: Keys of those with items whose own pages could not be read.
+        listed_hashes: Hash of each meeting as it was listed, without what its own pages add, by key.
         signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
         is_pass: Whether all days were asked for, not only those that the signal shows as changed, and no items of their
             meetings are left for the next poll.
         filters: The phrases that decide which items become articles.
         roster: Bodies, persons and offices, if they were requested.
-        unfinished: Vendor's ids of the meetings with items whose votes are left for the next poll.
     """
 
-    meetings: tuple[Meeting, ...] = ()
+    meetings: Mapping[str, Meeting] = field(default_factory=dict)
     whole_days: tuple[date, date] | None = None
     asked: frozenset[str] = frozenset()
+    undetailed: frozenset[str] = frozenset()
+    listed_hashes: Mapping[str, str] = field(default_factory=dict)
     signals: tuple[str, ...] | None = None
     is_pass: bool = False
     filters: ItemFilters
     roster: Roster = NO_ROSTER
-    unfinished: frozenset[str] = frozenset()
 
 
 # --- rows of the lake ------------------------------------------------------------------------------------------------
 
-MeetingId = Annotated[str, "id of the meeting, which never changes: agency, vendor and the vendor's id"]
+MeetingId = Annotated[
+    str, "id of the meeting, which never changes: agency, and vendor and vendor's id (or a hash) when first listed"
+]
 ItemId = Annotated[str, "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda"]
 MeetingDay = Annotated[date | None, "day of the meeting in the agency's time zone; none if it is not known"]
 
@@ -226,7 +239,7 @@ class StoredMeeting:
     agency: Agency_
     source_id: SourceId
     day: MeetingDay
-    vendor_id: Annotated[str, "the vendor's id of the meeting"]
+    vendor_id: Annotated[str, "the vendor's id of the meeting; empty if it states none"]
     agenda_id: Annotated[str, "the vendor's id of the agenda, where it has one"]
     body: Annotated[str, "council, board or committee that meets"]
     title: Annotated[str, "title in the listing"]
@@ -244,10 +257,11 @@ class StoredMeeting:
     video_url: Annotated[str | None, "the recording or stream"]
     links_json: Annotated[str, "all links as JSON: title and href of each"]
     comment: Annotated[str, "what the vendor says of the meeting in prose"]
+    agenda_notes: Annotated[str, "what the agenda's page says beside its items"] = ""
     participation_json: Annotated[
         str,
         "what comment and agenda say about taking part, as JSON: kind, value, purpose, text (comment, or agenda: "
-        "the article of a meeting without items) and span of each",
+        "agenda_notes, or the article of a meeting without items) and span of each",
     ]
     listed_hash: Annotated[str, "SHA-256 of the meeting as listed; its items are asked for again when it changes"]
     items_asked_at: Annotated[
@@ -287,10 +301,10 @@ class StoredItem:
     seconder: Annotated[str, "member who seconded it"] = ""
     decision: Annotated[str, "what the minutes say was decided on the item"] = ""
     matter_status: Annotated[str, "status of the matter, in the vendor's words"] = ""
+    topics: Annotated[tuple[str, ...], "codes of its topics, the best first; none for procedure"] = ()
     attachment_names: Annotated[tuple[str, ...], "names of the attachments, in the vendor's order"]
     attachment_urls: Annotated[tuple[str, ...], "addresses of the attachments, in the same order"]
     document_ids: Annotated[tuple[str, ...], "document_id of each attachment, in the same order"]
-    topics: Annotated[tuple[str, ...], "codes of its topics, the best first; none for procedure"] = ()
     filter_tier: Annotated[str | None, "dropped (it is no article) or not_enriched, by the filters of the desk"]
     filter_reason: Annotated[str | None, "why it is filtered, or that it is no longer on the agenda"]
     article_id: Annotated[str | None, "article_id of its row of raw_articles; none for a dropped one"]

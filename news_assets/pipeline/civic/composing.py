@@ -123,7 +123,9 @@ def _with_contents(one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandb
 def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
     """Return the agenda of a meeting without items with what it says about taking part."""
     [facts] = sandbox.run(participation_of, [(one.text.text if one.text else "",)])
-    return one if isinstance(facts, NewsAssetsError) else replace(one, facts=facts)
+    if isinstance(facts, NewsAssetsError):
+        return one
+    return replace(one, facts=tuple(replace(fact, text="agenda") for fact in facts))
 
 
 def _with_decisions(one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox) -> _Composed:

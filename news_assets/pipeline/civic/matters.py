@@ -14,6 +14,7 @@ from news_assets.ports.lake import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import AgendaItem, Matter, StoredItem
+from news_assets.sources.civic.reading.matter_numbers import canonical_file
 from news_assets.text.fingerprint import normal_words
 
 MIN_TITLE_CHARS: Final = 30  # shorter titles, such as "Budget update", are those of several matters
@@ -23,7 +24,7 @@ _BY_TITLE: Final = "title:"
 def matter_key(item: AgendaItem) -> str:
     """Return the key of an item's matter within its agency: by public number, vendor's id or title; empty without."""
     if item.matter_file and item.matter_file.strip():
-        return f"file:{' '.join(item.matter_file.split())}"
+        return f"file:{canonical_file(item.matter_file)}"
     if item.matter_id:
         return f"id:{item.matter_id}"
     title = " ".join(normal_words(item.title))

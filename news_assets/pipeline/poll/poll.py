@@ -1,6 +1,7 @@
 """Poll the sources of some agencies and store what they list."""
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from math import inf
@@ -8,6 +9,7 @@ from math import inf
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.civic.asking import ask_sources
+from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.inquiry import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
@@ -48,7 +50,8 @@ def poll_agencies(
     """Yield the poll of each source of these agencies, once everything it listed is stored.
 
     With `past`, a first and a last day, only sources that can list past days are polled, for those days. Otherwise
-    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago.
+    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago,
+    and civic sources that stand in for others that answer.
     `only` are the ids of the sources to poll, if not all. Which are due is decided once, at the start; everything
     stored has the time of its answer.
 
@@ -76,7 +79,7 @@ def poll_agencies(
         due = (
             most_overdue_first(due_sources(sources, states.values(), now), states, now)
             if only_due
-            else [one for one in sources if one not in recent]
+            else _not_waiting([one for one in sources if one not in recent], desk, states, only)
         )
         begin_within_s = run_s if only_due else inf
         known = _known_hashes(lake)
@@ -86,6 +89,7 @@ def poll_agencies(
         civic,
         states,
         _stored_meetings(lake, civic, past or (now.date(), now.date())),
+        lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
         _known_versions(lake, desk),
         desk.filters,
         fetcher,
@@ -107,14 +111,28 @@ def _one_after_the_other(*polls: Generator[Polled, None, None]) -> Generator[Pol
         yield from of_kind
 
 
-def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, date]) -> dict[str, StoredMeeting]:
-    """Return the meetings of these sources by id, from some days before these days to some days after."""
+def _not_waiting(
+    sources: Sequence[Source],
+    desk: Desk,
+    states: Mapping[str, SourceState],
+    only: Collection[str] | None,
+) -> list[Source]:
+    """Return the sources without those that stand in for others that answer, unless they are named."""
+    waiting = waiting_sources(desk.sources, states) - set(only or ())
+    return [source for source in sources if source.source_id not in waiting]
+
+
+def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, date]) -> dict[str, list[StoredMeeting]]:
+    """Return the meetings of these sources' agencies, from some days before these days to some days after."""
+    by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
     if not sources:
-        return {}
+        return by_agency
     first, last = days[0] - timedelta(days=PAST_DAYS + 1), days[1] + timedelta(days=FUTURE_DAYS + 1)
     around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
-    found = lake.read(StoredMeeting, source_id=[source.source_id for source in sources], day=around)
-    return {row.meeting_id: row for row in found}
+    agencies = {source.agency for source in sources}
+    for row in lake.read(StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around):
+        by_agency[row.agency].append(row)
+    return by_agency
 
 
 def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:

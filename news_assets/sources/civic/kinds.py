@@ -32,6 +32,7 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         parse=civicplus.parse,
         upcoming=civicplus.upcoming,
         days=civicplus.days,
+        items=civicplus.items,
         signal=civicplus.signal,
         delay_s=7.0,
     ),

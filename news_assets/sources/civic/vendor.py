@@ -13,6 +13,7 @@ from news_assets.records.desks import Selectors
 from news_assets.records.meetings import AgendaItem, AnswerState, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
+from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
 
 STALE_DAYS = 45  # a client that moved to another vendor goes on answering with its last meetings for years
 _MAX_REFUSAL_BYTES = 100_000
@@ -70,6 +71,7 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
     listing = vendor.parse(page, reading)
     if not listing.meetings:
         return replace(listing, state="empty")
+    listing = replace(listing, meetings=tuple(map(with_matter_numbers, listing.meetings)))
     newest = max((meeting.starts_at for meeting in listing.meetings if meeting.starts_at), default=None)
     if newest is not None and newest < reading.now - timedelta(days=STALE_DAYS):
         problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"

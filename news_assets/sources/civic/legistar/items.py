@@ -27,14 +27,34 @@ def items_by_event(rows: Iterable[Object], page: Page) -> dict[str, tuple[Agenda
 
 
 def _items(rows: list[Object], page: Page) -> tuple[AgendaItem, ...]:
+    """Return the items, each with the heading above it.
+
+    A heading of an agenda with numbers has none; of one without, it is recognised by its words, and stays an item.
+    """
+    ordered = sorted(rows, key=_place)
+    has_numbers = any(text_at(row, "EventItemAgendaNumber") for row in ordered)
     found: list[AgendaItem] = []
     section = ""
-    for number, row in enumerate(sorted(rows, key=_place), start=1):
+    for place, row in enumerate(ordered):
         title = text_at(row, "EventItemTitle", "EventItemMatterName", "EventItemActionText", "EventItemAgendaNote")
-        is_heading = not row.get("EventItemMatterId") and len(title.split()) <= _SECTION_WORDS
-        found.append(_item(row, number, title, "" if is_heading else section, page))
+        may_be_heading = _may_be_heading(row, title)
+        has_items = place + 1 < len(ordered) and not (has_numbers and _is_unnumbered(ordered[place + 1]))
+        if may_be_heading and has_numbers and _is_unnumbered(row) and has_items:
+            section = title
+            continue
+        is_heading = may_be_heading and not has_numbers
+        found.append(_item(row, len(found) + 1, title, "" if is_heading else section, page))
         section = title if is_heading and title else section
     return tuple(found)
+
+
+def _may_be_heading(row: Object, title: str) -> bool:
+    has_matter = row.get("EventItemMatterId") or row.get("EventItemMatterAttachments")
+    return bool(title) and not has_matter and len(title.split()) <= _SECTION_WORDS
+
+
+def _is_unnumbered(row: Object) -> bool:
+    return not text_at(row, "EventItemAgendaNumber")
 
 
 def _place(row: Object) -> tuple[int, int]:

@@ -96,6 +96,12 @@ def _first(links: Sequence[Link], role: str) -> str | None:
     return next(fitting, None)
 
 
+def role_of(link: Link) -> str:
+    """Return what a link is by its title: agenda, packet, minutes or video; else the title."""
+    found = (role for role in _ROLES if _first((link,), role))
+    return next(found, link.title.lower())
+
+
 def location_of(text: str) -> Location:
     """Return name and address of a place written as one text; a text that cannot be told apart is one of the two."""
     words = "\n".join(" ".join(part.split()) for part in text[:1000].split("\n") if part.strip()).strip(" ,;")

@@ -1,15 +1,15 @@
 """Puts votes and sponsors, which some vendors state in answers of their own, to the items of meetings."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from news_assets.records.meetings import AgendaItem, Meeting, MeetingListing
 
 
 def with_votes(
-    meetings: Iterable[Meeting], listings: Sequence[MeetingListing], versions: Collection[str] | None = None
-) -> tuple[Meeting, ...]:
-    """Return the meetings with the votes and sponsors of these answers.
+    meeting: Meeting, listings: Sequence[MeetingListing], versions: Collection[str] | None = None
+) -> Meeting:
+    """Return a meeting with the votes and sponsors of these answers.
 
     Items with one of these versions count as requested; without `versions` those that an answer is about.
     """
@@ -25,4 +25,4 @@ def with_votes(
             has_votes=is_known if versions is None else item.version in versions,
         )
 
-    return tuple(replace(meeting, items=tuple(map(completed, meeting.items))) for meeting in meetings)
+    return replace(meeting, items=tuple(map(completed, meeting.items)))
