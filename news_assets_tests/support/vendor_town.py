@@ -287,7 +287,8 @@ def _legistar_html() -> Answers:
         ("", "1.", "", "Roll Call"),
         ('<a href="LegislationDetail.aspx?ID=12&GUID=M">RES 2026-014</a>', "2.", "Resolution", TITLE),
     )
-    detail = f"<span id=x_lblDate>3/10/2026</span><span id=x_lblTime>6:00 PM</span><a id=x_hypName>City Council</a><p>{HEAD}</p>"
+    when = "<span id=x_lblDate>3/10/2026</span><span id=x_lblTime>6:00 PM</span>"
+    detail = f"{when}<a id=x_hypName>City Council</a><p>{HEAD}</p>"
     attachments = (
         '<span id=x_lblSponsors2>A. Bee</span><span id=x_lblAttachments2><a href="/report.pdf">Report</a></span>'
     )

@@ -228,11 +228,11 @@ class Inquiry:
         return self.is_pass and self.reading.now - row.items_asked_at >= ITEMS_EVERY
 
     def _needs_document(self, meeting: Meeting) -> bool:
-        """Whether the document of an agenda may say more than is known."""
+        """Whether the document of an agenda may say more than is known. It may be replaced at its address."""
         row = self.known.get(listed_key(meeting))
-        if row is None or row.items_asked_at is None:
+        if row is None or row.items_asked_at is None or self._listed_hash(meeting) != row.listed_hash:
             return True
-        return self._listed_hash(meeting) != row.listed_hash
+        return self.is_nightly and meeting.starts_at is not None and self._is_soon(meeting.starts_at)
 
     def _listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it was."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 AGENDA_PAGES: Final = 12  # at the start of a document, where items and notes are looked for
 MIN_ITEMS: Final = 2  # fewer numbered lines or bookmarks are chance
+_SHORT_PAGES = 2  # of a document in which a single numbered line is an item
 _MAX_BOOKMARKS = 2000
 _MAX_JUMP = 2  # of numbers: an item may have been withdrawn
 _WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
@@ -63,7 +64,8 @@ def read_agenda(body: bytes, url: str) -> Meeting:
         lines = [line for page in range(pages) for line in _lines(pdf, page)]
     except PdfiumError as error:
         raise ReadingError(f"broken PDF: {error}") from error
-    numbered = numbered_lines(lines)
+    least = 1 if len(pdf) <= _SHORT_PAGES else MIN_ITEMS
+    numbered = numbered_lines(lines, least)
     within = {place for line in numbered for place in range(line.first, line.last + 1)}
     notes = _paragraphs([line for place, line in enumerate(lines) if place not in within])
     items = [item for item, _ in marked] or _items(numbered)
@@ -127,13 +129,16 @@ def _items(lines: Sequence[_Line]) -> list[AgendaItem]:
     return [AgendaItem(sequence=place, number=line.number, title=line.title) for place, line in enumerate(lines, 1)]
 
 
-def numbered_lines(lines: Sequence[str]) -> list[_Line]:
-    """Return the numbered lines of an agenda with the lines that they are continued on; none where they are chance."""
+def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[_Line]:
+    """Return the numbered lines of an agenda with the lines that they are continued on; none if fewer than `least`.
+
+    Numbers without a mark behind them count from MIN_ITEMS on only.
+    """
     matches = [(place, match) for place, line in enumerate(lines) if (match := _LINE.match(line)) and _is_title(match)]
     marked = [(place, match) for place, match in matches if match["mark"] or len(_parts(match["number"])) > 1]
-    for candidates in (marked, matches):
+    for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
         chosen = list(_in_order(candidates))
-        if len(chosen) >= MIN_ITEMS:
+        if len(chosen) >= enough:
             return _continued(chosen, lines)
     return []
 
