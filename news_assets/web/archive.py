@@ -67,6 +67,7 @@ class Archive:
         self._taxonomies = taxonomies
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
+        self._is_civic = any(desk.is_civic for desk in desks)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
 
     @classmethod
@@ -94,11 +95,12 @@ class Archive:
 
     def search(self, address: SearchAddress) -> SearchPart:
         """Return a part of the hits of a search. Raises ParameterError, IndexingError, EmbedError."""
-        number = written_number(self.lake, address.text, address.filters)
+        number = written_number(self.lake, address.text, address.filters) if self._is_civic else None
         answer = self._search(address.model_copy(update={"text": f'"{number}"'}) if number else address)
         end = address.offset + len(answer.hits)
         following = cursor_of(end) if answer.hits and end < min(answer.found, MAX_LIMIT * MAX_PAGE) else None
-        groups = appearances_of(self.lake, [hit.article_id for hit in answer.hits])
+        ids = [hit.article_id for hit in answer.hits] if self._is_civic else []
+        groups = appearances_of(self.lake, ids)
         hits = next_first(answer.hits, groups, address.filters, datetime.now(UTC).date())
         return SearchPart(
             items=hits,
