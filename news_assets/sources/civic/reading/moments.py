@@ -82,7 +82,7 @@ def day_of_text(text: str | None) -> date | None:
 
 
 def clock_of_text(text: str | None) -> time | None:
-    """Return the hour that a text states: "1:00 PM", "13:00", "1830 hours", "4:30 - 6:00 pm", "noon"; None for prose without one.
+    """Return the hour that a text states: "1:00 PM", "13:00", "1830 hours", "4:30 - 6:00 pm", "noon"; None without one.
 
     An hour that belongs to another meeting is not taken: "immediately following the 5:00 PM session".
     """
