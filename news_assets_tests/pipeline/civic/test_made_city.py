@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -86,7 +87,8 @@ def test_agendas_of_every_vendor_arrive(city: tuple[ModuleType, Path], lake: Lak
         user_agent="test", delay_s=0, state_dir=tmp_path, allow_private_hosts=("127.0.0.0/8",), retry_pauses_s=()
     )
     agencies = {scenario.ZONES[kind][0]: kind for kind in LISTING_ITEMS}
-    list(poll_agencies(lake, desk, list(agencies), fetcher, InlineSandbox(), adapter_of, lambda: NOW, "trace"))
+    with closing(fetcher):
+        list(poll_agencies(lake, desk, list(agencies), fetcher, InlineSandbox(), adapter_of, lambda: NOW, "trace"))
 
     items = lake.read(StoredItem)
     meetings = lake.read(StoredMeeting)
