@@ -85,8 +85,9 @@ def _paragraphs(lines: Sequence[str]) -> str:
 
 
 def _lines(pdf: "PdfDocument", page: int) -> list[str]:
+    """Return the lines of a page, and an empty one, because titles do not go on over pages."""
     text = clean_text(str(pdf[page].get_textpage().get_text_range()))
-    return [" ".join(line.split()) for line in text.splitlines()]
+    return [*(" ".join(line.split()) for line in text.splitlines()), ""]
 
 
 # --- bookmarks --------------------------------------------------------------------------------------------------------
