@@ -17,7 +17,9 @@ index cannot be read, `EmbedError` if the model cannot be used.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from news_assets.errors import IndexingError
@@ -35,9 +37,24 @@ from news_assets.ports.search import (
 
 if TYPE_CHECKING:
     from news_assets.settings import Settings
+    from news_assets.store.lake import Lake
     from news_assets.store.queries.copies import Copy
 
-__all__ = ["Filters", "Index", "SearchAnswer", "SearchHit", "SearchMode", "SearchSort", "copies", "open_index"]
+__all__ = [
+    "Filters",
+    "Index",
+    "SearchAnswer",
+    "SearchHit",
+    "SearchMode",
+    "SearchSort",
+    "copies",
+    "next_meetings_first",
+    "open_index",
+]
+
+
+_MAX_ARTICLES = 10_000
+_HITS_AT_ONCE = 250  # Typesense gives no more
 
 
 class Index:
@@ -93,6 +110,19 @@ class Index:
         if mode == "hybrid" and vector and not self._can_read(answer.facets["language"]):
             return self._index.search(replace(query, mode="keyword"))
         return answer
+
+    def articles_with(self, text: str, filters: Filters) -> set[str]:
+        """Return the ids of the articles with these words, at most 10,000; of equal texts one. Raises IndexingError."""
+        found = set[str]()
+        for offset in range(0, _MAX_ARTICLES, _HITS_AT_ONCE):
+            query = SearchQuery(
+                text=text, mode="keyword", sort="date", limit=_HITS_AT_ONCE, offset=offset, **asdict(filters)
+            )
+            hits = self._index.search(query).hits
+            found.update(hit.article_id for hit in hits)
+            if len(hits) < _HITS_AT_ONCE:
+                break
+        return found
 
     def nearest(self, title: str, vector: tuple[float, ...], model: str, limit: int = 10) -> tuple[SearchHit, ...]:
         """Return the hits nearest in meaning to a stored vector of this model; none if the index has another model.
@@ -157,19 +187,43 @@ def open_index(settings: "Settings | None" = None) -> Index:
     return Index(opened, open_embedder, opened.close)
 
 
-def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "dict[str, tuple[Copy, ...]]":
-    """Return the copies of each hit that has any, by its article id: the others with the same or nearly the same text.
-
-    Copies are in order of publication, from all desks. They are read from the lake, which is opened for it.
+def next_meetings_first(
+    hits: Collection[SearchHit], filters: Filters | None = None, settings: "Settings | None" = None
+) -> list[SearchHit]:
+    """Return the hits with each matter of several meetings once: as its item in the next one, or in the last.
 
     Raises:
         SettingsError: A setting is invalid.
         LakeError: The lake cannot be read.
     """
-    from news_assets.settings import Settings
-    from news_assets.store.lake import Lake
+    from news_assets.store.queries.civic.appearances import appearances_of, next_first
+
+    with _lake(settings) as lake:
+        groups = appearances_of(lake, [hit.article_id for hit in hits])
+    return next_first(hits, groups, filters or Filters(), datetime.now(UTC).date())
+
+
+def copies(hits: Collection[SearchHit], settings: "Settings | None" = None) -> "dict[str, tuple[Copy, ...]]":
+    """Return the copies of each hit that has any, by its article id: the others with the same or nearly the same text.
+
+    Copies are in order of publication, from all desks; those of an agenda item are its matter's items in other
+    meetings, the newest first. They are read from the lake, which is opened for it.
+
+    Raises:
+        SettingsError: A setting is invalid.
+        LakeError: The lake cannot be read.
+    """
+    from news_assets.store.queries.civic.appearances import appearance_copies
     from news_assets.store.queries.copies import copies_of
 
+    ids = [hit.article_id for hit in hits]
+    with _lake(settings) as lake:
+        return copies_of(lake, ids) | appearance_copies(lake, ids)
+
+
+def _lake(settings: "Settings | None") -> "AbstractContextManager[Lake]":
+    from news_assets.settings import Settings
+    from news_assets.store.lake import Lake
+
     settings = settings or Settings.read()
-    with Lake.open(settings.catalog, settings.data, backups=settings.backups_dir) as lake:
-        return copies_of(lake, [hit.article_id for hit in hits])
+    return Lake.open(settings.catalog, settings.data, backups=settings.backups_dir)

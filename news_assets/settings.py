@@ -6,7 +6,7 @@ An invalid value is a SettingsError with one line that names the setting, the va
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -90,6 +90,9 @@ class Settings(BaseSettings):
     )
     model_temperature: Annotated[Temperature | None, BeforeValidator(values.none_if_empty)] = Field(
         None, description="temperature of language models, 0 to 2; empty for the model's default"
+    )
+    work: Literal["all", "fetch"] = Field(
+        "all", description="what sensors request and `process` runs: all, or fetch: polls, documents and articles only"
     )
     host_delay_s: float = Field(
         1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"

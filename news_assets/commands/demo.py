@@ -67,7 +67,7 @@ def run(port: int | None = None) -> None:
     _show(desk)
     terminal.rule(f"One search: news-assets search '{_QUERY}'")
     answer = search.query_index(_QUERY, Filters(desk=desk.key), search.Options(limit=3))
-    search.show(answer, _QUERY, search.listed_copies(answer.hits))
+    search.show(answer, _QUERY, search.hits_with_copies(answer.hits, Filters())[1])
     terminal.print()
     terminal.print(f"Done in {time.perf_counter() - started:.0f} s. `make ui` opens the graph: http://127.0.0.1:3000,")
     terminal.print("and `.venv/bin/news-assets serve` pages to search and read: http://127.0.0.1:8970")

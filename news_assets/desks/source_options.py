@@ -172,14 +172,17 @@ class AccessSpec(BaseModel):
     headers: Headers = Field(default_factory=dict)
     token_env: Annotated[str, AfterValidator(_variable)] | None = None
     token_header: Annotated[str, AfterValidator(_token_header)] | None = None
+    token_param: Annotated[str, Field(pattern=r"^[A-Za-z_$][\w.$-]{0,50}$")] | None = None
     proxy: Annotated[str, AfterValidator(_proxy)] | None = None
     delay_s: DelayS = 0.0
 
-    @field_validator("token_header")
+    @field_validator("token_header", "token_param")
     @classmethod
     def _of_a_token(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("token_env", "") is None:
             raise ValueError("there is no token to send; add `token_env: NAME` or remove this")
+        if value is not None and info.field_name == "token_param" and info.data.get("token_header"):
+            raise ValueError("the token is sent as `token_header` already; keep one of the two")
         return value
 
 
@@ -189,6 +192,7 @@ def access_of(spec: AccessSpec, url: str, kind: str, vendors: Mapping[str, Vendo
         headers=tuple(spec.headers.items()),
         token_env=spec.token_env,
         token_header=spec.token_header or "Authorization",
+        token_param=spec.token_param or "",
         token_url=url if spec.token_env else "",
         proxy=spec.proxy,
         delay_s=spec.delay_s,

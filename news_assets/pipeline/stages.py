@@ -9,7 +9,7 @@ from typing import Final
 
 from news_assets.pipeline.articles.fetch import fetch_batch
 from news_assets.pipeline.civic.attachments import read_attachments
-from news_assets.pipeline.civic.matters import refresh_matters_of
+from news_assets.pipeline.civic.enriched import refresh_items_of
 from news_assets.pipeline.embed import embed_batch
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.freshness.row_checks import (
@@ -99,7 +99,7 @@ STAGES: tuple[Stage, ...] = (
         state=ARTICLE_STATE,
         retry_at=stage_retry_at,
         made_at="enriched_at",
-        then=refresh_matters_of,
+        then=refresh_items_of,
         done="enriched",
         check=("every_article_is_enriched", "Every article is enriched in its present state."),
         row_checks=(
@@ -191,6 +191,12 @@ def stages_of(desk: Desk) -> tuple[Stage, ...]:
 def stage_names(desk: Desk | None = None) -> tuple[str, ...]:
     """Return the names of the stages of a desk, upstream first; without a desk of those that all desks have."""
     return tuple(stage.name for stage in (stages_of(desk) if desk else STAGES))
+
+
+def fetching_stages(desk: Desk) -> tuple[str, ...]:
+    """Return the names of the stages of a desk that fetch: up to the articles."""
+    names = stage_names(desk)
+    return names[: names.index(STAGES[0].name) + 1]
 
 
 def derived_stages() -> tuple[Stage, ...]:

@@ -44,9 +44,7 @@ class EnrichedArticle:
     model: Annotated[str, "model or version of the enricher"]
     prompt_version: Annotated[str, "version of the prompt or the rules"]
     taxonomy_version: Annotated[str, "version of the taxonomy"]
-    reused_from: Annotated[
-        str | None, "article_id whose result the row has: the original of a copy, or another appearance of the matter"
-    ]
+    reused_from: Annotated[str | None, "article_id whose result the row has: the original of a copy"]
     enriched_at: Annotated[datetime, "time of the enrichment"]
     outcome: RowOutcome
     reason: Reason

@@ -26,13 +26,15 @@ class Vendor:
 class Access:
     """How the listing and the articles of a source are requested.
 
-    `token_env` names the environment variable of a token, which is sent as `token_header` to the origin of `token_url`
-    only. `delay_s` is the pause between two requests to a host, if it is longer than NEWS_HOST_DELAY_S.
+    `token_env` names the environment variable of a token, which is sent as `token_header`, or as the parameter
+    `token_param` of the address, to the origin of `token_url` only. `delay_s` is the pause between two requests to a
+    host, if it is longer than NEWS_HOST_DELAY_S.
     """
 
     headers: tuple[tuple[str, str], ...] = ()
     token_env: str | None = None
     token_header: str = "Authorization"
+    token_param: str = ""
     token_url: str = ""
     proxy: str | None = None
     delay_s: float = 0.0
@@ -180,6 +182,11 @@ DROPPED_ITEMS: Final = (
     *("approve minutes", "approve the minutes", "minutes approval", "acceptance of minutes", "approval of agenda"),
     *("approval of the agenda", "adoption of the agenda", "acceptance of the agenda", "agenda review", "adjournment"),
     *("adjourn", "recess", "reconvene", "establish a quorum", "determination of quorum", "minutes"),
+    *("approve the agenda", "approve agenda", "amendments to the agenda", "public comment", "public comments"),
+    *("public comment period", "citizen comments", "citizens comments", "comments from the public", "public forum"),
+    *("audience participation", "communications", "oral communications", "written communications", "announcements"),
+    *("council comments", "member comments", "new business", "old business", "unfinished business", "consent agenda"),
+    *("consent calendar", "public hearings", "reports", "committee reports", "staff reports", "opening", "closing"),
 )
 ITEMS_NOT_ENRICHED: Final = (
     *("proclamation", "proclamations", "commendation", "commendations", "recognition of", "certificate of recognition"),

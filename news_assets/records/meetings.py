@@ -4,18 +4,21 @@ Ids are the vendor's own here (`vendor_id`); `sources/civic/reading/ids.py` make
 agency's zone, because a meeting's day and hour are local. None means unknown; an empty tuple or text means none.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Literal
 
 from news_assets.records.content import stays_when_withdrawn
 from news_assets.records.desks import ItemFilters
+from news_assets.records.rosters import NO_ROSTER, Roster
 from news_assets.records.row_fields import Agency_, Desk_, SourceId
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
 ParticipationKind = Literal[
     "email", "phone", "meeting_link", "stream_link", "meeting_id", "passcode", "format", "deadline", "instruction"
 ]
+ParticipationText = Literal["comment", "agenda"]
 AnswerState = Literal["ok", "empty", "stale", "closed", "unknown_client", "blocked"]
 
 
@@ -37,7 +40,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipationFact:
-    """One thing that a text says about taking part, at `text[start:end]`.
+    """One thing that a text says about taking part, from `start` to `end` in the meeting's comment or agenda notes.
 
     `value`: an e-mail address, a telephone number as +15551234567, an address of a meeting or stream, the digits of a
     meeting id, a passcode, `hybrid` or `virtual`, or the words of a deadline or instruction. `purpose` is what the
@@ -49,6 +52,7 @@ class ParticipationFact:
     start: int
     end: int
     purpose: str = ""
+    text: ParticipationText = "comment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +69,48 @@ class Vote:
 
     person: str
     value: str
+    person_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemVotes:
+    """How the members voted on the item with this id of the vendor; nothing if there was no vote."""
+
+    item_id: str
+    votes: tuple[Vote, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatterSponsors:
+    """Who sponsors the matter with this id of the vendor."""
+
+    matter_id: str
+    sponsors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What was decided on an item, in the vendor's words: "adopted", "Pass", "5-2", and who moved and seconded it."""
+
+    action: str = ""
+    result: str = ""
+    tally: str = ""
+    mover: str = ""
+    seconder: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.action, self.result, self.tally, self.mover))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaItem:
     """One line of an agenda, in the order of the agenda. `section` is the heading that it stands under.
 
-    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one.
+    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_url` is a page
+    with what the agenda omits, such as attachments; None once it was read, or if there is none. An item with the
+    sequence 0 is such a page's: it completes the one with its `vendor_id`. `version` is
+    the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested for each item;
+    `has_votes` says that they were.
     """
 
     sequence: int
@@ -85,15 +124,23 @@ class AgendaItem:
     sponsors: tuple[str, ...] = ()
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    details_url: str | None = None
+    outcome: Outcome = Outcome()
+    matter_status: str = ""
+    version: str = ""
+    has_votes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
     """One meeting. `all_day` means that only its day is known: `starts_at` is then midnight.
 
-    `is_partial`: the answer tells of the meeting's items only, such as the agenda page of a meeting listed elsewhere.
-    `participation` is what `comment` says about taking part; its spans are within it.
-    `agenda_id` is the vendor's id of the agenda, where items are asked for by that.
+    `posted_at` is when the agenda was last posted.
+    `is_partial`: the answer completes a meeting listed elsewhere, such as its agenda page.
+    `agenda_notes` is what the agenda's page says beside its items. `participation` is what `comment` and
+    `agenda_notes` say about taking part; its spans are within these.
+    `vendor_id` is empty if the vendor states none. `agenda_id` is the vendor's id of the agenda, where items are
+    requested by that.
     """
 
     vendor_id: str
@@ -113,8 +160,10 @@ class Meeting:
     links: tuple[Link, ...] = ()
     items: tuple[AgendaItem, ...] = ()
     comment: str = ""
+    agenda_notes: str = ""
     participation: tuple[ParticipationFact, ...] = ()
     updated_at: datetime | None = None
+    posted_at: datetime | None = None
     is_partial: bool = False
 
 
@@ -136,6 +185,9 @@ class MeetingListing:
     """
 
     meetings: tuple[Meeting, ...] = ()
+    votes: tuple[ItemVotes, ...] = ()
+    sponsors: tuple[MatterSponsors, ...] = ()
+    roster: Roster = NO_ROSTER
     state: AnswerState = "ok"
     problems: tuple[str, ...] = ()
     next_requests: tuple[Request, ...] = ()
@@ -146,27 +198,35 @@ class MeetingAnswer:
     """What the answers of one poll say together.
 
     Attributes:
-        meetings: The meetings listed, with the items that were asked for.
+        meetings: The meetings listed, by key (`listed_key`), with the items that were requested.
         whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
             ones.
-        asked: Vendor's ids of the meetings whose items the answers hold, or say that there are none.
+        asked: Keys of the meetings whose items the answers hold, or say that there are none.
+        undetailed: Keys of those with items whose own pages could not be read.
+        listed_hashes: Hash of each meeting as it was listed, without what its own pages add, by key.
         signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
         is_pass: Whether all days were asked for, not only those that the signal shows as changed, and no items of their
             meetings are left for the next poll.
         filters: The phrases that decide which items become articles.
+        roster: Bodies, persons and offices, if they were requested.
     """
 
-    meetings: tuple[Meeting, ...] = ()
+    meetings: Mapping[str, Meeting] = field(default_factory=dict)
     whole_days: tuple[date, date] | None = None
     asked: frozenset[str] = frozenset()
+    undetailed: frozenset[str] = frozenset()
+    listed_hashes: Mapping[str, str] = field(default_factory=dict)
     signals: tuple[str, ...] | None = None
     is_pass: bool = False
     filters: ItemFilters
+    roster: Roster = NO_ROSTER
 
 
 # --- rows of the lake ------------------------------------------------------------------------------------------------
 
-MeetingId = Annotated[str, "id of the meeting, which never changes: agency, vendor and the vendor's id"]
+MeetingId = Annotated[
+    str, "id of the meeting, which never changes: agency, and vendor and vendor's id (or a hash) when first listed"
+]
 ItemId = Annotated[str, "id of the agenda item: that of its meeting, and the vendor's id or the place in the agenda"]
 MeetingDay = Annotated[date | None, "day of the meeting in the agency's time zone; none if it is not known"]
 
@@ -180,7 +240,7 @@ class StoredMeeting:
     agency: Agency_
     source_id: SourceId
     day: MeetingDay
-    vendor_id: Annotated[str, "the vendor's id of the meeting"]
+    vendor_id: Annotated[str, "the vendor's id of the meeting; empty if it states none"]
     agenda_id: Annotated[str, "the vendor's id of the agenda, where it has one"]
     body: Annotated[str, "council, board or committee that meets"]
     title: Annotated[str, "title in the listing"]
@@ -198,10 +258,11 @@ class StoredMeeting:
     video_url: Annotated[str | None, "the recording or stream"]
     links_json: Annotated[str, "all links as JSON: title and href of each"]
     comment: Annotated[str, "what the vendor says of the meeting in prose"]
+    agenda_notes: Annotated[str, "what the agenda's page says beside its items"] = ""
     participation_json: Annotated[
         str,
         "what comment and agenda say about taking part, as JSON: kind, value, purpose, text (comment, or agenda: "
-        "the article of a meeting without items) and span of each",
+        "agenda_notes, or the article of a meeting without items) and span of each",
     ]
     listed_hash: Annotated[str, "SHA-256 of the meeting as listed; its items are asked for again when it changes"]
     items_asked_at: Annotated[
@@ -231,7 +292,18 @@ class StoredItem:
     matter_id: Annotated[str | None, "the vendor's id of the matter"]
     matter_type: Annotated[str | None, "kind of the matter, in the vendor's words"]
     sponsors: Annotated[tuple[str, ...], "sponsors of the matter"]
-    votes_json: Annotated[str, "votes as JSON: person and value of each"]
+    votes_json: Annotated[str, "votes as JSON: person, value and person_id of each"]
+    votes_version: Annotated[
+        str, "version of the item whose votes and sponsors were requested; empty where the agenda states them"
+    ] = ""
+    action: Annotated[str, "what the body did, in the vendor's words, such as adopted"] = ""
+    result: Annotated[str, "result of the vote, in the vendor's words, such as Pass"] = ""
+    tally: Annotated[str, "votes for and against, as stated"] = ""
+    mover: Annotated[str, "member who moved the item"] = ""
+    seconder: Annotated[str, "member who seconded it"] = ""
+    decision: Annotated[str, "what the minutes say was decided on the item"] = ""
+    matter_status: Annotated[str, "status of the matter, in the vendor's words"] = ""
+    topics: Annotated[tuple[str, ...], "codes of its topics, the best first; none for procedure"] = ()
     attachment_names: Annotated[tuple[str, ...], "names of the attachments, in the vendor's order"]
     attachment_urls: Annotated[tuple[str, ...], "addresses of the attachments, in the same order"]
     document_ids: Annotated[tuple[str, ...], "document_id of each attachment, in the same order"]
@@ -259,5 +331,6 @@ class Matter:
     first_day: Annotated[date | None, "day of the first meeting"]
     last_day: Annotated[date | None, "day of the last meeting"]
     attachment_hash: Annotated[str, "SHA-256 of the attachments at the last appearance; empty without any"]
-    summary: Annotated[str | None, "summary of the last appearance that is enriched"]
+    summary: Annotated[str | None, "summary of the last appearance that has one"]
     summary_of: Annotated[str | None, "article_id of that appearance"]
+    status: Annotated[str, "status, in the vendor's words, at the last appearance that states one"] = ""

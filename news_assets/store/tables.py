@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, g
 
 from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit, StoredQuery
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.councils import StoredBody, StoredMember, StoredOffice, StoredVote
 from news_assets.records.derived import (
     ArticleEmbedding,
     CachedEnrichment,
@@ -81,6 +82,10 @@ TABLES: tuple[Table, ...] = (
     Table("meetings", StoredMeeting, ("meeting_id",), sort=("agency", "day")),
     Table("agenda_items", StoredItem, ("item_id",), sort=("agency", "day")),
     Table("matters", Matter, ("desk", "agency", "matter")),
+    Table("votes", StoredVote, ("item_id", "person"), sort=("agency", "person")),
+    Table("members", StoredMember, ("desk", "agency", "person")),
+    Table("bodies", StoredBody, ("desk", "agency", "name")),
+    Table("offices", StoredOffice, ("desk", "agency", "office_id")),
     Table("documents", StoredDocument, ("document_id",), "day", sort=("document_id",)),
     Table("pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)),
     Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),

@@ -1,7 +1,7 @@
 """What lists and the API answer with. The strings of the annotations are the descriptions in the API's document."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -9,6 +9,7 @@ from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of,
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit
+from news_assets.store.queries.civic.appearances import ItemAppearance
 from news_assets.store.queries.civic.lists import AgendaPlace
 from news_assets.store.queries.copies import Copy
 from news_assets.store.queries.url_history import Event
@@ -26,12 +27,17 @@ class Part(Generic[Item]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPart:
-    """A part of the hits, their total number, and counts by value of each facet."""
+    """A part of the hits, their total number, and counts by value of each facet.
+
+    `appearances` are the others of the matter of a hit, by its article_id, the newest first: a matter of several
+    meetings is one hit, as its item in the next meeting.
+    """
 
     items: Sequence[SearchHit]
     next: str | None
     found: int
     facets: Mapping[str, Mapping[str, int]]
+    appearances: Mapping[str, Sequence[ItemAppearance]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,6 +122,7 @@ def build_app(
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
         cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
+        cached("/persons/{desk}/{agency}/{person}", meetings.person),
         *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive), None) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Final, Self
 
 from news_assets.desks.loader import load_desks
@@ -19,10 +19,18 @@ from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Desk
 from news_assets.records.polling import StoredPage
-from news_assets.search import Index, SearchAnswer, SearchHit, open_index
+from news_assets.search import Filters, Index, SearchAnswer, SearchHit, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
+from news_assets.store.queries.civic.appearances import (
+    Groups,
+    ItemAppearance,
+    appearances_of,
+    items_like,
+    next_first,
+    written_number,
+)
 from news_assets.store.queries.civic.lists import place_of_article
 from news_assets.store.queries.copies import Copy, copies_of, publications_of
 from news_assets.store.queries.lists import ListedArticle, named_articles, newest_articles
@@ -59,6 +67,7 @@ class Archive:
         self._taxonomies = taxonomies
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
+        self._is_civic = any(desk.is_civic for desk in desks)
         self._names = {agency.key: agency.name for desk in desks for agency in desk.agencies}
 
     @classmethod
@@ -90,10 +99,20 @@ class Archive:
 
     def search(self, address: SearchAddress) -> SearchPart:
         """Return a part of the hits of a search. Raises ParameterError, IndexingError, EmbedError."""
-        answer = self._search(address)
+        number = written_number(self.lake, address.text, address.filters) if self._is_civic else None
+        answer = self._search(address.model_copy(update={"text": f'"{number}"'}) if number else address)
         end = address.offset + len(answer.hits)
         following = cursor_of(end) if answer.hits and end < min(answer.found, MAX_LIMIT * MAX_PAGE) else None
-        return SearchPart(items=answer.hits, next=following, found=answer.found, facets=answer.facets)
+        ids = [hit.article_id for hit in answer.hits] if self._is_civic else []
+        groups = appearances_of(self.lake, ids)
+        hits = next_first(answer.hits, groups, address.filters, datetime.now(UTC).date())
+        return SearchPart(
+            items=hits,
+            next=following,
+            found=answer.found,
+            facets=answer.facets,
+            appearances=_beneath(hits, groups),
+        )
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
         with self._turn():
@@ -116,6 +135,13 @@ class Archive:
             yield
         finally:
             self._searching.release()
+
+    def items_with(self, text: str, filters: Filters) -> set[str]:
+        """Return the articles of the agenda items with these words, or with a public number. Raises IndexingError."""
+        number = written_number(self.lake, text, filters)
+        with self._turn():
+            found = self._index.articles_with(f'"{number}"' if number else text, filters)
+        return found | items_like(self.lake, found)
 
     def wider(self, address: SearchAddress) -> dict[str, int]:
         """Return for each filter how many hits the search has without it, where it has any."""
@@ -193,3 +219,13 @@ class Archive:
         self.lake.snapshot()
         with self._turn():
             self._index.search("", mode="keyword", limit=1)
+
+
+def _beneath(hits: Sequence[SearchHit], groups: Groups) -> dict[str, list[ItemAppearance]]:
+    """Return the other appearances of the matter of each hit that has any, by the hit's article id."""
+    by_article = {one.article_id: group for group in groups.values() for one in group}
+    return {
+        hit.article_id: [one for one in by_article[hit.article_id] if one.article_id != hit.article_id]
+        for hit in hits
+        if hit.article_id in by_article
+    }

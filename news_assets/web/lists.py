@@ -19,7 +19,7 @@ from news_assets.web.forms.choice import MEDIA_TYPES, form_of
 from news_assets.web.forms.documents import calendar_file, json_document, table
 from news_assets.web.forms.feeds import Entry, Feed, atom, json_feed
 from news_assets.web.meetings.forms import calendar, entries_of
-from news_assets.web.parameters import Parameters, SearchAddress
+from news_assets.web.parameters import MeetingParameters, Parameters, SearchAddress
 
 Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 
@@ -79,7 +79,11 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
 
 
 def _feed_title(page: ListPage, parameters: Parameters) -> str:
-    wanted = [parameters.text, *parameters.active.values()] if isinstance(parameters, SearchAddress) else []
+    wanted: list[str | None] = []
+    if isinstance(parameters, SearchAddress):
+        wanted = [parameters.text, *parameters.active.values()]
+    if isinstance(parameters, MeetingParameters):
+        wanted = [parameters.text, parameters.topic, parameters.agency, parameters.body]
     return ": ".join(filter(None, (page.title, ", ".join(filter(None, wanted)))))
 
 

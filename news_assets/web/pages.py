@@ -14,6 +14,8 @@ from starlette.responses import Response
 
 from news_assets.desks.opml import opml_of_feeds
 from news_assets.errors import IndexingError, LakeError, NewsAssetsError, RunRequestError
+from news_assets.pipeline.civic.people import person_key
+from news_assets.pipeline.civic.topics import topic_label, topics_taxonomy
 from news_assets.pipeline.enrich.model.explanation import Evidence
 from news_assets.pipeline.enrich.model.reading.evidence import Span
 from news_assets.pipeline.freshness.silence import duration
@@ -47,6 +49,8 @@ from news_assets.web.saved_queries import listed_queries
 
 FACET_VALUES: Final = 8
 MAX_REVISIONS: Final = 10  # that the page of an article names
+INDEXED_ITEMS: Final = 8  # an agenda of so many items has an index
+APPEARANCES_SHOWN: Final = 5  # of a matter beneath its hit
 # A stored page is shown without scripts, and nothing is requested from its site.
 _ORIGINAL_HEADERS: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
@@ -74,7 +78,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters |= {"host": _host, "minute": _minute}
+        self._templates.filters |= {"host": _host, "minute": _minute, "person_key": person_key}
         self._templates.globals |= {
             "languages": LANGUAGES,
             "form_names": FORM_NAMES,
@@ -89,6 +93,9 @@ class Pages:
             "max_revisions": MAX_REVISIONS,
             "revision_number": revision_number,
             "is_cut": is_cut,
+            "topic_label": topic_label,
+            "indexed_items": INDEXED_ITEMS,
+            "appearances_shown": APPEARANCES_SHOWN,
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
             "is_open": bool(access.token),
@@ -137,6 +144,7 @@ class Pages:
             "first_day": first_day_to_come(datetime.now(UTC)),
             "civic_desks": civic,
             "statuses": get_args(MeetingStatus),
+            "topic_codes": list(topics_taxonomy().themes),
         }
 
     def queries(self, request: Request) -> Response:

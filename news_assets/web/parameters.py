@@ -127,8 +127,10 @@ class ArticleParameters(OfDesk, frozen=True):
 
 
 class MeetingParameters(OfDesk, frozen=True):
-    """The meetings, those to come first."""
+    """The meetings, those to come first; with words or a topic those with such an item on the agenda."""
 
+    text: str = Field("", alias="q", max_length=MAX_QUERY_CHARS, description="words of an agenda item")
+    topic: str | None = _key("code of a topic of an agenda item")
     body: str | None = _key("part of the name of the body that meets, or of the title")
     status: MeetingStatus | None = Field(None, description="status of the meeting")
     from_day: date | None = Field(None, alias="from", description="first day")
@@ -147,6 +149,14 @@ class OneMatter(Parameters, frozen=True):
     desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
     agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
     matter: str = Field(max_length=MAX_KEY_CHARS, description="key of the matter within the agency")
+
+
+class OnePerson(ListParameters, frozen=True):
+    """A member of a body of an agency, with a part of the votes."""
+
+    desk: str = Field(max_length=MAX_KEY_CHARS, description="key of the desk")
+    agency: str = Field(max_length=MAX_KEY_CHARS, description="key of the agency")
+    person: str = Field(max_length=MAX_KEY_CHARS, description="key of the person: the name in lower case, with hyphens")
 
 
 class FailureParameters(OfDesk, frozen=True):

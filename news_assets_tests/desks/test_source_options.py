@@ -99,6 +99,7 @@ def test_every_mistake_is_listed_with_its_line_and_the_fix(tmp_path: Path) -> No
     ("options", "mistake"),
     [
         ("token_header: X-App-Token", "token_header: there is no token to send; add `token_env: NAME` or remove this"),
+        ("token_param: token", "token_param: there is no token to send; add `token_env: NAME` or remove this"),
         (
             "token_env: NEWS_LOGINS",
             "token_env: `NEWS_LOGINS` is not a variable for tokens; give it a name that begins with NEWS_TOKEN_",

@@ -18,6 +18,7 @@ from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
+from news_assets.pipeline.civic.excerpts import excerpt_about
 from news_assets.pipeline.documents import markdown, skipping
 from news_assets.pipeline.documents.kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
@@ -35,6 +36,7 @@ from news_assets.records.reading import Page
 from news_assets.sources import bot_protection, discovery, platforms
 from news_assets.sources.civic.exchanges import read_answers
 from news_assets.sources.civic.reading.build import location_of
+from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.sources.civic.vendor import Reading
@@ -116,6 +118,15 @@ def listing(kind: str, start: str, end: str = "") -> Callable[[str], object]:
 def meetings(kind: str, start: str, end: str = "", url: str = URL) -> Callable[[str], object]:
     reading = Reading(timezone=ZONE, now=datetime(2026, 1, 1, tzinfo=UTC))
     return lambda text: read_answers(kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, reading)
+
+
+def _decisions(text: str) -> object:
+    name = ItemName(item_id="1", number="1", title="A contract for buses", matter_file="26-1")
+    return decisions_of(text, [name])
+
+
+def _excerpt(text: str) -> object:
+    return excerpt_about(text, "A contract for buses", "26-1")
 
 
 def json_text(text: str) -> str:
@@ -229,6 +240,8 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("participation_of", participation_of,
      (*TEXT, "a@b.c ", "555-555-5555 ", "zoom.us/", "meeting id ", "passcode ", "hybrid ", "in person or ", "comments by ", "to make comments ",
       "held virtually ", "1 ", "a.", "comments ")),
+    ("decisions_of", _decisions, (*TEXT, "1. A contract\n", "26-1 ", "RESULT: PASS\n", "Motion carried. ", "Item 1 ")),
+    ("excerpt_about", _excerpt, (*TEXT, "contract\n\n", "\n\n", "word contract ")),
     ("exchanges", meetings("legistar", '{"url":"http://a.b","status":200,"text":"[]"}\n'),
      ('{"url":"http://a.b/{n}","status":200,"text":"[]"}\n', "{\n", "\n", '{"a":[')),
     ("legistar", meetings("legistar", '[{"EventId":1,"EventDate":"2026-01-01"}', "]"),

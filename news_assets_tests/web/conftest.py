@@ -19,6 +19,7 @@ from news_assets.desks.loader import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.spec import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.matters import refresh_matters
+from news_assets.pipeline.civic.people import store_votes
 from news_assets.ports.lake import Rows
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import RawArticle
@@ -87,12 +88,15 @@ def _store_meetings(rows: Rows) -> None:
             replace(one, item_id=f"{key}/{one.sequence}", meeting_id=key, day=begin.date()) for one in (ITEM, ROLL_CALL)
         ]
         if number == 6:
-            items = [replace(one, article_id=None, votes_json=vote) for one in items]
+            decided = {"action": "adopted", "result": "Pass", "mover": "Alder Lee", "decision": "Motion carried 5-0."}
+            items = [replace(one, article_id=None) for one in items]
+            items[0] = replace(items[0], votes_json=vote, **decided)
         if number == 8:
             meeting = replace(meeting, status_reason="two listings lack it", body="Parks Board", title=HOSTILE)
             items = [replace(items[0], article_id=None, attachment_urls=("https://x.example/", "javascript:alert(1)"))]
         rows.upsert([meeting])
-        rows.upsert(items)
+        rows.upsert([replace(one, topics=("housing", "zoning")) if one.number == "2.A" else one for one in items])
+        store_votes(rows, items, {})
     rows.upsert([REPORT])
     refresh_matters(rows, MEETING.desk, MEETING.agency, {ITEM.matter})
     [matter] = rows.read(Matter)

@@ -13,6 +13,7 @@ from news_assets_tests.support.stored_meeting import ITEM
 from news_assets_tests.web.test_pages import links_of, text_of
 
 NEXT, PAST, CANCELLED = (f"springfieldIL/primegov/{number}" for number in (7, 6, 8))
+PERSON = "/persons/cities/springfieldIL/alder-lee"
 MATTER = f"/matters/cities/springfieldIL/{ITEM.matter}"
 
 
@@ -23,7 +24,9 @@ def visitor(council: str) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize("path", ["/meetings", f"/meetings/{NEXT}", f"/meetings/{CANCELLED}", MATTER, "/articles/a-1"])
+@pytest.mark.parametrize(
+    "path", ["/meetings", f"/meetings/{NEXT}", f"/meetings/{CANCELLED}", MATTER, PERSON, "/articles/a-1"]
+)
 def test_a_page_is_shown_and_all_its_own_links_lead_somewhere(visitor: httpx.Client, path: str) -> None:
     answer = visitor.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -50,6 +53,9 @@ def test_meetings_to_come_are_first_and_past_ones_follow_also_part_by_part(visit
         ("agency=springfieldIL&status=confirmed", [NEXT]),
         ("agency=shelbyvilleIL", []),
         ("desk=none", []),
+        ("topic=zoning&status=passed", [PAST]),
+        ("topic=police", []),
+        ("q=unheard-of", []),
         ("to=2020-01-01", []),
     ],
 )
@@ -96,6 +102,39 @@ def test_a_matter_shows_its_meetings_by_day_with_votes(visitor: httpx.Client) ->
     found = visitor.get(f"/api/v1{MATTER}").json()["appearances"]
     assert [one["meeting"]["meeting_id"] for one in found] == [PAST, NEXT, CANCELLED]
     assert "Votes: Alder Lee aye" in text_of(visitor.get(MATTER).text)
+
+
+def test_places_topics_and_addresses_are_links(visitor: httpx.Client) -> None:
+    links = links_of(visitor.get(f"/meetings/{NEXT}").text)
+    assert {"mailto:clerk@springfield.gov", "/meetings?topic=housing"} <= set(links)
+    assert "https://www.openstreetmap.org/search?query=300%20S%207th%20St" in links
+
+
+def test_a_search_by_topic_is_a_calendar_and_a_feed(visitor: httpx.Client) -> None:
+    calendar = icalendar.Calendar.from_ical(visitor.get("/meetings.ics?topic=zoning&status=confirmed").content)
+    assert [str(event["UID"]) for event in calendar.walk("VEVENT")] == [NEXT]
+    feed = feedparser.parse(visitor.get("/meetings.atom?topic=zoning&status=confirmed").content)
+    assert (feed.feed.title, len(feed.entries)) == ("Meetings: zoning", 1)
+
+
+def test_an_item_shows_what_was_decided_and_what_the_minutes_say(visitor: httpx.Client) -> None:
+    page = text_of(visitor.get(f"/meetings/{PAST}").text)
+    assert "Decision: adopted · Pass · moved by Alder Lee" in page
+    assert "Minutes: Motion carried 5-0." in page
+
+
+def test_a_person_has_a_page_with_the_votes_also_in_the_api(visitor: httpx.Client) -> None:
+    found = visitor.get(f"/api/v1{PERSON}").json()
+    assert (found["name"], [(vote["meeting_id"], vote["value"]) for vote in found["votes"]]) == (
+        "Alder Lee",
+        [(PAST, "aye")],
+    )
+    page = text_of(visitor.get(PERSON).text)
+    assert f"{ITEM.title} aye · adopted · Pass · 26-101" in page
+    assert [visitor.get(f"{start}/persons/cities/springfieldIL/nobody").status_code for start in ("", "/api/v1")] == [
+        404,
+        404,
+    ]
 
 
 def test_a_matter_of_another_desk_with_the_same_agency_and_key_has_an_address_of_its_own(visitor: httpx.Client) -> None:

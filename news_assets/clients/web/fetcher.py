@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import httpx
 
@@ -226,7 +226,10 @@ class HttpFetcher:
 
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
         access = chain.request.access
-        extensions = {"proxy": self._proxy_of(access.proxy)} if access.proxy else None
+        extensions: dict[str, Any] = {"proxy": self._proxy_of(access.proxy)} if access.proxy else {}
+        carries_token = chain.is_at_origin and not chain.is_robots
+        if carries_token and (target := self._tokens.target_of(url, chain.request)):
+            extensions["target"] = target
         body = None if chain.visited or chain.is_robots else chain.request.body
         headers = (*access.headers, *(() if chain.is_robots else chain.request.headers))
         method = "HEAD" if chain.request.is_head else "GET" if body is None else "POST"
@@ -238,7 +241,7 @@ class HttpFetcher:
             request.headers["If-Modified-Since"] = validators.last_modified
         if chain.is_at_origin and (login := self._logins.header_for(url)):
             request.headers["Authorization"] = login
-        if chain.is_at_origin and not chain.is_robots and (token := self._tokens.header_for(url, chain.request)):
+        if carries_token and (token := self._tokens.header_for(url, chain.request)):
             request.headers[token[0]] = token[1]
         if chain.cookies is not None:
             chain.cookies.set_cookie_header(request)

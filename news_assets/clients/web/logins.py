@@ -1,4 +1,4 @@
-"""Logins of sites (HTTP Basic) and tokens of sources: the headers that carry them, by origin."""
+"""Logins of sites (HTTP Basic) and tokens of sources: what carries them, by origin."""
 
 import re
 from base64 import b64encode
@@ -38,6 +38,26 @@ class Tokens:
             FetchError: The variable is not set, or cannot be sent. The source does not count as failing.
         """
         access = request.access
+        token = None if access.token_param else self._token(url, request)
+        if token is None:
+            return None
+        is_standard = access.token_header.lower() == "authorization"
+        return access.token_header, f"Bearer {token}" if is_standard else token
+
+    def target_of(self, url: httpx.URL, request: PageRequest) -> bytes | None:
+        """Return path and query of a URL with the token as a parameter; None if none is due there.
+
+        It replaces the URL's on the wire only, so that no log, error or page contains the token.
+
+        Raises:
+            FetchError: As `header_for`.
+        """
+        param = request.access.token_param
+        token = self._token(url, request) if param else None
+        return None if token is None else url.copy_set_param(param, token).raw_path
+
+    def _token(self, url: httpx.URL, request: PageRequest) -> str | None:
+        access = request.access
         if access.token_env is None or origin_of(httpx.URL(access.token_url)) != origin_of(url):
             return None
         token = (self._secret_of(access.token_env) or "").strip()
@@ -45,8 +65,7 @@ class Tokens:
             problem = "holds characters that no header can carry" if token else "is not set"
             reason = f"the environment variable {access.token_env} (token_env) {problem}"
             raise FetchError(request.url, reason, weight=0.0, is_transient=True)
-        is_standard = access.token_header.lower() == "authorization"
-        return access.token_header, f"Bearer {token}" if is_standard else token
+        return token
 
 
 def origin_of(url: httpx.URL) -> str:

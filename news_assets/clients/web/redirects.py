@@ -78,6 +78,8 @@ class RedirectChain:
         self.cookies.extract_cookies(hop.response)
         with as_fetch_errors(self.request.url):
             url = hop.url.join(hop.location or "").copy_with(fragment=None, userinfo=b"")
+            if param := self.request.access.token_param:
+                url = url.copy_remove_param(param)  # a server repeats it
         self.is_at_origin = self.is_at_origin and origin_of(url) == origin_of(hop.url)
         following = httpx.Request("GET", url)
         self.cookies.set_cookie_header(following)

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from news_assets.commands.civic import meeting as meeting_command
+from news_assets.commands.civic import one_agency
 from news_assets.commands.civic import queue as queue_command
 from news_assets.commands.civic import text as text_command
-from news_assets.commands.options import Desk, Json
+from news_assets.commands.options import Agency, Desk, Json
 
 app = typer.Typer()
 
@@ -16,11 +17,33 @@ app = typer.Typer()
 @app.command()
 def queue(
     desk: Desk = None,
+    agency: Agency = None,
     limit: Annotated[int | None, typer.Option(min=1, help="how many to show; default: 50, with --json all")] = None,
     as_json: Json = False,
 ) -> None:
     """Show which agencies and days wait for a run, highest priority first."""
-    queue_command.queue(desk, limit, as_json=as_json)
+    queue_command.queue(desk, limit, agency, as_json=as_json)
+
+
+OneAgency = Annotated[str, typer.Argument(help="key of the agency, such as paloaltoCA")]
+
+
+@app.command()
+def poll(
+    agency: OneAgency,
+    desk: Desk = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="all days of a nightly pass, whatever the change signal says")
+    ] = False,
+) -> None:
+    """Poll the sources of one agency now, in this process."""
+    one_agency.poll(agency, desk, full=full)
+
+
+@app.command()
+def process(agency: OneAgency, desk: Desk = None) -> None:
+    """Run every stage over the days of one agency that wait, in this process; `queue --agency` shows them before."""
+    one_agency.process(agency, desk)
 
 
 @app.command()

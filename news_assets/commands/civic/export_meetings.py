@@ -11,12 +11,11 @@ from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zo
 from news_assets.search import Filters, open_index
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
+from news_assets.store.lake import Lake
+from news_assets.store.queries.civic.appearances import items_like
 from news_assets.store.queries.civic.meetings import agendas_of, selected_meetings
 from news_assets.terminal import write_document
 from news_assets.text.tabular.cells import json_of
-
-_HITS = 250  # a request to the index
-_MAX_HITS = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +36,8 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
         NewsAssetsError: No meeting is selected.
     """
     check_names(selection.desk, selection.agency)
-    found = None if selection.words is None else _articles_with(selection.words, selection)
     with open_lake() as lake:
+        found = None if selection.words is None else _items_with(lake, selection.words, selection)
         meetings = selected_meetings(
             lake,
             desk=selection.desk,
@@ -64,13 +63,7 @@ def agency_zones() -> Zones:
     return zones_of(load_desks(Settings.read().desks, ALL_KINDS))
 
 
-def _articles_with(words: str, selection: Selection) -> set[str]:
-    """Return the articles whose words a search finds, at most _MAX_HITS."""
-    filters, found = Filters(desk=selection.desk, agency=selection.agency), set[str]()
+def _items_with(lake: Lake, words: str, selection: Selection) -> set[str]:
     with open_index() as index:
-        for offset in range(0, _MAX_HITS, _HITS):
-            hits = index.search(words, filters, mode="keyword", limit=_HITS, offset=offset).hits
-            found |= {hit.article_id for hit in hits}
-            if len(hits) < _HITS:
-                break
-    return found
+        found = index.articles_with(words, Filters(desk=selection.desk, agency=selection.agency))
+    return found | items_like(lake, found)

@@ -96,7 +96,7 @@ def _show(details: MeetingDetails, topics: list[tuple[str, ...]], timezone: str,
     table.add_column("number", no_wrap=True)
     table.add_column("item", overflow="fold")
     for one, found in zip(details.items, topics, strict=True):
-        table.add_row(one.item.number or str(one.item.sequence), Group(*_item(one, found, with_text=with_text)))
+        table.add_row(one.item.number, Group(*_item(one, found, with_text=with_text)))
     terminal.print(table if details.items else "no agenda items")
 
 

@@ -43,16 +43,18 @@ class Waiting:
     attempts: int
 
 
-def queue(desk_key: str | None, limit: int | None, *, as_json: bool) -> None:
-    """Print what waits, highest priority first, and how much is parked."""
-    check_names(desk_key, None)
+def queue(desk_key: str | None, limit: int | None, agency: str | None = None, *, as_json: bool) -> None:
+    """Print what waits, highest priority first, and how much is parked; with `agency` only of that one."""
+    check_names(desk_key, agency)
     desks = [one for one in load_desks(Settings.read().desks, ALL_KINDS) if desk_key in (None, one.key)]
     if not desks:
         raise NewsAssetsError(f"desk `{desk_key}` is in the lake only; name its desk file in NEWS_DESKS")
     now = datetime.now(UTC)
     with open_lake() as lake:
         found = [row for desk in desks for row in waiting_days(lake, desk, now)]
-        failures = lake.read(Failure, desk=[desk.key for desk in desks])
+        of_agency = {"agency": [agency]} if agency else {}
+        failures = lake.read(Failure, None, desk=[desk.key for desk in desks], **of_agency)
+    found = [row for row in found if agency in (None, row.agency)]
     found.sort(key=lambda row: (-row.priority, -row.day.toordinal(), row.desk, row.agency))
     parked = sum(failure.next_try_at is None for failure in failures)
     if as_json:

@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from rich import box
 from rich.console import Group
@@ -13,7 +13,16 @@ from rich.text import Text
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names
 from news_assets.errors import LakeError
-from news_assets.search import Filters, SearchAnswer, SearchHit, SearchMode, SearchSort, copies, open_index
+from news_assets.search import (
+    Filters,
+    SearchAnswer,
+    SearchHit,
+    SearchMode,
+    SearchSort,
+    copies,
+    next_meetings_first,
+    open_index,
+)
 from news_assets.store.queries.copies import Copy
 from news_assets.terminal import Terminal
 
@@ -38,21 +47,26 @@ def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None
     """Search and print the answer."""
     check_names(filters.desk, filters.agency)
     answer = query_index(text, filters, options)
-    others = listed_copies(answer.hits)
+    hits, others = hits_with_copies(answer.hits, filters)
+    answer = replace(answer, hits=hits)
     if as_json:
-        hits = [asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))} for hit in answer.hits]
-        write_line({"hits": hits, **_summary(answer)})
+        lines = [asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))} for hit in hits]
+        write_line({"hits": lines, **_summary(answer)})
     else:
         show(answer, text, others)
 
 
-def listed_copies(hits: Sequence[SearchHit]) -> Copies:
-    """Return the copies of the hits; if the lake cannot be read, say so: the index may be on another machine."""
+def hits_with_copies(hits: Sequence[SearchHit], filters: Filters) -> tuple[tuple[SearchHit, ...], Copies]:
+    """Return the hits, each matter once, and their copies; if the lake cannot be read, say so, and no copies.
+
+    The index may be on another machine.
+    """
     try:
-        return copies(hits) if hits else {}
+        arranged = tuple(next_meetings_first(hits, filters)) if hits else ()
+        return arranged, copies(arranged) if arranged else {}
     except LakeError as error:
         Terminal(stderr=True).print_line(f"copies are not listed: {error}")
-        return {}
+        return tuple(hits), {}
 
 
 def query_index(text: str, filters: Filters, options: Options) -> SearchAnswer:

@@ -24,6 +24,7 @@ from news_assets.defs.sensors.backlog import (
 )
 from news_assets.defs.sensors.cursor import TICK_S
 from news_assets.defs.sensors.first_checks import build_first_checks
+from news_assets.pipeline.stages import fetching_stages, stage_names
 from news_assets.records.desks import Desk
 
 if TYPE_CHECKING:
@@ -31,14 +32,24 @@ if TYPE_CHECKING:
 
 
 def build_desk_sensors(
-    desks: Sequence[Desk], jobs: "Sequence[UnresolvedAssetJobDefinition]", tick_s: float = TICK_S
+    desks: Sequence[Desk],
+    jobs: "Sequence[UnresolvedAssetJobDefinition]",
+    tick_s: float = TICK_S,
+    *,
+    fetch_only: bool = False,
 ) -> list[dg.SensorDefinition]:
-    """Return the sensors of these desks; `jobs` are all that they may request, `tick_s` bounds the time of a tick."""
-    return [
+    """Return the sensors of these desks.
+
+    `jobs` are all that they may request, `tick_s` bounds the time of a tick. With `fetch_only` they request no stage
+    after the articles.
+    """
+    names_of = fetching_stages if fetch_only else stage_names
+    sensors = [
         build_due_sources(desks, jobs),
-        build_pending_entries(desks, jobs, tick_s),
-        build_stale_stages(desks, jobs, tick_s),
-        build_due_model_calls(desks, jobs, tick_s),
-        build_lost_documents(desks, jobs),
+        build_pending_entries(desks, jobs, tick_s, names_of),
+        build_stale_stages(desks, jobs, tick_s, names_of),
         build_first_checks(desks, jobs),
     ]
+    if fetch_only:
+        return sensors
+    return [*sensors, build_due_model_calls(desks, jobs, tick_s), build_lost_documents(desks, jobs)]

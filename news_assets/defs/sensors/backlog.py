@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     Jobs = Sequence[UnresolvedAssetJobDefinition]
 
 
+NamesOf = Callable[[Desk], Sequence[str]]  # the stages of a desk that runs are requested for
 Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a desk, now, from a day on
 
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
@@ -110,8 +111,10 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
     )
 
 
-def build_pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of entries without a current article."""
+def build_pending_entries(
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of entries without a current article, for these stages."""
 
     @dg.sensor(
         name="pending_entries",
@@ -121,13 +124,15 @@ def build_pending_entries(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) ->
         description="Requests the agency-days of entries without an article, changed entries, and due attempts.",
     )
     def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        return _watch(context, lake, desks, lambda *window: pending_entries(lake, *window), tick_s)
+        return _watch(context, lake, desks, lambda *window: pending_entries(lake, *window), tick_s, names_of)
 
     return sensor
 
 
-def build_stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of rows that are missing or outdated."""
+def build_stale_stages(
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows of these stages that are missing or outdated."""
 
     @dg.sensor(
         name="stale_stages",
@@ -141,7 +146,7 @@ def build_stale_stages(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg
             stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
             return _without_pending(stale, lake, desk, now, first_day)
 
-        return _watch(context, lake, desks, query, tick_s)
+        return _watch(context, lake, desks, query, tick_s, names_of)
 
     return sensor
 
@@ -212,6 +217,7 @@ def _watch(
     desks: Sequence[Desk],
     query: Query,
     tick_s: float,
+    names_of: NamesOf = stages.stage_names,
     *,
     with_models: bool = False,
 ) -> dg.SensorResult:
@@ -222,7 +228,7 @@ def _watch(
         if cursor.is_evaluation_due(snapshot, now.timestamp()):
             cursor = replace(cursor, snapshot=snapshot)
             requests, cursor, reason = _evaluate(
-                context.instance, lake, desks, query, cursor, now, with_models=with_models
+                context.instance, lake, desks, query, cursor, now, names_of, with_models=with_models
             )
             if requests:
                 return dg.SensorResult(requests, cursor=cursor.to_json())
@@ -236,6 +242,7 @@ def _evaluate(
     query: Query,
     cursor: Cursor,
     now: datetime,
+    names_of: NamesOf = stages.stage_names,
     *,
     with_models: bool = False,
 ) -> tuple[list[dg.RunRequest], Cursor, str]:
@@ -247,8 +254,8 @@ def _evaluate(
     for desk in desks:
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
-        backlog = up_to(query(desk, now, first_day), last_day(desk, now))
-        names = (_MODEL_STAGE,) if with_models else stages.stage_names(desk)
+        names = (_MODEL_STAGE,) if with_models else names_of(desk)
+        backlog = _of_stages(up_to(query(desk, now, first_day), last_day(desk, now)), names)
         days, retries = backlog_days(backlog, names), retries_of(desk)
         plan = plan_runs(
             days,
@@ -273,6 +280,12 @@ def _evaluate(
     if is_sweep:
         return requests, replace(cursor, swept_at=now.timestamp(), sweep_s=took_s), reason
     return requests, replace(cursor, evaluation_s=took_s), reason
+
+
+def _of_stages(backlog: "pl.DataFrame", names: Sequence[str]) -> "pl.DataFrame":
+    import polars as pl
+
+    return backlog.filter(pl.col("stage").is_in(names))
 
 
 def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":

@@ -6,11 +6,11 @@ changed (`inquiry.py`).
 """
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from math import inf
 
-from news_assets.pipeline.civic.inquiry import Asked, Days, Inquiry
+from news_assets.pipeline.civic.inquiry import Asked, Days, Inquiry, KnownItems, KnownVersions
 from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.paging import SOURCE_S
@@ -23,31 +23,49 @@ from news_assets.sources.civic.vendor import Reading
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
 
+_ROSTER_WEEKDAY = 6  # Sunday: bodies and members are listed by the pass of one night a week
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
 
 def ask_sources(
     sources: Iterable[Source],
     states: Mapping[str, SourceState],
-    stored: Mapping[str, StoredMeeting],
+    stored: Mapping[str, Sequence[StoredMeeting]],
+    known_items: KnownItems,
+    known_versions: KnownVersions,
     filters: ItemFilters,
     fetcher: Fetcher,
     sandbox: Sandbox,
     clock: Callable[[], datetime],
     begin_within_s: float = inf,
     past: Days | None = None,
+    *,
+    full_pass: bool = False,
 ) -> Generator[Polled, None, None]:
     """Yield the poll of each source once its answers are there; an error of one source does not affect the others.
 
-    `stored` are meetings by meeting_id: their items are asked for again only if they changed. After `begin_within_s`
-    seconds no request begins: sources of which nothing was requested are left out, and what else is missing is asked
-    for by the next poll. With `past` the sources that can list past days are asked for these.
+    `stored` are meetings by agency: their items are requested again if they changed, or are near or old.
+    `known_versions` tells which versions of items have their votes and sponsors.
+
+    With `full_pass` no change signal is requested. After `begin_within_s` seconds no request begins: sources of which
+    nothing was requested are left out, and what else is missing is asked for by the next poll. With `past` the sources
+    that can list past days are asked for these.
     """
     ends_at = time.monotonic() + begin_within_s
     now = clock()
     waiting: dict[PageRequest, Asked] = {}
     for source in sources:
-        inquiry, since = _begun(source, states.get(source.source_id), stored, filters, now, past)
+        inquiry, since = _begun(
+            source,
+            states.get(source.source_id),
+            stored.get(source.agency, ()),
+            known_items,
+            known_versions,
+            filters,
+            now,
+            past,
+            full_pass=full_pass,
+        )
         if past is None or inquiry.vendor.days is not None:
             _send(inquiry, inquiry.first(since), waiting)
     while waiting:
@@ -60,7 +78,7 @@ def ask_sources(
                 yield asked.inquiry.polled(clock())
         for asked in waiting.values():  # no time was left for them
             asked.inquiry.waiting -= 1
-            asked.inquiry.is_whole = False
+            asked.inquiry.defer(asked)
             if not asked.inquiry.waiting and asked.inquiry.page is not None:
                 yield asked.inquiry.polled(clock())
         waiting = following
@@ -69,16 +87,19 @@ def ask_sources(
 def _begun(
     source: Source,
     state: SourceState | None,
-    stored: Mapping[str, StoredMeeting],
+    stored: Sequence[StoredMeeting],
+    known_items: KnownItems,
+    known_versions: KnownVersions,
     filters: ItemFilters,
     now: datetime,
     past: Days | None,
+    *,
+    full_pass: bool,
 ) -> tuple[Inquiry, datetime | None]:
     """Return the poll of a source, and the time since which the signal is asked for; None for a pass."""
     is_known = state is not None and state.url == source.url and state.passed_at is not None
-    since = None
-    if past is None and is_known and state is not None and not is_pass_due(source, state.passed_at, now):
-        since = state.last_polled_at
+    is_nightly = full_pass or is_pass_due(source, state.passed_at if state and is_known else None, now)
+    since = state.last_polled_at if past is None and state and not is_nightly else None
     vendor = vendor_of(source.kind)
     today = day_of(now, source.timezone)
     inquiry = Inquiry(
@@ -86,9 +107,13 @@ def _begun(
         vendor=vendor,
         reading=Reading(timezone=source.timezone, now=now, selectors=source.selectors),
         stored=stored,
+        known_items=known_items,
+        known_versions=known_versions,
+        is_roster_due=past is None and (full_pass or not is_known or today.weekday() == _ROSTER_WEEKDAY),
         filters=filters,
         days=past or pass_days(today),
         is_pass=past is None and (since is None or vendor.signal is None),
+        is_nightly=past is None and is_nightly,
         is_of_past=past is not None,
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),
     )
@@ -98,10 +123,14 @@ def _begun(
 def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: dict[PageRequest, Asked]) -> None:
     """Add requests to those that wait."""
     for request, asked in requests:
+        if request in inquiry.sent:  # a page that names itself as the next one
+            continue
+        inquiry.sent.add(request)
         if inquiry.requests == MAX_REQUESTS:
-            inquiry.is_whole = False
             inquiry.problems.append(f"stopped after {MAX_REQUESTS} requests")
-            return
+        if inquiry.requests >= MAX_REQUESTS:
+            inquiry.defer(asked)
+            continue
         inquiry.requests += 1
         inquiry.waiting += 1
         source = inquiry.source
@@ -119,8 +148,9 @@ def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: 
 
 
 def _is_over(inquiry: Inquiry, following: dict[PageRequest, Asked]) -> bool:
-    """Whether a poll has all its answers; once its meetings are listed, their items are asked for."""
-    if inquiry.waiting:
-        return False
-    _send(inquiry, inquiry.of_items(), following)
+    """Whether a poll has all its answers: after the listing come the items, agendas that are documents, and votes."""
+    for requests in (inquiry.of_items, inquiry.of_documents, inquiry.of_votes):
+        if inquiry.waiting:
+            return False
+        _send(inquiry, requests(), following)
     return not inquiry.waiting

@@ -1,14 +1,14 @@
 """Fetches and reads the attachments of agenda items. Each content is read once, under whatever addresses it is listed.
 
-An attachment that was read is not requested again, because most vendors give a new document a new address. Of sources
-with `checks_documents`, the documents of meetings to come are requested by HEAD after each nightly pass, and fetched
-where the headers show another file. Where a meeting has one packet and no attachments, an item's document is the pages
-of the packet that the item begins on.
+An attachment that was read is not requested again, because most vendors give a new document a new address. Those of the
+meetings of a week, and with `checks_documents` of all meetings to come, are requested by HEAD after each nightly pass,
+and fetched where the headers show another file. Where a meeting has one packet and no attachments, an item's document
+is the pages of the packet that the item begins on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import islice
 from typing import Final
 from urllib.parse import urldefrag
@@ -21,6 +21,7 @@ from news_assets.pipeline.civic.document_rows import (
     rows_of_page,
     same_file,
 )
+from news_assets.pipeline.civic.pace import SOON
 from news_assets.pipeline.civic.withdrawal import withdrawn_documents
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -99,11 +100,11 @@ def _due(
         if (one.next_try_at is None or one.next_try_at > now) and one.version == entries[one.article_id].entry_hash
     }
     passed_at = _last_passes(lake, desk)
+    checking = {source.source_id for source in desk.sources if source.checks_documents}
     due: dict[str, Attachment] = {}
     for item in wanted:
         entry = entries[item.article_id or ""]
-        is_coming = entry.day >= day_of(now, desk.timezone)
-        check_from = passed_at.get(entry.source_id) if is_coming and not refetch else None
+        check_from = None if refetch else _check_from(passed_at, checking, entry, day_of(now, desk.timezone))
         for key, url, name in zip(item.document_ids, item.attachment_urls, item.attachment_names, strict=True):
             before = stored.get(key)
             one = Attachment(key, url, name, item, entry, before)
@@ -117,10 +118,18 @@ def _due(
 
 
 def _last_passes(lake: Lake, desk: Desk) -> dict[str, datetime]:
-    """Return the time of the last pass of each source whose documents are checked after it, by source_id."""
-    checking = [source.source_id for source in desk.sources if source.checks_documents]
-    states = lake.read(SourceState, source_id=checking) if checking else []
+    """Return the time of the last pass of each source, by source_id."""
+    states = lake.read(SourceState, source_id=[source.source_id for source in desk.sources])
     return {state.source_id: state.passed_at for state in states if state.passed_at}
+
+
+def _check_from(
+    passed_at: Mapping[str, datetime], checking: Collection[str], entry: FeedEntry, today: date
+) -> datetime | None:
+    """Return the time since which a document should have been compared; None for one that is not compared."""
+    is_near = today <= entry.day <= today + SOON
+    is_checked = entry.source_id in checking and entry.day >= today
+    return passed_at.get(entry.source_id) if is_near or is_checked else None
 
 
 # --- fetch and read --------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from news_assets.records.desks import Source
 from news_assets.records.polling import SourceState
 
 STALE: Final = "stale"  # how the note on an answer without recent meetings begins
+SUSPECT: Final = "suspect"  # how the note on one that lacks most known meetings begins
 _ANSWERS: Final = ("ok", "unchanged")
 
 
@@ -29,4 +30,5 @@ def waiting_sources(sources: Iterable[Source], states: Mapping[str, SourceState]
 def _answers_well(source: Source, state: SourceState | None) -> bool:
     if state is None or state.url != source.url:
         return True
-    return state.last_outcome in _ANSWERS and not (state.last_reason or "").startswith(STALE)
+    is_doubtful = (state.last_reason or "").startswith((STALE, SUSPECT))
+    return state.last_outcome in _ANSWERS and not is_doubtful

@@ -1,20 +1,21 @@
 """Composes the article of an agenda item from what is listed and from the text of its documents; nothing is fetched.
 
 The text has only what the matter has in each of its meetings, so that a matter is enriched once: number, section, day
-and votes are columns, and stay out of it. A document that several items of a meeting have is context of the meeting:
-the first of them has its text.
+and votes are columns, and stay out of it. A document that several items of a meeting have is in the text of each; of a
+long one only what is about the item (`excerpts.py`).
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.reading import ArticleText
 from news_assets.pipeline.articles.rows import composed_row, revision_of
-from news_assets.pipeline.civic.items import is_whole_agenda
+from news_assets.pipeline.civic.excerpts import excerpt_about
+from news_assets.pipeline.civic.items import is_minutes, is_whole_agenda
 from news_assets.pipeline.civic.storing import facts_json
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.failures import record_article_outcomes
@@ -27,6 +28,7 @@ from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import WITHDRAWN
+from news_assets.sources.civic.reading.decisions import ItemName, decisions_of
 from news_assets.sources.civic.reading.participation import participation_of
 from news_assets.text.limits import clean_text, most
 
@@ -37,7 +39,10 @@ _MAX_REASON_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class _Composed:
-    """One entry with its item, its meeting, its text, and which of its documents could not be read."""
+    """One entry with its item, its meeting, its text, and which of its documents could not be read.
+
+    `facts` are what an agenda says about taking part, `decisions` what minutes say about the items, by item_id.
+    """
 
     entry: FeedEntry
     item: StoredItem
@@ -45,6 +50,7 @@ class _Composed:
     text: ArticleText | None
     unread: str | None
     facts: tuple[ParticipationFact, ...] = ()
+    decisions: Mapping[str, str] = field(default_factory=dict)
 
 
 def compose_articles(
@@ -76,8 +82,10 @@ def _composed(
     own = {item.item_id: item for item in lake.read(StoredItem, item_id=[entry.entry_id for entry in entries])}
     meeting_ids = {item.meeting_id for item in own.values()}
     meetings = {row.meeting_id: row for row in lake.read(StoredMeeting, meeting_id=meeting_ids)}
-    wanted = _documents_by_item(lake.read(StoredItem, meeting_id=meeting_ids))
-    ids = {one for item in own for one in wanted.get(item, ())}
+    agendas = lake.read(StoredItem, meeting_id=meeting_ids)
+    shared = _shared_documents(agendas)
+    wanted = {key: tuple(dict.fromkeys(_documents_of(item))) for key, item in own.items()}
+    ids = {one for of_item in wanted.values() for one in of_item}
     documents = {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)} if ids else {}
     articles = [entry.article_id for entry in entries]
     given_up = {row.article_id for row in lake.read(Failure, stage=[DOCUMENTS_STAGE], article_id=articles)}
@@ -91,7 +99,10 @@ def _composed(
     texts = sandbox.run(
         ArticleText.of,
         [
-            (item_text(item, [documents[one] for one in found if one in documents]), languages.get(entry.agency))
+            (
+                item_text(item, [documents[one] for one in found if one in documents], shared),
+                languages.get(entry.agency),
+            )
             for entry, item, found in ready
         ],
     )
@@ -99,43 +110,67 @@ def _composed(
         _Composed(entry, item, meetings[item.meeting_id], _sound(text), _unread(item, found, documents))
         for (entry, item, found), text in zip(ready, texts, strict=True)
     ]
-    return [_with_facts(one, sandbox) if is_whole_agenda(one.item) else one for one in composed]
+    return [_with_contents(one, agendas, sandbox) for one in composed]
+
+
+def _with_contents(one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox) -> _Composed:
+    """Return an agenda or minutes with what they say about the meeting and its items."""
+    if is_whole_agenda(one.item):
+        return _with_facts(one, sandbox)
+    return _with_decisions(one, agendas, sandbox) if is_minutes(one.item) else one
 
 
 def _with_facts(one: _Composed, sandbox: Sandbox) -> _Composed:
     """Return the agenda of a meeting without items with what it says about taking part."""
     [facts] = sandbox.run(participation_of, [(one.text.text if one.text else "",)])
-    return one if isinstance(facts, NewsAssetsError) else replace(one, facts=facts)
+    if isinstance(facts, NewsAssetsError):
+        return one
+    return replace(one, facts=tuple(replace(fact, text="agenda") for fact in facts))
+
+
+def _with_decisions(one: _Composed, agendas: Sequence[StoredItem], sandbox: Sandbox) -> _Composed:
+    names = [
+        ItemName(item_id=item.item_id, number=item.number, title=item.title, matter_file=item.matter_file)
+        for item in agendas
+        if item.meeting_id == one.item.meeting_id and not is_minutes(item)
+    ]
+    [decisions] = sandbox.run(decisions_of, [(one.text.text if one.text else "", names)])
+    return one if isinstance(decisions, NewsAssetsError) else replace(one, decisions=decisions)
 
 
 def _sound(text: ArticleText | NewsAssetsError | None) -> ArticleText | None:
     return None if isinstance(text, NewsAssetsError) else text
 
 
-def _documents_by_item(items: Iterable[StoredItem]) -> dict[str, tuple[str, ...]]:
-    """Return the documents whose text each item has, by item id: one of several items belongs to the first."""
-    by_meeting: dict[str, list[StoredItem]] = defaultdict(list)
+def _documents_of(item: StoredItem) -> tuple[str, ...]:
+    return item.document_ids if item.filter_tier is None else ()
+
+
+def _shared_documents(items: Iterable[StoredItem]) -> set[tuple[str, str]]:
+    """Return meeting_id and document_id of the documents that several items of a meeting have."""
+    users = Counter[tuple[str, str]]()
     for item in items:
-        by_meeting[item.meeting_id].append(item)
-    found: dict[str, tuple[str, ...]] = {}
-    for of_meeting in by_meeting.values():
-        taken: set[str] = set()
-        for item in sorted(of_meeting, key=lambda item: (item.sequence, item.item_id)):
-            own = item.document_ids if item.filter_tier is None else ()
-            found[item.item_id] = tuple(one for one in dict.fromkeys(own) if one not in taken)
-            taken.update(own)
-    return found
+        users.update((item.meeting_id, one) for one in set(_documents_of(item)))
+    return {key for key, count in users.items() if count > 1}
 
 
-def item_text(item: StoredItem, documents: Iterable[StoredDocument]) -> str:
-    """Return the text of an item: its title, what is stated of its matter, and its documents in their order."""
+def item_text(item: StoredItem, documents: Iterable[StoredDocument], shared: Collection[tuple[str, str]]) -> str:
+    """Return the text of an item: its title, what is stated of its matter, and its documents in their order.
+
+    Of a long document that it shares with other items it has what is about it.
+    """
     kind = f" ({item.matter_type})" if item.matter_type else ""
     facts = [
         f"File {item.matter_file}{kind}." if item.matter_file else "",
         f"Sponsors: {', '.join(item.sponsors)}." if item.sponsors else "",
     ]
     parts = [item.title, " ".join(filter(None, facts))]
-    parts += [f"## {one.name}\n\n{one.text}" for one in documents if one.text]
+    for one in documents:
+        text = one.text or ""
+        if (item.meeting_id, one.document_id) in shared:
+            text = excerpt_about(text, item.title, item.matter_file)
+        if text:
+            parts.append(f"## {one.name}\n\n{text}")
     return clean_text("\n\n".join(filter(None, parts))[: most("text")])
 
 
@@ -163,6 +198,7 @@ def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetim
     if revisions := [revision for revision in replaced if revision]:
         rows.upsert(revisions)
     record_article_outcomes(rows, stage, made)
+    _store_decisions(rows, composed)
     agendas = {one.meeting.meeting_id: one.facts for one in composed if one.facts}
     meetings = rows.read(StoredMeeting, meeting_id=agendas) if agendas else []
     if meetings:
@@ -172,6 +208,15 @@ def _store(rows: Rows, stage: Stage, composed: Sequence[_Composed], now: datetim
                 for row in meetings
             ]
         )
+
+
+def _store_decisions(rows: Rows, composed: Sequence[_Composed]) -> None:
+    """Store what minutes say was decided with the items; what former minutes said of other items goes."""
+    minutes = {one.item.meeting_id: one.decisions for one in composed if is_minutes(one.item)}
+    items = rows.read(StoredItem, meeting_id=minutes) if minutes else []
+    decided = [replace(item, decision=minutes[item.meeting_id].get(item.item_id, "")) for item in items]
+    if changed := [now for now, before in zip(decided, items, strict=True) if now != before]:
+        rows.upsert(changed)
 
 
 def _row(one: _Composed, previous: RawArticle | None, now: datetime) -> RawArticle:

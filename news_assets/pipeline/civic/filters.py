@@ -1,8 +1,8 @@
-"""Which agenda items are dropped, and which are kept but not enriched, by the words of their titles.
+"""Which agenda items are dropped, and which are kept but not enriched, by their titles.
 
-A phrase fits whole words, in any case, with any spaces and signs between them: "commendation" is not in
-"recommendation". The procedural phrases fit only where the title says little else, because "Approval of minutes" is
-procedure, and "Approval of the minutes-taking contract with Acme Inc. for five years" is not.
+A procedural title is a phrase with nothing beside it that names business: "Approval of Minutes of the Regular Meeting
+of March 3, 2026" is one, "Roll Call Vote on the Budget Ordinance" is not. What is routine begins with a phrase, and
+names no business either. A phrase fits whole words, in any case, with any spaces and signs between them.
 """
 
 import re
@@ -14,7 +14,41 @@ from typing import Literal
 from news_assets.records.desks import ItemFilters
 
 MAX_TITLE_CHARS = 1000
-_MAX_OTHER_WORDS = 8  # beside a procedural phrase: "Approval of Minutes of the Regular Meeting of March 3, 2026"
+
+# Words that may stand beside a procedural phrase: of meetings and bodies, of dates, and of who does it.
+_BESIDE = frozenset(
+    (
+        *("a", "an", "and", "any", "at", "by", "for", "from", "in", "no", "not", "of", "on", "or"),
+        *("the", "to", "with", "as", "its", "this", "that", "all", "if", "regular", "special"),
+        *("joint", "work", "study", "working", "session", "sessions", "meeting", "meetings"),
+        *("workshop", "previous", "last", "prior", "draft", "city", "town", "village", "county"),
+        *("council", "board", "commission", "committee", "authority", "trustees", "district"),
+        *("public", "school", "mayor", "president", "chair", "chairman", "chairwoman", "chairperson"),
+        *("vice", "clerk", "secretary", "members", "member", "attendance", "present", "absent"),
+        *("approve", "approval", "accept", "acceptance", "adopt", "adoption", "consider"),
+        *("consideration", "review", "motion", "action", "possible", "discussion", "necessary"),
+        *("required", "quorum", "minutes", "agenda", "consent", "calendar", "summary", "monday"),
+        *("tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february"),
+        *("march", "april", "may", "june", "july", "august", "september", "october", "november"),
+        *("december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov"),
+        *("dec", "am", "pm", "st", "nd", "rd", "th", "noon"),
+    )
+)
+_PERFORMED = re.compile(r"\b(?:(?:led|given|offered|delivered)\s)?by\s[^:;]{1,60}\Z", re.IGNORECASE)
+_BRACKETS = re.compile(r"[(\[][^()\[\]]{0,80}[)\]]")
+_LEAD = frozenset(
+    (
+        *("a", "an", "re", "the", "of", "for", "to", "and", "new", "annual", "consider", "consideration"),
+        *("approve", "approval", "resolution", "certificate", "presentation", "request"),
+        *("application", "applications", "mayoral"),
+    )
+)
+_BUSINESS = re.compile(
+    r"\b(?:emergency|disaster|ordinance|resolution|contract|agreement|budget|policy|moratorium|bonds?|lease"
+    r"|procedures?|rules|code|fees?)\b|[$€£]\s?\d",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_][^\W_]*")
 
 Tier = Literal["dropped", "not_enriched"]
 
@@ -31,11 +65,24 @@ def filtered(title: str, filters: ItemFilters) -> Filtered | None:
     """Return whether and why an item is filtered; None for one that is enriched."""
     words = title[:MAX_TITLE_CHARS]
     for match in _pattern(filters.dropped).finditer(words):
-        others = len(words[: match.start()].split()) + len(words[match.end() :].split())
-        if others <= _MAX_OTHER_WORDS:
+        if not _names_business(words, match):
             return Filtered("dropped", f'procedural: "{_plain(match[0])}"')
     kept = _pattern(filters.not_enriched).search(words)
-    return Filtered("not_enriched", f'ceremonial or routine: "{_plain(kept[0])}"') if kept else None
+    if kept is None or not _is_lead(words[: kept.start()]) or _BUSINESS.search(words[kept.end() :]):
+        return None
+    return Filtered("not_enriched", f'ceremonial or routine: "{_plain(kept[0])}"')
+
+
+def _names_business(title: str, match: re.Match[str]) -> bool:
+    """Whether a title has words beside a procedural phrase that are not of the procedure."""
+    behind = _PERFORMED.sub(" ", _BRACKETS.sub(" ", title[match.end() :]))
+    words = _WORD.findall(f"{title[: match.start()]} {behind}".lower())
+    return any(len(word) > 1 and word not in _BESIDE for word in words)
+
+
+def _is_lead(text: str) -> bool:
+    """Whether nothing but a number and words of a motion stand before a phrase."""
+    return all(len(word) == 1 or word in _LEAD for word in _WORD.findall(text.lower()))
 
 
 def _plain(text: str) -> str:

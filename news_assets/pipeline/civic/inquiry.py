@@ -1,40 +1,77 @@
 """The poll of one civic source while its answers arrive: which requests follow, and what the answers say. No lake.
 
-Items are asked for where a meeting is new or changed, and at each pass.
+Items are asked for where a meeting is new or changed, and at each pass; votes and sponsors of an item follow when it is
+new, or was decided or changed since they were requested.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import Literal, NamedTuple
+from itertools import chain
+from typing import Final, Literal, NamedTuple
 
-from news_assets.errors import ClosedSourceError, FetchError, NewsAssetsError, SourceError
+from news_assets.errors import (
+    ClosedSourceError,
+    FetchError,
+    ListingChangedError,
+    NewsAssetsError,
+    SourceError,
+)
+from news_assets.pipeline.civic.chain import SUSPECT
+from news_assets.pipeline.civic.filters import filtered
+from news_assets.pipeline.civic.identity import known_rows
+from news_assets.pipeline.civic.pace import SOON
+from news_assets.pipeline.documents.pdf.agenda import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
 from news_assets.records.desks import ItemFilters, Source
-from news_assets.records.meetings import AnswerState, Meeting, MeetingAnswer, MeetingListing, Request, StoredMeeting
+from news_assets.records.meetings import (
+    AgendaItem,
+    AnswerState,
+    Meeting,
+    MeetingAnswer,
+    MeetingListing,
+    Request,
+    StoredItem,
+    StoredMeeting,
+)
 from news_assets.records.reading import Listing, Outcome, Page
-from news_assets.sources.civic.exchanges import merged
-from news_assets.sources.civic.reading.ids import meeting_id
+from news_assets.records.rosters import Roster
+from news_assets.sources.civic.reading.ids import item_id, listed_key
+from news_assets.sources.civic.reading.merging import merged, merged_by_key
 from news_assets.sources.civic.reading.signal import UNDATED, changed_days, fingerprint, fingerprints
+from news_assets.sources.civic.reading.stored import listed_again
+from news_assets.sources.civic.reading.votes import with_votes
 from news_assets.sources.civic.vendor import Reading, Vendor, read
+from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
-ITEMS_EVERY = timedelta(hours=12)  # a pass asks again for items that are older
-MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll asks for the others
+ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
+MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
+_MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
+_PDF: Final = b"%PDF"
+_NO_PAGE: Final = (404, 410)
 
-Step = Literal["signal", "listing", "items"]
+MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
+Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
+KnownVersions = Callable[[str, Collection[str]], Collection[str]]  # those of an agency whose votes are stored
+KnownItems = Callable[[str], Sequence[StoredItem]]  # the stored items of a meeting, by meeting_id
 Days = tuple[date, date]
 _OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
 
 
 class Asked(NamedTuple):
-    """One request of a poll: the poll, what is asked for, and the vendor's id of the meeting whose items they are."""
+    """One request of a poll.
+
+    `meeting` is the key of the meeting whose items are requested, `versions` those of the items whose votes or sponsors
+    are.
+    """
 
     inquiry: "Inquiry"
     step: Step
     meeting: str = ""
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -44,15 +81,26 @@ class Inquiry:
     source: Source
     vendor: Vendor
     reading: Reading
-    stored: Mapping[str, StoredMeeting]
+    stored: Sequence[StoredMeeting]
+    known_items: KnownItems
     filters: ItemFilters
     days: Days
     is_pass: bool
+    is_nightly: bool
     is_of_past: bool
     known_signals: Mapping[str, str]
+    known_versions: KnownVersions
+    is_roster_due: bool = False
     listings: list[MeetingListing] = field(default_factory=list)
     partial: list[Meeting] = field(default_factory=list)
+    again: list[Meeting] = field(default_factory=list)
+    known: dict[str, StoredMeeting] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
+    rechecked: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
+    undetailed: set[str] = field(default_factory=set)
+    sent: set[Request] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     signals: dict[str, str] | None = None
     page: Page | None = None
@@ -63,7 +111,12 @@ class Inquiry:
     elapsed_ms: int = 0
     is_whole: bool = True
     has_asked_items: bool = False
+    has_requested_documents: bool = False
     has_items_left: bool = False
+    votes: list[MeetingListing] = field(default_factory=list)
+    rosters: list[Roster] = field(default_factory=list)
+    requested_versions: set[str] | None = None
+    failed_versions: set[str] = field(default_factory=set)
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
@@ -71,7 +124,12 @@ class Inquiry:
         """Return the requests that the poll begins with: the signal since a time, or those of its days."""
         if since is not None and self.vendor.signal is not None:
             return [(self.vendor.signal(self.source.url, since), Asked(self, "signal"))]
-        return self._of_days()
+        return [*self._of_days(), *self._of_roster()]
+
+    def _of_roster(self) -> list[tuple[Request, Asked]]:
+        if self.vendor.roster is None or not self.is_roster_due:
+            return []
+        return [(request, Asked(self, "roster")) for request in self.vendor.roster(self.source.url)]
 
     def _of_days(self) -> list[tuple[Request, Asked]]:
         days, url = self.vendor.days, self.source.url
@@ -84,27 +142,127 @@ class Inquiry:
         if self.has_asked_items:
             return []
         self.has_asked_items = True
+        listed = self._listed()
+        self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
+        self.changed = {listed_key(meeting) for meeting in listed if self._needs_document(meeting)}
         if self.vendor.items is None:
-            self.asked |= {meeting.vendor_id for meeting in self._listed()}
+            self.asked |= {listed_key(meeting) for meeting in listed}
             return []
-        wanted = sorted(filter(self._needs_items, self._listed()), key=self._distance)
+        self.asked |= {listed_key(meeting) for meeting in listed if meeting.items}
+        wanted = sorted(filter(self._needs_items, listed), key=self._distance)
         self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
         if self.has_items_left:
-            self.problems.append(f"items of {len(wanted) - MAX_ITEM_REQUESTS} meetings are left for the next poll")
-        found = {one.vendor_id: self.vendor.items(self.source.url, one) for one in wanted[:MAX_ITEM_REQUESTS]}
-        self.asked |= {meeting for meeting, requests in found.items() if not requests}  # it has no agenda yet
-        return [(request, Asked(self, "items", meeting)) for meeting in found for request in found[meeting]]
+            count = len(wanted) - MAX_ITEM_REQUESTS
+            self.problems.append(f"items of {count} meetings are left for the next poll")
+        requests: list[tuple[Request, Asked]] = []
+        for meeting in wanted[:MAX_ITEM_REQUESTS]:
+            key = listed_key(meeting)
+            if not self._is_changed(meeting):
+                self.rechecked.add(key)
+            of_meeting = self.vendor.items(self.source.url, meeting)
+            if not of_meeting:  # it has no agenda yet
+                self.asked.add(key)
+            requests += [(request, Asked(self, "items", key)) for request in of_meeting]
+        return requests
+
+    def of_documents(self) -> list[tuple[Request, Asked]]:
+        """Return the requests for agendas that are documents, where items, notes or the hour are missing, once."""
+        if self.has_requested_documents:
+            return []
+        self.has_requested_documents = True
+        sent = {request.url for request in self.sent}
+        requests: list[tuple[Request, Asked]] = []
+        for key, meeting in merged_by_key((*self._listed(), *self.partial)).items():
+            url = _document_of(meeting)
+            if key in self.changed - self.unread and url and url not in sent:
+                requests.append((Request(url=url), Asked(self, "document", key)))
+        return requests
+
+    def of_votes(self) -> list[tuple[Request, Asked]]:
+        """Return the requests for votes and sponsors of the items that need them, once; each address once."""
+        if self.vendor.votes is None or self.requested_versions is not None:
+            return []
+        self.requested_versions = set()
+        wanted: dict[Request, list[str]] = {}
+        keys: dict[Request, str] = {}
+        deferred = set[str]()
+        for key, item in self._without_votes():
+            requests = self.vendor.votes(self.source.url, item)
+            if len({*wanted, *requests}) > MAX_VOTE_REQUESTS:
+                deferred.add(key)
+                continue
+            self.requested_versions.add(item.version)
+            for request in requests:
+                wanted.setdefault(request, []).append(item.version)
+                keys.setdefault(request, key)
+        if deferred:
+            self.undetailed |= deferred
+            self.problems.append(f"votes of {len(deferred)} meetings are left for the next poll")
+        return [(one, Asked(self, "votes", keys[one], tuple(versions))) for one, versions in wanted.items()]
+
+    def _without_votes(self) -> Iterator[tuple[str, AgendaItem]]:
+        """Yield the items, those of the nearest days first, whose votes were not requested in their version.
+
+        Each has the key of its meeting.
+        """
+        found = merged_by_key((*self._listed(), *self.partial))
+        meetings = sorted(found.items(), key=lambda one: self._distance(one[1]))
+        known = self.known_versions(self.source.agency, {item.version for _, one in meetings for item in one.items})
+        for key, meeting in meetings:
+            for item in meeting.items:
+                if item.version and item.version not in known:
+                    yield key, item
 
     def _needs_items(self, meeting: Meeting) -> bool:
         if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
             return False
-        known = self.stored.get(meeting_id(self.source.agency, self.source.kind, meeting))
-        if known is None or known.items_asked_at is None or known.listed_hash != fingerprint(meeting):
+        return self._is_changed(meeting) or self._is_soon(meeting.starts_at)
+
+    def _is_changed(self, meeting: Meeting) -> bool:
+        """Whether a meeting is new or listed otherwise than before, or its items are old."""
+        row = self.known.get(listed_key(meeting))
+        if row is None or row.items_asked_at is None:
             return True
-        return self.is_pass and self.reading.now - known.items_asked_at >= ITEMS_EVERY
+        if self._listed_hash(meeting) != row.listed_hash:
+            return True
+        return self.is_pass and self.reading.now - row.items_asked_at >= ITEMS_EVERY
+
+    def _needs_document(self, meeting: Meeting) -> bool:
+        """Whether the document of an agenda may say more than is known. It may be replaced at its address."""
+        row = self.known.get(listed_key(meeting))
+        if row is None or row.items_asked_at is None or self._listed_hash(meeting) != row.listed_hash:
+            return True
+        return self.is_nightly and meeting.starts_at is not None and self._is_soon(meeting.starts_at)
+
+    def _listed_hash(self, meeting: Meeting) -> str:
+        """Return the hash of a meeting as listed; that of one from the lake is as it was."""
+        row = self.known.get(listed_key(meeting))
+        is_from_lake = any(meeting is one for one in self.again)
+        return row.listed_hash if row and is_from_lake else fingerprint(meeting)
+
+    def _is_soon(self, starts_at: datetime) -> bool:
+        return timedelta(0) <= starts_at - self.reading.now <= SOON
 
     def _distance(self, meeting: Meeting) -> timedelta:
         return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
+
+    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> list[tuple[Request, Asked]]:
+        """Return the requests for the own pages of items, except of dropped ones.
+
+        Where only the agenda is looked at again, items with the same title are known.
+        """
+        row = self.known.get(key)
+        titles = {}
+        if row is not None and key in self.rechecked:
+            titles = {item.item_id: item.title for item in self.known_items(row.meeting_id)}
+        wanted: list[tuple[Request, Asked]] = []
+        for item in items:
+            why = filtered(item.title, self.filters)
+            is_dropped = why is not None and why.tier == "dropped"
+            is_known = row is not None and titles.get(item_id(row.meeting_id, item)) == item.title
+            if item.details_url and not is_dropped and not is_known:
+                wanted.append((Request(url=item.details_url), Asked(self, "details", key)))
+        return wanted
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
@@ -112,22 +270,80 @@ class Inquiry:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
+        if asked.step == "document" or (asked.step == "items" and _is_file(answer)):
+            self._take_document(asked, answer, sandbox)
+            return []
         listing = self._read(answer, sandbox)
+        if asked.step in ("votes", "roster"):
+            return self._take_people(asked, answer, listing)
         if isinstance(listing, NewsAssetsError):
             return self._fail(asked, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
             kind = SourceError if listing.state == "blocked" else ClosedSourceError
             return self._fail(asked, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
-        self.page = answer if isinstance(answer, Page) and self.page is None else self.page
+        if self.page is None and isinstance(answer, Page):
+            self.page = answer
         self.problems += listing.problems
         if asked.step == "signal":
             return self._after_signal(listing)
-        if asked.step == "items":
-            self.asked.add(asked.meeting)
-            self.partial += [meeting for meeting in listing.meetings if meeting.is_partial]
-        else:
+        following = [(request, asked) for request in listing.next_requests]
+        if asked.step == "listing":
             self.listings.append(listing)
+            return following
+        return following + self._after_items(asked, listing)
+
+    def _take_people(
+        self, asked: Asked, answer: Page | FetchError, listing: MeetingListing | NewsAssetsError
+    ) -> list[tuple[Request, Asked]]:
+        """Add votes, sponsors or a part of the roster; what failed is requested again when its meeting's items are."""
+        if answer.status in _NO_PAGE:  # the client has none
+            return []
+        if isinstance(listing, NewsAssetsError) or listing.state in _OUTCOMES:
+            self.failed_versions.update(asked.versions)
+            reason = str(listing) if isinstance(listing, NewsAssetsError) else "; ".join(listing.problems)
+            self.problems.append(f"{asked.step}: {reason}")
+            return []
+        self.votes.append(listing)
+        self.rosters.append(listing.roster)
         return [(request, asked) for request in listing.next_requests]
+
+    def _take_document(self, asked: Asked, answer: Page | FetchError, sandbox: Sandbox) -> None:
+        """Add what the agenda says as a document; one that cannot be read is read as an article only."""
+        self.asked.add(asked.meeting)
+        if isinstance(answer, FetchError) or not answer.body.startswith(_PDF):
+            return
+        [found] = sandbox.run(read_agenda, [(answer.body, answer.url)])
+        if isinstance(found, NewsAssetsError):
+            self.problems.append(f"agenda of meeting {asked.meeting}: {found}")
+            return
+        has_items = any(part.items for part in self.partial if part.vendor_id == asked.meeting)
+        self.partial.append(replace(found, vendor_id=asked.meeting, items=() if has_items else found.items))
+
+    def _after_items(self, asked: Asked, listing: MeetingListing) -> list[tuple[Request, Asked]]:
+        """Add what completes a meeting; return the requests for the own pages of its items."""
+        self.asked.add(asked.meeting)
+        self.partial += [
+            replace(meeting, vendor_id=asked.meeting, agenda_id="", is_partial=True) for meeting in listing.meetings
+        ]
+        if asked.step == "details":
+            return []
+        items = [item for meeting in listing.meetings for item in meeting.items]
+        return self._of_details(asked.meeting, items)
+
+    def defer(self, asked: Asked) -> None:
+        """Note a request that is not sent: the next poll sends it."""
+        if asked.step in ("signal", "listing"):
+            self.is_whole = False
+            return
+        if asked.step == "roster":
+            return
+        self.undetailed.add(asked.meeting)
+        if asked.step == "votes":
+            self.failed_versions.update(asked.versions)
+            return
+        self.has_items_left = True
+        if asked.step == "items":
+            self.unread.add(asked.meeting)
 
     def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
         if isinstance(answer, FetchError):
@@ -136,13 +352,26 @@ class Inquiry:
         return listing
 
     def _fail(self, asked: Asked, error: NewsAssetsError, outcome: Outcome) -> list[tuple[Request, Asked]]:
-        """Note a failed answer: nothing is inferred from it, and items that were not had are asked for again."""
-        self.is_whole = False
-        if asked.step == "items":
-            self.problems.append(f"items of meeting {asked.meeting}: {error}")
-        else:
+        """Note a failed answer: nothing is inferred from it.
+
+        Without the signal all days are requested. The next poll requests missing items again.
+        """
+        if asked.step == "listing":
+            self.is_whole = False
             self.error = error if isinstance(error, FetchError | SourceError) else SourceError(str(error))
             self.outcome = outcome
+            return []
+        if asked.step == "signal":
+            self.problems.append(f"no change signal: {error}")
+            self.is_pass = True
+            return self._of_days()
+        self.problems.append(f"items of meeting {asked.meeting}: {error}")
+        if asked.step == "details":
+            self.undetailed.add(asked.meeting)
+        elif _says_no_page(error):
+            self.asked.add(asked.meeting)
+        else:
+            self.unread.add(asked.meeting)
         return []
 
     def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Asked]]:
@@ -151,33 +380,85 @@ class Inquiry:
         changed = changed_days(self.known_signals, found, lists_changes_only=lists_changes_only)
         self.signals = {**self.known_signals, **found} if lists_changes_only else found
         if not changed:
+            self.again = [self._again(row) for row in self._soon_rows()]
             return []
         if UNDATED not in changed and self.vendor.days is not None:
-            days = [date.fromisoformat(day) for day in changed]
-            self.days = min(days), max(days)
+            self._narrow([date.fromisoformat(day) for day in changed])
+            rows = [row for row in self._soon_rows() if row.day and not self._is_within(row.day)]
+            self.again = [self._again(row) for row in rows]
         return self._of_days()
 
-    # --- the poll ----------------------------------------------------------------------------------------------------
+    def _narrow(self, changed: Sequence[date]) -> None:
+        """Request the days that changed only, unless the vendor lists the others with them."""
+        days, url = self.vendor.days, self.source.url
+        narrow = min(changed), max(changed)
+        if days is not None and days(url, *narrow) != days(url, *self.days):
+            self.days = narrow
+
+    def _soon_rows(self) -> list[StoredMeeting]:
+        """Return the stored meetings of this source whose items are requested with each signal.
+
+        They are near, or a poll before had no time for all their votes.
+        """
+        if self.vendor.items is None:
+            return []
+        found: list[StoredMeeting] = []
+        for row in self.stored:
+            is_own = row.source_id == self.source.source_id and row.status != "cancelled"
+            if is_own and row.starts_at and (row.items_asked_at is None or self._is_soon(row.starts_at)):
+                found.append(row)
+        return found
+
+    def _again(self, row: StoredMeeting) -> Meeting:
+        return listed_again(row, self.source.timezone)
+
+    def _is_within(self, day: date) -> bool:
+        return self.days[0] <= day <= self.days[1]
+
+    # --- what they say -----------------------------------------------------------------------------------------------
 
     def _listed(self) -> tuple[Meeting, ...]:
-        """Return the meetings of the days asked for, with their items; some clients ignore the days of a request."""
-        found = merged([*(meeting for listing in self.listings for meeting in listing.meetings), *self.partial])
+        """Return the meetings of the days requested; some clients ignore the days of a request."""
+        listed = merged(meeting for listing in self.listings for meeting in listing.meetings)
         first, last = self.days if self.vendor.days is not None else (self.days[0], date.max)
-        return tuple(
-            meeting
-            for meeting in found
-            if not meeting.is_partial and (meeting.starts_at is None or first <= meeting.starts_at.date() <= last)
-        )
+        found = list(self.again)
+        for meeting in listed:
+            day = meeting.starts_at.date() if meeting.starts_at else None
+            if listed_key(meeting) and not meeting.is_partial and (day is None or first <= day <= last):
+                found.append(meeting)
+        return tuple(found)
 
     def _whole_days(self, meetings: Sequence[Meeting]) -> Days | None:
-        """Return the days of which every meeting is listed: those asked for, or up to the last one listed."""
+        """Return the days of which every meeting is listed: those requested, or up to the last one listed."""
         if not self.is_whole or not self.listings:
             return None
         if self.vendor.days is not None:
             return self.days
         listed = [meeting.starts_at.date() for meeting in meetings if meeting.starts_at]
-        today = day_of(self.reading.now, self.source.timezone)
-        return (today, max(listed)) if listed and max(listed) >= today else None
+        return (self._today, max(listed)) if listed and max(listed) >= self._today else None
+
+    @property
+    def _today(self) -> date:
+        return day_of(self.reading.now, self.source.timezone)
+
+    def _suspicion(self, meetings: Sequence[Meeting], days: Days | None) -> str | None:
+        """Return that an answer lists none or few of the known meetings to come; None if it does not."""
+        first, last = days or self.days
+        coming = [
+            row
+            for row in self.stored
+            if row.source_id == self.source.source_id and row.status != "cancelled"
+            if row.starts_at and row.starts_at > self.reading.now
+            if row.day and first <= row.day <= last
+        ]
+        listed = {row.meeting_id for row in self.known.values()}
+        missing = [row for row in coming if row.meeting_id not in listed]
+        is_most = len(missing) >= _MIN_SUSPECT and len(missing) > len(coming) / 2
+        if not missing or (meetings and not is_most):
+            return None
+        return f"{SUSPECT}: lists {len(coming) - len(missing)} of {len(coming)} known coming meetings"
+
+    # --- the poll ----------------------------------------------------------------------------------------------------
 
     def polled(self, now: datetime) -> Polled:
         """Return the poll."""
@@ -190,9 +471,12 @@ class Inquiry:
                 error=self.error,
                 is_of_past=self.is_of_past,
             )
-        meetings = self._listed()
-        signals = None if self.signals is None else tuple(f"{day}={found}" for day, found in self.signals.items())
-        stale = [problem for listing in self.listings if listing.state == "stale" for problem in listing.problems]
+        listed = self._listed()
+        self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
+        days = self._whole_days(listed)
+        suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
+        if suspicion and not (listed and self.is_nightly):
+            days = None
         return Polled(
             source=self.source,
             polled_at=now,
@@ -200,14 +484,70 @@ class Inquiry:
             outcome="ok" if self.listings else "unchanged",
             is_of_past=self.is_of_past,
             page=self.page,
-            listing=Listing(entries=(), is_whole=False, problems=tuple(self.problems)) if self.listings else None,
-            note=next(iter(stale), str(self.error) if self.error else None),
+            listing=self._listing(),
+            note=suspicion or self._note(),
             answer=MeetingAnswer(
-                meetings=meetings,
-                whole_days=self._whole_days(meetings),
-                asked=frozenset(self.asked),
-                signals=signals,
+                meetings=self._with_votes(merged_by_key((*listed, *self.partial))),
+                whole_days=days,
+                asked=frozenset(self.asked - self.unread),
+                undetailed=frozenset(self.undetailed),
+                listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
+                signals=self._signals(),
                 is_pass=self.is_pass and self.is_whole and not self.has_items_left,
                 filters=self.filters,
+                roster=_joined(self.rosters),
             ),
         )
+
+    def _with_votes(self, meetings: Mapping[str, Meeting]) -> dict[str, Meeting]:
+        requested = (self.requested_versions or set()) - self.failed_versions
+        return {key: with_votes(meeting, self.votes, requested) for key, meeting in meetings.items()}
+
+    def _listing(self) -> Listing | None:
+        if not self.listings:
+            return None
+        return Listing(entries=(), is_whole=False, problems=tuple(dict.fromkeys(self.problems)))
+
+    def _note(self) -> str | None:
+        for listing in self.listings:
+            if listing.state == "stale" and listing.problems:
+                return listing.problems[0]
+        return str(self.error) if self.error else None
+
+    def _signals(self) -> tuple[str, ...] | None:
+        if self.signals is None:
+            return None
+        return tuple(f"{day}={found}" for day, found in self.signals.items())
+
+
+def _joined(rosters: Sequence[Roster]) -> Roster:
+    return Roster(
+        bodies=tuple(chain.from_iterable(one.bodies for one in rosters)),
+        persons=tuple(chain.from_iterable(one.persons for one in rosters)),
+        offices=tuple(chain.from_iterable(one.offices for one in rosters)),
+    )
+
+
+def _by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
+    return {listed_key(meeting): meeting for meeting in meetings}
+
+
+def _is_file(answer: Page | FetchError) -> bool:
+    return isinstance(answer, Page) and file_of(answer) is not None
+
+
+def _document_of(meeting: Meeting) -> str | None:
+    """Return the address of a meeting's agenda as a document, if something is missing that it may state."""
+    if meeting.status == "cancelled" or meeting.starts_at is None:
+        return None
+    if not meeting.items:
+        return meeting.agenda_url or meeting.packet_url
+    is_complete = meeting.participation and not meeting.all_day
+    return None if is_complete else meeting.agenda_url
+
+
+def _says_no_page(error: NewsAssetsError) -> bool:
+    """Whether a failed answer says that there is no agenda, or none as a page that can be read."""
+    if isinstance(error, FetchError):
+        return error.status in _NO_PAGE
+    return isinstance(error, ListingChangedError | ClosedSourceError)

@@ -19,6 +19,7 @@ _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
 _WORKING_DAYS, _WORKING_HOURS = range(5), range(8, 18)  # local, when offices of cities publish
 
 PAST_DAYS, FUTURE_DAYS = 7, 90
+SOON = timedelta(days=7)  # meetings so near are looked at more often: items with each signal, documents each night
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
 

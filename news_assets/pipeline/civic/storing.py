@@ -10,8 +10,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeVar
 
+from news_assets.pipeline.civic.identity import known_rows
 from news_assets.pipeline.civic.items import CivicPoll, item_rows
 from news_assets.pipeline.civic.matters import refresh_matters
+from news_assets.pipeline.civic.people import store_roster, store_votes
 from news_assets.pipeline.poll.entries import EntryChanges
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.ports.lake import Rows
@@ -24,14 +26,20 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.polling import FeedEntry
-from news_assets.sources.civic.reading.ids import meeting_id
+from news_assets.sources.civic.reading.ids import id_of_key
 from news_assets.sources.civic.reading.signal import fingerprint
+from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id
 from news_assets.text.limits import line
 
 MISSING_POLLS: Final = 2  # so many successive good answers without a future meeting mean that it is cancelled
 VANISHED: Final = "missing from two successive answers"
 _SEEN_EVERY = timedelta(hours=20)
+_ADDED: Final = (
+    *("vendor_id", "agenda_id", "location_name", "location_address", "url", "agenda_url"),
+    *("packet_url", "minutes_url", "video_url", "comment", "agenda_notes"),
+)  # what a meeting's own pages state where the listing does not
+_MAX_DAYS = 4000  # of an archive, from its first meeting on
 
 Row = TypeVar("Row", StoredMeeting, StoredItem)
 
@@ -39,10 +47,14 @@ Row = TypeVar("Row", StoredMeeting, StoredItem)
 def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetime, trace_id: str) -> EntryChanges:
     """Store the meetings, items, entries and matters of a poll in the transaction of `rows`; return what changed."""
     poll = CivicPoll(source, answer, now, trace_id)
-    listed = {meeting_id(source.agency, source.kind, meeting): meeting for meeting in answer.meetings}
-    stored = {row.meeting_id: row for row in rows.read(StoredMeeting, meeting_id=listed)}
+    known = _known(rows, poll)
+    listed: dict[str, str] = {}
+    for key in answer.meetings:
+        row = known.get(key)
+        listed[row.meeting_id if row else id_of_key(source.agency, source.kind, key)] = key
+    stored = {row.meeting_id: row for row in known.values()}
     vanished = [] if answer.whole_days is None else _vanished(rows, poll, answer.whole_days, listed)
-    meetings = [_meeting_row(poll, key, meeting, stored.get(key)) for key, meeting in listed.items()]
+    meetings = [_meeting_row(poll, own_id, key, stored.get(own_id)) for own_id, key in listed.items()]
     meetings += vanished
     stored |= {row.meeting_id: row for row in vanished}
     items_before: dict[str, list[StoredItem]] = defaultdict(list)
@@ -60,32 +72,66 @@ def store_answer(rows: Rows, source: Source, answer: MeetingAnswer, now: datetim
     for written in (new_meetings, new_items):
         if written:
             rows.upsert(written)
+    store_votes(rows, new_items, before)
+    store_roster(rows, source, answer.roster, now)
     changed = [item for item in new_items if not _is_only_seen(item, before.get(item.item_id))]
     now_and_before = {one.matter for item in changed for one in (item, before.get(item.item_id)) if one}
     refresh_matters(rows, source.desk, source.agency, now_and_before - {""})
     return changes
 
 
+def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
+    """Return the stored rows of the listed meetings, by the key of the listing."""
+    source, meetings = poll.source, poll.answer.meetings
+    ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
+    own = [meeting.vendor_id for meeting in meetings.values() if meeting.vendor_id]
+    found = rows.read(StoredMeeting, meeting_id=ids)
+    found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
+    days = [meeting.starts_at.date() for meeting in meetings.values() if meeting.starts_at]
+    if poll.answer.whole_days:
+        days += poll.answer.whole_days
+    if days:
+        span = [min(days) + timedelta(after) for after in range((max(days) - min(days)).days + 1)]
+        found += rows.read(
+            StoredMeeting,
+            desk=[source.desk],
+            agency=[source.agency],
+            day=span[:_MAX_DAYS],
+        )
+    return known_rows(source, meetings, found, day_of(poll.now, source.timezone))
+
+
 def _is_only_seen(row: Row, before: Row | None) -> bool:
-    return before is not None and replace(row, last_seen_at=before.last_seen_at) == before
+    """Whether a row differs from that before by the times of the poll only."""
+    if before is None:
+        return False
+    seen = replace(row, last_seen_at=before.last_seen_at)
+    if isinstance(seen, StoredMeeting) and isinstance(before, StoredMeeting):
+        was_read = seen.items_asked_at is not None and before.items_asked_at is not None
+        seen = replace(seen, items_asked_at=before.items_asked_at) if was_read else seen
+    return seen == before
 
 
 def _is_news(row: Row, before: Row | None) -> bool:
     """Whether a row is to be written."""
-    return not _is_only_seen(row, before) or (
-        before is not None and row.last_seen_at - before.last_seen_at > _SEEN_EVERY
-    )
+    if before is None or not _is_only_seen(row, before):
+        return True
+    return row.last_seen_at - before.last_seen_at > _SEEN_EVERY
 
 
 # --- meetings --------------------------------------------------------------------------------------------------------
 
 
-def _meeting_row(poll: CivicPoll, key: str, meeting: Meeting, before: StoredMeeting | None) -> StoredMeeting:
-    found = fingerprint(meeting)
-    has_items = bool(meeting.items) or meeting.vendor_id in poll.answer.asked
-    known_at = before.items_asked_at if before is not None and before.listed_hash == found else None
-    return StoredMeeting(
-        meeting_id=key,
+def _meeting_row(poll: CivicPoll, own_id: str, key: str, before: StoredMeeting | None) -> StoredMeeting:
+    """Return the row of the meeting that is listed with this key."""
+    meeting = poll.answer.meetings[key]
+    found = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
+    was_read = key in poll.answer.asked
+    asked_at = before.items_asked_at if before is not None and before.listed_hash == found else None
+    if was_read:
+        asked_at = None if key in poll.answer.undetailed else poll.now
+    row = StoredMeeting(
+        meeting_id=own_id,
         desk=poll.source.desk,
         agency=poll.source.agency,
         source_id=poll.source.source_id,
@@ -107,12 +153,47 @@ def _meeting_row(poll: CivicPoll, key: str, meeting: Meeting, before: StoredMeet
         video_url=meeting.video_url,
         links_json=json.dumps([{"title": link.title, "href": link.href} for link in meeting.links]),
         comment=meeting.comment,
-        participation_json=facts_json("comment", meeting.participation, before.participation_json if before else "[]"),
+        agenda_notes=_notes(meeting, before),
+        participation_json=_facts(meeting, before),
         listed_hash=found,
-        items_asked_at=poll.now if has_items else known_at,
+        items_asked_at=asked_at,
         first_seen_at=before.first_seen_at if before else poll.now,
         last_seen_at=poll.now,
     )
+    if before is None:
+        return row
+    return _timed(row if was_read else _completed(row, before), before)
+
+
+def _notes(meeting: Meeting, before: StoredMeeting | None) -> str:
+    """Return the notes that say how to take part; those of before where this answer has none such."""
+    if before is None or _has_agenda_facts(meeting):
+        return meeting.agenda_notes
+    return before.agenda_notes or meeting.agenda_notes
+
+
+def _has_agenda_facts(meeting: Meeting) -> bool:
+    return any(fact.text == "agenda" for fact in meeting.participation)
+
+
+def _facts(meeting: Meeting, before: StoredMeeting | None) -> str:
+    said = facts_json("comment", meeting.participation, before.participation_json if before else "[]")
+    return facts_json("agenda", meeting.participation, said) if _has_agenda_facts(meeting) else said
+
+
+def _timed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
+    """Return a row with the hour that the agenda stated before, if its day did not change."""
+    if not row.is_all_day or before.is_all_day or before.day != row.day:
+        return row
+    return replace(row, starts_at=before.starts_at, ends_at=before.ends_at, is_all_day=False)
+
+
+def _completed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
+    """Return a row whose meeting's own pages were not read this time, with what they added before."""
+    kept = {name: getattr(row, name) or getattr(before, name) for name in _ADDED}
+    if len(json.loads(row.links_json)) < len(json.loads(before.links_json)):
+        kept["links_json"] = before.links_json
+    return replace(row, **kept)
 
 
 def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> str:
@@ -120,6 +201,7 @@ def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> st
 
     `before` is the JSON so far.
     """
+    facts = [fact for fact in facts if fact.text == text]
     found = [
         {
             "kind": fact.kind,
@@ -134,7 +216,7 @@ def facts_json(text: str, facts: Iterable[ParticipationFact], before: str) -> st
 
 
 def _vanished(
-    rows: Rows, poll: CivicPoll, whole_days: tuple[date, date], listed: Mapping[str, Meeting]
+    rows: Rows, poll: CivicPoll, whole_days: tuple[date, date], listed: Mapping[str, str]
 ) -> list[StoredMeeting]:
     """Return the future meetings of these days that the answer lacks, with one more missing poll, or cancelled."""
     first, last = whole_days
@@ -196,7 +278,7 @@ def _entry(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: Fee
         authors=item.sponsors,
         categories=(item.matter_type,) if item.matter_type else (),
         image_url=None,
-        published_at=meeting.starts_at,
+        published_at=_posted_at(poll, item, meeting, known),
         updated_at=None,
         is_future_dated=False,
         is_moved=False,
@@ -206,6 +288,15 @@ def _entry(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: Fee
         last_seen_at=poll.now,
         trace_id=poll.trace_id,
     )
+
+
+def _posted_at(poll: CivicPoll, item: StoredItem, meeting: StoredMeeting, known: FeedEntry | None) -> datetime:
+    """Return when the agenda with the item was posted, if the vendor states it, else when the item was first seen."""
+    if known is not None and known.published_at not in (None, meeting.starts_at):
+        return known.published_at or item.first_seen_at
+    listed = [one for one in poll.answer.meetings.values() if one.vendor_id == meeting.vendor_id]
+    stated = next((one.posted_at for one in listed if one.posted_at), item.first_seen_at)
+    return min(stated, item.first_seen_at)
 
 
 def item_hash(item: StoredItem, meeting: StoredMeeting) -> str:

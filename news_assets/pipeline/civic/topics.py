@@ -29,6 +29,12 @@ def _table() -> ThemeTable:
     return ThemeTable(topics_taxonomy(), _LANGUAGE)
 
 
+def topic_label(code: str, language: str) -> str:
+    """Return the label of a topic in a language; the code if it is not known."""
+    theme = topics_taxonomy().themes.get(code)
+    return theme.label(language) if theme else code
+
+
 def topics_of_item(title: str, text: str = "") -> tuple[str, ...]:
     """Return the codes of an item's topics, the best first, at most three; `other` where its words fit none.
 

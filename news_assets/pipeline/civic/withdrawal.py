@@ -5,10 +5,10 @@ stays, so that it is not read again.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from news_assets.pipeline.civic.items import is_whole_agenda
+from news_assets.pipeline.civic.items import is_minutes, is_whole_agenda
 from news_assets.pipeline.civic.matters import refresh_matters_of
 from news_assets.pipeline.civic.storing import facts_json
 from news_assets.ports.lake import Reader, Rows
@@ -31,6 +31,7 @@ def withdraw_documents(rows: Rows, articles: Sequence[RawArticle], reason: str) 
         rows.upsert(
             [replace(row, participation_json=facts_json("agenda", (), row.participation_json)) for row in meetings]
         )
+    _store_decisions(rows, items, {})
     refresh_matters_of(rows, articles)
 
 
@@ -45,6 +46,8 @@ def bring_documents_back(rows: Rows, former: Reader, articles: Sequence[RawArtic
     said = {row.meeting_id: row.participation_json for row in _meetings_of_agendas(former, items)}
     if meetings := [row for row in _meetings_of_agendas(rows, items) if row.meeting_id in said]:
         rows.upsert([_with_facts_of(row, said[row.meeting_id]) for row in meetings])
+    former_items = former.read(StoredItem, meeting_id=_meetings_of_minutes(items))
+    _store_decisions(rows, items, {item.item_id: item.decision for item in former_items})
     refresh_matters_of(rows, articles)
 
 
@@ -71,6 +74,18 @@ def _ids(items: Iterable[StoredItem]) -> set[str]:
 def _meetings_of_agendas(rows: Reader, items: Iterable[StoredItem]) -> list[StoredMeeting]:
     """Return the meetings of which one of these items is the whole agenda."""
     return rows.read(StoredMeeting, meeting_id={item.meeting_id for item in items if is_whole_agenda(item)})
+
+
+def _meetings_of_minutes(items: Iterable[StoredItem]) -> set[str]:
+    return {item.meeting_id for item in items if is_minutes(item)}
+
+
+def _store_decisions(rows: Rows, items: Iterable[StoredItem], decisions: Mapping[str, str]) -> None:
+    """Store these decisions, by item_id, with all items of the meetings of which one of `items` is the minutes."""
+    of_meetings = rows.read(StoredItem, meeting_id=_meetings_of_minutes(items))
+    decided = [replace(item, decision=decisions.get(item.item_id, "")) for item in of_meetings]
+    if changed := [now for now, before in zip(decided, of_meetings, strict=True) if now != before]:
+        rows.upsert(changed)
 
 
 def _with_facts_of(row: StoredMeeting, former_json: str) -> StoredMeeting:

@@ -11,6 +11,8 @@ STRUCK: Final[Mark] = "~~"
 ADDED: Final[Mark] = "++"
 _FULL_LINE_CHARS = 40  # shorter lines are cells, names and addresses, which end where they were meant to
 _SENTENCE_ENDS = (".", ":", ";", "!", "?")
+_FIGURE = re.compile(r"[$€£]?\d")
+_LISTED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.)]?(?:\s+[A-ZÀ-Ý(]|\Z)|\d{1,3}[.)]\s")  # an item's number
 # PDFium writes U+FFFE, once U+0002, for a hyphen at the end of a line and for the line's end; others a soft hyphen.
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02\xad]\n?(?=[^\W\d_A-Z])")
 _HYPHEN = re.compile("[\ufffe\x02]")
@@ -60,4 +62,6 @@ def lines_of(text: str) -> str:
 
 def _goes_on(before: str, line: str) -> bool:
     """Whether a line is in the middle of the sentence that the one before began."""
-    return line[:1].islower() and len(before) >= _FULL_LINE_CHARS and not before.endswith(_SENTENCE_ENDS)
+    if len(before) < _FULL_LINE_CHARS or before.endswith(_SENTENCE_ENDS):
+        return False
+    return line[:1].islower() or (_FIGURE.match(line) is not None and _LISTED.match(line) is None)

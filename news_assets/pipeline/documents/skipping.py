@@ -21,9 +21,13 @@ _BOILERPLATE = re.compile(
     | speaker\x20(?:card|slip|form|request\x20form) | public\x20comment\x20(?:card|form|instructions)
     | parking\x20(?:map|information|instructions) | land\x20acknowledge?ment
     | (?:ada|accessibility)\x20(?:notice|statement) | rules\x20of\x20decorum
+    | parcel\x20(?:table|list|numbers) | (?:form\x20)?w\x20?9(?:\x20form)? | ceqa\x20(?:forms?|checklist|exemption)
+    | notice\x20of\x20exemption | master\x20(?:services?\x20|purchas(?:e|ing)\x20)?agreement
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A name with one of these is that of business about comments: "Public Comment Policy Ordinance".
+_BUSINESS = re.compile(r"\b(?:ordinance|resolution|policy|amend(?:ment|ing)|staff\x20report|contract)\b", re.IGNORECASE)
 _MAIL_HEADERS = tuple(
     re.compile(rf"^[ \t]*{name}[ \t]*:", re.IGNORECASE | re.MULTILINE) for name in ("from", "to", "subject")
 )
@@ -34,6 +38,8 @@ _MAILS_RATIO = 0.4  # of its pages: long messages take several
 def skip_by_name(name: str) -> str | None:
     """Return why a document is not read at all, by its name or address; None for one that is read."""
     words = _SEPARATORS.sub(" ", name[-_NAME_CHARS:])
+    if _BUSINESS.search(words):
+        return None
     if _BOILERPLATE.search(words):
         return "boilerplate, by its name"
     return "public comments, by its name" if _COMMENTS.search(words) else None

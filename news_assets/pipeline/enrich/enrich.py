@@ -104,7 +104,6 @@ class _Run:
             self._without_answer(article, "the language model has not answered yet", again=DUE_NOW)
         made = self._rows(self._drafts)
         made += [(unenriched_row(article, now), None) for article in plan.filtered]
-        made += [(self._labelled(row), None) for row in plan.taken.values()]
 
         def store(transaction: Rows) -> None:
             if plan.new_cache:

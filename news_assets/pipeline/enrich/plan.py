@@ -10,7 +10,6 @@ from datetime import datetime
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
-from news_assets.pipeline.civic.matters import taken_rows
 from news_assets.pipeline.enrich.duplicates import leads_to, moved
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.requests import ENRICHER
@@ -61,7 +60,6 @@ class Plan:
         articles: All articles with a text.
         stored: Their rows, by article id.
         filtered: Articles that the filters of the desk leave out.
-        taken: Rows of articles that take the enrichment of their matter, by article id.
         drafts: What the rows of the other articles are made of, by article id.
         copies: The original of each exact copy, by article id: an article of this plan.
         readable: Articles that may be sent.
@@ -72,7 +70,6 @@ class Plan:
     articles: list[RawArticle]
     stored: dict[str, EnrichedArticle]
     filtered: list[RawArticle] = field(default_factory=list)
-    taken: dict[str, EnrichedArticle] = field(default_factory=dict)
     drafts: dict[str, Draft] = field(default_factory=dict)
     copies: dict[str, RawArticle] = field(default_factory=dict)
     readable: list[RawArticle] = field(default_factory=list)
@@ -130,9 +127,8 @@ def plan_batch(
     articles = [a for a in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only)) if (a.text or "").strip()]
     plan = Plan(articles, {row.article_id: row for row in lake.read(EnrichedArticle, keys)})
     due = [article for article in articles if re_enrich or _is_due(plan, article, chain)]
-    plan.taken = taken_rows(lake, due)
     plan.filtered = [article for article in due if article.filter_reason]
-    own = [a for a in due if not a.filter_reason and a.article_id not in plan.taken]
+    own = [article for article in due if not article.filter_reason]
     _add_local_results(plan, lake, [a for a in own if not _may_be_copy(a)], chain.local, now)
     _add_copies(plan, lake, own, chain, now)
     if chain.models:
@@ -277,7 +273,7 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
     draft = plan.drafts.get(article.article_id)
     if article.filter_reason:
         return FILTERED
-    if article.article_id in plan.copies or article.article_id in plan.taken or (draft and draft.reused_from):
+    if article.article_id in plan.copies or (draft and draft.reused_from):
         return COPY
     if draft is None:
         return CURRENT

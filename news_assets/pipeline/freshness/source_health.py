@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from news_assets.pipeline.civic.chain import waiting_sources
+from news_assets.pipeline.civic.chain import SUSPECT, waiting_sources
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import Desk, Source
 from news_assets.records.polling import SourceState
@@ -17,7 +17,7 @@ ANSWERS = ("ok", "unchanged")
 EMPTY_AFTER = timedelta(days=2)  # a listing keeps its old entries on a quiet day
 
 _HEADER = ("source_id", "agency", "what", "since", "reason", "failed_polls", "failure_points", "next_poll_at")
-_ORDER = ("gone", "blocked", "fails", "lists nothing", "never polled", "overdue")
+_ORDER = ("gone", "blocked", "fails", "lists nothing", "lists too few", "never polled", "overdue")
 _LASTING_POINTS, _LASTING_POLLS, _LASTING_INTERVALS, _LASTING = 1.0, 2, 2, timedelta(hours=1)
 _OVERDUE_INTERVALS, _OVERDUE = 2, timedelta(minutes=10)
 
@@ -67,6 +67,7 @@ def find_failing_sources(
     - `gone`, `blocked` (access denied) and `fails`: the last poll failed. A single soft failure is no finding: the
       source is gone, has a whole failure point, failed twice in a row, or did not answer for an hour and two intervals.
     - `lists nothing`: the listings have been empty for EMPTY_AFTER.
+    - `lists too few`: the last answer lacks most of the known meetings to come.
     - `never polled`.
     - `overdue`: it was due two intervals ago, at least ten minutes. A failing source can also be overdue.
     """
@@ -92,6 +93,8 @@ def _findings(
             yield _failure(source, state, polls)
     elif polls is not None and (since := _empty_since(state, polls)) is not None and now - since >= EMPTY_AFTER:
         yield _Finding(source, "lists nothing", since, "the listing has no entries", 0, state)
+    elif (state.last_reason or "").startswith(SUSPECT):
+        yield _Finding(source, "lists too few", state.last_polled_at, state.last_reason or "", 0, state)
     if now - state.next_poll_at > max(_OVERDUE, _OVERDUE_INTERVALS * _interval(state)):
         yield _Finding(source, "overdue", state.next_poll_at, "due but not polled", 0, state)
 

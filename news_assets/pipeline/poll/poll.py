@@ -1,6 +1,7 @@
 """Poll the sources of some agencies and store what they list."""
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from math import inf
@@ -9,6 +10,8 @@ from news_assets.errors import SourceError
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.civic.asking import ask_sources
+from news_assets.pipeline.civic.chain import waiting_sources
+from news_assets.pipeline.civic.inquiry import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
@@ -19,7 +22,7 @@ from news_assets.pipeline.schedule import due_sources, recently_polled
 from news_assets.ports.lake import Lake
 from news_assets.ports.reading import Fetcher, Sandbox
 from news_assets.records.desks import Desk, Source
-from news_assets.records.meetings import StoredMeeting
+from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 
 RUN_S = 120.0  # after so long a run begins no further poll: the next run begins with those
@@ -43,13 +46,17 @@ def poll_agencies(
     past: tuple[date, date] | None = None,
     cooldown: timedelta = timedelta(0),
     run_s: float = RUN_S,
+    full_pass: bool = False,
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is stored.
 
     With `past`, a first and a last day, only sources that can list past days are polled, for those days. Otherwise
-    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago.
+    `only_due` polls the due sources; without it, all sources are polled except those polled less than `cooldown` ago,
+    and civic sources that stand in for others that answer.
     `only` are the ids of the sources to poll, if not all. Which are due is decided once, at the start; everything
     stored has the time of its answer.
+
+    With `full_pass` civic sources are asked for all days of a pass, whatever their change signal would say.
 
     The poll of a source that is not polled has the outcome `skipped` and is not stored: one that another run polls
     now (the ids in `busy`), one that was polled a moment ago, and with `only_due` one that has not begun after `run_s`
@@ -73,7 +80,7 @@ def poll_agencies(
         due = (
             most_overdue_first(due_sources(sources, states.values(), now), states, now)
             if only_due
-            else [one for one in sources if one not in recent]
+            else _not_waiting([one for one in sources if one not in recent], desk, states, only)
         )
         begin_within_s = run_s if only_due else inf
         known = _known_hashes(lake)
@@ -83,12 +90,15 @@ def poll_agencies(
         civic,
         states,
         _stored_meetings(lake, civic, past or (now.date(), now.date())),
+        lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
+        _known_versions(lake, desk),
         desk.filters,
         fetcher,
         sandbox,
         clock,
         begin_within_s,
         past,
+        full_pass=full_pass,
     )
     polled, owners = set(), Owners.of(desk)
     for batch in micro_batches(_one_after_the_other(polls, asked)):
@@ -102,14 +112,37 @@ def _one_after_the_other(*polls: Generator[Polled, None, None]) -> Generator[Pol
         yield from of_kind
 
 
-def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, date]) -> dict[str, StoredMeeting]:
-    """Return the meetings of these sources by id, from some days before these days to some days after."""
+def _not_waiting(
+    sources: Sequence[Source],
+    desk: Desk,
+    states: Mapping[str, SourceState],
+    only: Collection[str] | None,
+) -> list[Source]:
+    """Return the sources without those that stand in for others that answer, unless they are named."""
+    waiting = waiting_sources(desk.sources, states) - set(only or ())
+    return [source for source in sources if source.source_id not in waiting]
+
+
+def _stored_meetings(lake: Lake, sources: Sequence[Source], days: tuple[date, date]) -> dict[str, list[StoredMeeting]]:
+    """Return the meetings of these sources' agencies, from some days before these days to some days after."""
+    by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
     if not sources:
-        return {}
+        return by_agency
     first, last = days[0] - timedelta(days=PAST_DAYS + 1), days[1] + timedelta(days=FUTURE_DAYS + 1)
     around = [first + timedelta(days=after) for after in range((last - first).days + 1)]
-    found = lake.read(StoredMeeting, source_id=[source.source_id for source in sources], day=around)
-    return {row.meeting_id: row for row in found}
+    agencies = {source.agency for source in sources}
+    for row in lake.read(StoredMeeting, desk=[sources[0].desk], agency=agencies, day=around):
+        by_agency[row.agency].append(row)
+    return by_agency
+
+
+def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:
+    def known(agency: str, versions: Collection[str]) -> Collection[str]:
+        where = {"desk": [desk.key], "agency": [agency], "votes_version": versions}
+        found = lake.frame(StoredItem, None, ("votes_version",), **where)
+        return set(found["votes_version"])
+
+    return known
 
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:

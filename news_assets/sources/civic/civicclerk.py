@@ -73,7 +73,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             url=f"{portal}/event/{event}",
             links=unique_links(
                 (
-                    *(_file(one, event, portal) for one in files),
+                    *(_file(one, page) for one in files),
                     *(Link(title="Video", href=url) for url in videos if url),
                 )
             ),
@@ -91,13 +91,18 @@ def _portal(page: Page) -> str:
     return f"https://{host_of(page.final_url).replace('.api.', '.portal.')}"
 
 
-def _file(row: Object, event: str, portal: str) -> Link | None:
-    """Return the portal's address of a file; that of the file itself is signed and expires."""
+def _file(row: Object, page: Page) -> Link | None:
+    """Return the API's address of a file: the stated one is signed and expires, and the portal's needs a browser."""
     kind, file = text_at(row, "type"), text_at(row, "fileId", "id")
-    path = {"Agenda": "agenda", "Agenda Packet": "agenda", "Minutes": "minutes"}.get(kind, "agenda")
-    return (
-        Link(title=text_at(row, "name") or kind, href=f"{portal}/event/{event}/files/{path}/{file}") if file else None
-    )
+    if not file:
+        return None
+    path = f"/v1/Meetings/GetMeetingFileStream(fileId={file},plainText=false)"
+    return Link(title=_title(kind, text_at(row, "name")), href=urljoin(page.final_url, path))
+
+
+def _title(kind: str, name: str) -> str:
+    """Return a file's title, which tells its kind."""
+    return name if not kind or kind.lower() in name.lower() else f"{kind}: {name}".removesuffix(": ")
 
 
 def _location(value: object) -> Location:
@@ -116,19 +121,24 @@ def _items(rows: Iterable[Object], page: Page) -> Iterator[AgendaItem]:
         yield AgendaItem(
             sequence=number,
             vendor_id=text_at(row, "id"),
-            number=text_at(row, "agendaObjectItemNumber", "agendaObjectItemOutlineNumber").rstrip("."),
+            number=_number(row),
             title=text_at(row, "agendaObjectItemName"),
             section=section,
             attachments=tuple(_attachments(row, page)),
         )
 
 
+def _number(row: Object) -> str:
+    return text_at(row, "agendaObjectItemNumber", "agendaObjectItemOutlineNumber").strip(". ")
+
+
 def _flat(rows: Iterable[Object], section: str = "", depth: int = 0) -> Iterator[tuple[Object, str]]:
-    """Yield the items with the heading above each, without the placeholders of the editor."""
+    """Yield the items with the heading above each, without headings and the placeholders of the editor."""
     ordered = sorted(rows, key=_place)
     for row in ordered:
         title = text_at(row, "agendaObjectItemName")
-        if title and not title.lower().startswith(_PLACEHOLDER):
+        is_heading = row.get("isSection") and bool(row.get("childItems"))
+        if title and not is_heading and not title.lower().startswith(_PLACEHOLDER):
             yield row, section
         if depth < _MAX_DEPTH:
             below = title if row.get("isSection") else section

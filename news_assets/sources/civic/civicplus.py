@@ -5,15 +5,17 @@ is no time of day at all. A heading `h2` above the rows names the body.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside, visible_lines
 from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, links_in, tree_of, unique_links, words_at
 from news_assets.sources.civic.vendor import Reading
@@ -23,6 +25,7 @@ _EXPECTED = "an AgendaCenter of CivicPlus"
 _ROWS = "tr.catAgendaRow"
 _FILE = re.compile(r"/ViewFile/(?P<kind>[A-Za-z]+)/(?P<id>_(?P<date>\d{8})-(?P<number>\d{1,9}))", re.IGNORECASE)
 _PREVIOUS = "/previousversions/"
+_LEVEL = re.compile(r"\blevel(\d)")
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -35,6 +38,8 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     rows = select(tree, _ROWS)
+    if not rows and (elements := select(tree, "div.item[class*=level]")):
+        return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
     if not rows and b"agendacenter" not in page.body.lower():
         raise changed(page, _EXPECTED)
     bodies = _bodies(tree)
@@ -95,6 +100,46 @@ def _links(files: list[tuple[Link, re.Match[str]]]) -> Iterator[Link]:
             yield Link(title=match["kind"].title(), href=link.href)
 
 
+# --- an agenda as a page ---------------------------------------------------------------------------------------------
+
+
+def _agenda(tree: HtmlElement, elements: Sequence[HtmlElement], base: str, page: Page) -> Meeting:
+    """Return the agenda of `?html=true`: `div.item.levelN`, a flat list whose levels tell headings from items."""
+    levels = [_level(element) for element in elements]
+    items: list[AgendaItem] = []
+    headings: dict[int, str] = {}
+    for place, (element, level) in enumerate(zip(elements, levels, strict=True)):
+        headings = {above: title for above, title in headings.items() if above < level}
+        item = _item(element, len(items) + 1, headings[max(headings)] if headings else "", base)
+        headings[level] = item.title
+        has_items = place + 1 < len(levels) and levels[place + 1] > level
+        if item.title and not (has_items and not item.attachments):
+            items.append(item)
+    stated = _FILE.search(page.final_url[:2000])
+    return agenda_of(items, notes_beside(tree, elements), stated["number"] if stated else "")
+
+
+def _level(element: HtmlElement) -> int:
+    match = _LEVEL.search(element.get("class") or "")
+    return int(match[1]) if match else 0
+
+
+def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
+    texts = [words_at(element, ".desc"), *visible_lines(element)]
+    return AgendaItem(
+        sequence=sequence,
+        number=words_at(element, ".bullet, .number").strip("(). "),
+        title=words_at(element, ".title") or words_at(element, ".desc"),
+        section=section,
+        matter_file=next((file for text in texts if (file := file_in(text))), None),
+        attachments=tuple(
+            Attachment(name=link.title, url=link.href)
+            for link in links_in(element, base, ".documents a, a.file")
+            if link.title
+        ),
+    )
+
+
 def _day_of_id(digits: str) -> date | None:
     return day_of_text(f"{digits[:2]}/{digits[2:4]}/{digits[4:]}")
 
@@ -110,6 +155,12 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     """Return the request for these days; a client may ignore them and show all."""
     return (_search(url, first, last),)
+
+
+def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+    """Return the request for the agenda as a page, if the meeting has one."""
+    pages = [link.href for link in meeting.links if "html=true" in link.href.lower()]
+    return tuple(Request(url=href) for href in pages if "/agenda/" in href.lower())
 
 
 def signal(url: str, since: datetime) -> Request:

@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.pages import (
@@ -40,6 +41,7 @@ _EPOCH = re.compile(r"/Date\((-?\d{1,14})")
 _BREAK = re.compile(r"<br\s?/?>|</p>|\n", re.IGNORECASE)
 _FORM = re.compile(r"\s?\((?:PDF|HTML)\)$")
 _CONTAINER = ".AgendaItemContainer"
+_FILE = re.compile(r"filestream\.ashx", re.IGNORECASE)
 _ITEM_CLASS = re.compile(r"\bAgendaItem(\d+)\b")
 
 
@@ -116,9 +118,9 @@ def _agenda(page: Page) -> MeetingListing:
         raise changed(page, _EXPECTED)
     leaves = [element for element in containers if not select(element, _CONTAINER)]
     titles = {element: words_at(element, ".AgendaItemTitle") for element in set(containers) - set(leaves)}
-    items = tuple(_item(element, number, titles, base) for number, element in enumerate(leaves, start=1))
-    vendor_id = parameter(page.final_url, "id")
-    return MeetingListing(meetings=(Meeting(vendor_id=vendor_id, items=items, is_partial=True),))
+    items = [_item(element, number, titles, base) for number, element in enumerate(leaves, start=1)]
+    notes = notes_beside(tree, containers)
+    return MeetingListing(meetings=(agenda_of(items, notes, parameter(page.final_url, "id")),))
 
 
 def _item(element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str) -> AgendaItem:
@@ -133,7 +135,7 @@ def _item(element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], b
         title=words_at(element, ".AgendaItemTitle") or clean(words_of(element)),
         section=section,
         attachments=tuple(
-            Attachment(name=link.title, url=link.href) for link in links_in(element, base, "a[href*='FileStream.ashx']")
+            Attachment(name=link.title, url=link.href) for link in links_in(element, base) if _FILE.search(link.href)
         ),
     )
 
@@ -153,5 +155,7 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the request for a meeting's agenda as a page."""
+    """Return the request for a meeting's agenda as a page, if it has published anything."""
+    if not meeting.links:
+        return ()
     return (Request(url=urljoin(url, f"/Meeting.aspx?Id={meeting.vendor_id}&Agenda=Merged&lang=English")),)

@@ -8,15 +8,16 @@ only has a meeting's items completes the listed one.
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 from news_assets.errors import NewsAssetsError
-from news_assets.records.meetings import AnswerState, Meeting, MeetingListing
+from news_assets.records.meetings import AnswerState, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.kinds import vendor_of
+from news_assets.sources.civic.reading.merging import merged
+from news_assets.sources.civic.reading.votes import with_votes
 from news_assets.sources.civic.vendor import Reading, read
 from news_assets.sources.platforms import file_of
 
@@ -39,7 +40,8 @@ def read_answers(kind: str, answers: list[tuple[str, bytes]], url: str, reading:
                 listings.append(read(vendor, page, reading))
             except NewsAssetsError as error:
                 problems.append(str(error))
-    meetings = merged(meeting for listing in listings for meeting in listing.meetings)
+    listed = merged(meeting for listing in listings for meeting in listing.meetings)
+    meetings = tuple(with_votes(meeting, listings) for meeting in listed)
     states = {listing.state for listing in listings}
     state: AnswerState = next((one for one in _STATES if one in states), "empty")
     found = [problem for listing in listings for problem in listing.problems]
@@ -81,20 +83,3 @@ def _body(exchange: dict[str, object]) -> bytes:
 
 def _page(url: str, status: int, body: bytes, now: datetime) -> Page:
     return Page(url=url, final_url=url, status=status, body=body, fetched_at=now)
-
-
-def merged(meetings: Iterable[Meeting]) -> tuple[Meeting, ...]:
-    """Return each meeting once; the later answer counts, and items of a partial one go to the listed one."""
-    listed: list[Meeting] = []
-    partial: list[Meeting] = []
-    for meeting in meetings:
-        (partial if meeting.is_partial else listed).append(meeting)
-    found: dict[str, Meeting] = {}
-    for meeting in listed:
-        known = found.get(meeting.vendor_id)
-        found[meeting.vendor_id] = replace(meeting, items=meeting.items or known.items) if known else meeting
-    by_agenda = {meeting.agenda_id: meeting.vendor_id for meeting in found.values() if meeting.agenda_id}
-    for meeting in partial:
-        key = by_agenda.get(meeting.agenda_id, meeting.vendor_id)
-        found[key] = replace(found[key], items=meeting.items) if key in found else meeting
-    return tuple(found.values())

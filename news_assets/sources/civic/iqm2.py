@@ -5,14 +5,17 @@ meeting has its agenda in `table#MeetingDetail`, whose rows are indented by empt
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, meeting_of
 from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
@@ -24,6 +27,7 @@ _FACTS = ("board", "type", "status")
 _HIDDEN = "HiddenDocumentLink"
 _NO_ADDRESS = re.compile(r"(?:N/?A[\s,]*+)+")  # what clerks type for a meeting without a place
 _MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
+_LEGISLATION = re.compile(r"Detail_LegiFile\.aspx", re.IGNORECASE)
 _FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
 _FILE_NUMBER = re.compile(r"\A(?P<file>(?:[A-Z]{1,6}\s{0,2})?#?\d{2,4}-\d{1,6}[A-Z]?)\s{0,2}[:.]\s{0,3}(?=\S)")
 
@@ -39,6 +43,8 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     base = base_of(tree, page)
     if select(tree, "[id$=_lblMeetingDate]"):
         return MeetingListing(meetings=(_detail(tree, base, page, reading),))
+    if select(tree, "table#tblLegiFileInfo"):
+        return MeetingListing(meetings=(_legislation(tree, base, page),))
     rows = select(tree, "div.MeetingRow")
     if not rows and b"iqm2" not in page.body.lower():
         raise changed(page, _EXPECTED)
@@ -96,7 +102,7 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
     board = words_at(tree, "[id$=_lblMeetingGroup]")
     stated = select(tree, "input[id$=_txtMeetingID]")
     links = [link for link in links_in(tree, base, ".MeetingDownloads a") if link.title]
-    return meeting_of(
+    meeting = meeting_of(
         Stated(
             vendor_id=(stated[0].get("value") if stated else "") or parameter(page.final_url, "id"),
             title=board or words_at(tree, "[id$=_lblMeetingType]"),
@@ -110,6 +116,7 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
         ),
         reading,
     )
+    return with_notes(meeting, notes_beside(tree, select(tree, "table#MeetingDetail, .MeetingHeading")))
 
 
 def _place(tree: HtmlElement) -> Location:
@@ -123,39 +130,103 @@ def _place(tree: HtmlElement) -> Location:
     return Location(name=name, address="" if _NO_ADDRESS.fullmatch(address) else address)
 
 
-def _items(tree: HtmlElement, base: str) -> Iterator[AgendaItem]:
-    """Yield the rows of the agenda; a row with a file only is an attachment of the item above."""
-    items: list[tuple[int, str, str, str, tuple[Link, ...]]] = []
-    attachments: dict[int, list[Attachment]] = {}
-    sections: dict[int, str] = {}
+class _Row(NamedTuple):
+    """A row of the agenda: how far it is indented, its number and title, and the links in the title."""
+
+    depth: int
+    number: str
+    title: str
+    links: tuple[Link, ...]
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is an attachment of the item above."""
+        has_matter = any(_MATTER.search(link.href) for link in self.links)
+        return not has_matter and any(_FILE.search(link.href) for link in self.links)
+
+
+def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
+    """Return the items, each with the heading above it; a heading is no item."""
+    items: list[AgendaItem] = []
+    headings: dict[int, str] = {}
+    rows = list(_rows(tree, base))
+    own = [row for row in rows if not row.is_file]
+    for row in rows:
+        if row.is_file:
+            if items:
+                files = _attachments(row.links)
+                items[-1] = replace(items[-1], attachments=(*items[-1].attachments, *files))
+            continue
+        headings = {depth: title for depth, title in headings.items() if depth < row.depth}
+        above = headings[max(headings)] if headings else ""
+        headings[row.depth] = row.title
+        following = next(iter(own[own.index(row) + 1 :]), None)
+        is_heading = following is not None and following.depth > row.depth and not row.links
+        if not is_heading:
+            items.append(_item(row, len(items) + 1, above))
+    return items
+
+
+def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
     for row in select(tree, "table#MeetingDetail tr"):
         cells = row.findall("td")
-        depth = next((number for number, cell in enumerate(cells) if "Num" in (cell.get("class") or "").split()), None)
+        numbered = (place for place, cell in enumerate(cells) if "Num" in (cell.get("class") or "").split())
+        depth = next(numbered, None)
         if depth is None or len(cells) <= depth + 1:
             continue
-        number, title = clean(words_of(cells[depth])).rstrip(". "), clean(words_of(cells[depth + 1]))
-        links = links_in(cells[depth + 1], base)
-        files = [link for link in links if _FILE.search(link.href)]
-        if files and items and not any(_MATTER.search(link.href) for link in links):
-            attachments.setdefault(len(items), []).extend(Attachment(name=link.title, url=link.href) for link in files)
-        elif title:
-            sections = {level: name for level, name in sections.items() if level < depth}
-            above = sections[max(sections)] if sections else ""
-            sections[depth] = title
-            items.append((depth, number, title, above, links))
-    for sequence, (_, number, title, section, links) in enumerate(items, start=1):
-        matter = next((link.href for link in links if "detail_legifile" in link.href.lower()), None)
-        file = _FILE_NUMBER.match(title)
-        yield AgendaItem(
-            sequence=sequence,
-            vendor_id=next((value for link in links if (value := parameter(link.href, "id"))), ""),
-            number=number,
-            title=title,
-            section=section,
-            matter_file=file["file"] if file and matter else None,
-            matter_id=parameter(matter, "id") or None,
-            attachments=tuple(attachments.get(sequence, ())),
-        )
+        title = clean(words_of(cells[depth + 1]))
+        if title:
+            number = clean(words_of(cells[depth])).rstrip(". ")
+            yield _Row(depth, number, title, links_in(cells[depth + 1], base))
+
+
+def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
+    matter = next((link.href for link in row.links if _LEGISLATION.search(link.href)), None)
+    file = _FILE_NUMBER.match(row.title)
+    return AgendaItem(
+        sequence=sequence,
+        vendor_id=next((value for link in row.links if (value := parameter(link.href, "id"))), ""),
+        number=row.number,
+        title=row.title,
+        section=section,
+        matter_file=file["file"] if file and matter else None,
+        matter_id=parameter(matter, "id") or None,
+        attachments=_attachments([link for link in row.links if _FILE.search(link.href)]),
+        details_url=matter,
+    )
+
+
+def _attachments(links: Iterable[Link]) -> tuple[Attachment, ...]:
+    return tuple(Attachment(name=link.title, url=link.href) for link in links)
+
+
+# --- the page of one file --------------------------------------------------------------------------------------------
+
+
+def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
+    """Return what the page of a file adds to its item: category, sponsors and attachments."""
+    facts = _table(select(tree, "table#tblLegiFileInfo")[0])
+    files = [link for link in links_in(tree, base) if _FILE.search(link.href) and link.title]
+    sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", facts.get("sponsors", ""))
+    item = AgendaItem(
+        sequence=0,
+        title="",
+        vendor_id=parameter(page.final_url, "id"),
+        matter_type=facts.get("category") or facts.get("type") or None,
+        sponsors=tuple(filter(None, sponsors)),
+        attachments=_attachments(files),
+    )
+    return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
+
+
+def _table(table: HtmlElement) -> dict[str, str]:
+    """Return the value beside each name of a table."""
+    facts: dict[str, str] = {}
+    for heading in select(table, "th"):
+        value = heading.getnext()
+        if value is not None:
+            facts[clean(words_of(heading)).rstrip(": ").lower()] = clean(words_of(value))
+    return facts
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ stands in `onclick`; its items link to `CoverSheet.aspx?ItemID=`, their document
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from urllib.parse import urljoin
 
@@ -13,8 +14,10 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside, visible_lines
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.ids import digest
+from news_assets.sources.civic.reading.ids import listed_key
+from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, parameter, tree_of, unique_links
 from news_assets.sources.civic.vendor import Reading
@@ -44,16 +47,18 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
-    if items := tuple(_items(tree, base)):
-        vendor_id = parameter(page.final_url, "meetingid")
-        return MeetingListing(meetings=(Meeting(vendor_id=vendor_id, items=items, is_partial=True),))
+    if _AGENDA_ITEM.search(page.final_url):
+        return MeetingListing(meetings=(_cover_sheet(tree, base, page),))
+    if items := _items(tree, base):
+        notes = notes_beside(tree, _agenda_rows(tree))
+        return MeetingListing(meetings=(agenda_of(items, notes, parameter(page.final_url, "meetingid")),))
     grids = select(tree, "table.rgMasterTable, table[class*=rgMaster]")
     rows = select(tree, _ROWS)
     if not rows and not grids:
         raise changed(page, _EXPECTED)
     headings = [clean(words_of(cell)).lower() for cell in select(tree, "th.rgHeader")]
     read = [_meeting(row, headings, base, reading) for row in rows]
-    found = {meeting.vendor_id: meeting for meeting in read if meeting is not None}
+    found = {listed_key(meeting): meeting for meeting in read if meeting is not None}
     lost = sum(meeting is None for meeting in read)
     return MeetingListing(
         meetings=tuple(found.values()),
@@ -76,8 +81,7 @@ def _meeting(row: HtmlElement, headings: list[str], base: str, reading: Reading)
     day = day_of_text(texts[at])
     return meeting_of(
         Stated(
-            vendor_id=next((value for link in links if (value := parameter(link.href, "meetingid"))), "")
-            or digest(title, str(day)),
+            vendor_id=next((value for link in links if (value := parameter(link.href, "meetingid"))), ""),
             title=title,
             body=title,
             start=Moment(day, clock or next(filter(None, map(clock_of_text, hours)), None)) if day else None,
@@ -109,24 +113,39 @@ def _links(row: HtmlElement, base: str) -> Iterator[Link]:
 # --- an agenda -------------------------------------------------------------------------------------------------------
 
 
-def _items(tree: HtmlElement, base: str) -> Iterator[AgendaItem]:
-    """Yield the items, which link to a cover sheet, with the attachments that follow each."""
-    found: list[tuple[HtmlElement, str]] = []
-    attachments: dict[int, list[Attachment]] = {}
-    for anchor in tree.iter("a"):
-        href = href_of(anchor, base)
-        if href and _AGENDA_ITEM.search(href) and clean(words_of(anchor)):
-            found.append((anchor, href))
-        elif href and found and _ATTACHMENT.search(href):
-            attachments.setdefault(len(found), []).append(Attachment(name=clean(words_of(anchor)), url=href))
-    for sequence, (anchor, href) in enumerate(found, start=1):
-        yield AgendaItem(
-            sequence=sequence,
-            vendor_id=parameter(href, "itemid"),
-            number=_number_before(anchor),
-            title=clean(words_of(anchor)),
-            attachments=tuple(attachments.get(sequence, ())),
-        )
+def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
+    """Return the items, which link to a cover sheet, with the attachments that follow each."""
+    items: list[AgendaItem] = []
+    section = ""
+    for element in tree.iter("tr", "a"):
+        if element.tag == "tr":
+            section = _heading(element) or section
+            continue
+        href, title = href_of(element, base), clean(words_of(element))
+        if href and title and _AGENDA_ITEM.search(href):
+            items.append(
+                AgendaItem(
+                    sequence=len(items) + 1,
+                    vendor_id=parameter(href, "itemid"),
+                    number=_number_before(element),
+                    title=title,
+                    section=section,
+                    details_url=href,
+                )
+            )
+        elif href and items and _ATTACHMENT.search(href):
+            files = (*items[-1].attachments, Attachment(name=title, url=href))
+            items[-1] = replace(items[-1], attachments=files)
+    return items
+
+
+def _heading(row: HtmlElement) -> str:
+    """Return the text of a row that is a heading: in bold, without a link."""
+    if row.find(".//tr") is not None or row.find(".//a") is not None:
+        return ""
+    text = clean(words_of(row))
+    marked = " ".join(clean(words_of(element)) for element in row.iter("b", "strong", "h2", "h3"))
+    return marked if marked and text.endswith(marked) else ""
 
 
 def _number_before(anchor: HtmlElement) -> str:
@@ -134,6 +153,30 @@ def _number_before(anchor: HtmlElement) -> str:
     before = cell.getprevious() if cell is not None else None
     text = clean(words_of(before)) if before is not None else ""
     return text.rstrip(".) ") if _NUMBER.fullmatch(text) else ""
+
+
+def _agenda_rows(tree: HtmlElement) -> list[HtmlElement]:
+    """Return the smallest elements that hold the agenda: the rows or blocks with its items."""
+    anchors = (anchor for anchor in tree.iter("a") if _AGENDA_ITEM.search(anchor.get("href") or ""))
+    blocks = (next(anchor.iterancestors("tr", "li", "p"), anchor) for anchor in anchors)
+    return list(dict.fromkeys(blocks))
+
+
+# --- the cover sheet of an item --------------------------------------------------------------------------------------
+
+
+def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
+    """Return what a cover sheet adds to its item: the number of the file, and the attachments."""
+    links = ((clean(words_of(anchor)), href_of(anchor, base)) for anchor in tree.iter("a"))
+    files = [Attachment(name=name, url=href) for name, href in links if href and _ATTACHMENT.search(href)]
+    item = AgendaItem(
+        sequence=0,
+        title="",
+        vendor_id=parameter(page.final_url, "itemid"),
+        matter_file=next((file for text in visible_lines(tree) if (file := file_in(text))), None),
+        attachments=tuple(files),
+    )
+    return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -145,11 +188,12 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 
 
 def days(url: str, first: date, last: date) -> tuple[Request, ...]:
-    """Return the request for the meetings of the last six months, the longest span the page offers without a form."""
-    return (Request(url=urljoin(url, "/agendapublic/meetingsgeneral.aspx?MeetingType=1&Date=6ms")),)
+    """Return the requests for the listing, and for six months, the longest span the page offers without a form."""
+    archive = urljoin(url, "/agendapublic/meetingsgeneral.aspx?MeetingType=1&Date=6ms")
+    return (*upcoming(url, first), Request(url=archive))
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's agenda."""
-    pages = [link.href for link in meeting.links if "MeetingView" in link.href]
+    pages = [link.href for link in meeting.links if "meetingview" in link.href.lower()]
     return (Request(url=pages[0]),) if pages else ()

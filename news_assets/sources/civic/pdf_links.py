@@ -13,8 +13,8 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import Stated, meeting_of
-from news_assets.sources.civic.reading.ids import digest
+from news_assets.sources.civic.reading.build import Stated, meeting_of, role_of
+from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, tree_of, words_at
 from news_assets.sources.civic.vendor import Reading
@@ -49,7 +49,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     meetings = [_meeting(title, moment, links, reading) for title, moment, links in read if moment and links]
     lost = len(read) - len(meetings)
     return MeetingListing(
-        meetings=tuple({meeting.vendor_id: meeting for meeting in meetings}.values()),
+        meetings=tuple({listed_key(meeting): meeting for meeting in meetings}.values()),
         problems=(f"{lost} of {len(read)} entries have no date or no document",) if lost else (),
     )
 
@@ -66,7 +66,7 @@ def _of_item(element: HtmlElement, base: str, reading: Reading) -> Entry:
 
 
 def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
-    by_meeting: dict[tuple[date, str], Entry] = {}
+    by_meeting: dict[tuple[date, str, str], Entry] = {}
     undated: list[Entry] = []
     texts: dict[HtmlElement, str] = {}
     heading = ""
@@ -79,13 +79,18 @@ def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
             continue
         link = Link(title=clean(words_of(element)), href=href)
         moment = _moment_of([link], _text_around(element, texts))
-        known = by_meeting.get((moment.day, heading)) if moment else None
-        if known is not None:
-            known[2].append(link)
-        elif moment is not None:
-            by_meeting[moment.day, heading] = (heading or link.title, moment, [link])
-        else:
+        if moment is None:
             undated.append((link.title, None, [link]))
+            continue
+        key = (moment.day, heading, "")
+        known = by_meeting.get(key)
+        if known is not None and any(role_of(one) == role_of(link) for one in known[2]):
+            key = (moment.day, heading, href)  # a second agenda is that of a second meeting
+            known = None
+        if known is None:
+            by_meeting[key] = (heading or link.title, moment, [link])
+        else:
+            known[2].append(link)
     yield from by_meeting.values()
     yield from undated
 
@@ -121,9 +126,7 @@ def _of_name(href: str) -> Moment | None:
 
 
 def _meeting(title: str, moment: Moment | None, links: list[Link], reading: Reading) -> Meeting:
-    return meeting_of(
-        Stated(vendor_id=digest(links[0].href), title=title, body=title, start=moment, links=links), reading
-    )
+    return meeting_of(Stated(vendor_id="", title=title, body=title, start=moment, links=links), reading)
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ their own id instead of the template's. `meetingState` says nothing of cancellat
 documents do. Titles that end in " - SAP" are Spanish copies of another meeting.
 """
 
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 from urllib.parse import urljoin
 
@@ -12,7 +14,9 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, wall_clock
 from news_assets.sources.civic.reading.pages import (
     Object,
@@ -35,7 +39,13 @@ from news_assets.text.urls import web_url
 _EXPECTED = "an answer of PrimeGov"
 _HTML_OUTPUT = "3"  # compileOutputType; 1 is a PDF
 _COPY = " - SAP"
+_MAX_TYPE_CHARS = 60
 _ITEMS = "div.meeting-item[data-itemid], table[data-itemid], div.agenda-item"
+_NUMBERS = ".number-cell, .number, .item-number, .agenda-item-number"
+_NUMBER = re.compile(r"\(?(?P<number>(?:\d{1,3}|[A-Z]|[IVX]{1,5})(?:[.-]?[A-Za-z0-9]{1,3}){0,3})[.)]{1,2}")
+_ITEM_ID = re.compile(r"(?:AgendaItem_|agenda_item_)(\w{1,40})", re.IGNORECASE)
+_ATTACHMENT = re.compile(r"attachment|\.pdf|document", re.IGNORECASE)
+_BODY = re.compile(r"\s[-–—|]\s|\(")  # what follows the body in a title
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -75,7 +85,7 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             vendor_id=text_at(row, "id"),
             agenda_id=_agenda_id(row, is_older=is_older),
             title=text_at(row, "title"),
-            body=text_at(row, "committeeName"),
+            body=text_at(row, "committeeName", "committeeTitle") or _body_of(text_at(row, "title")),
             start=start,
             links=unique_links(
                 (
@@ -84,9 +94,15 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
                     Link(title="Zoom", href=zoom) if zoom else None,
                 )
             ),
+            location=location_of(text_at(row, "location", "meetingLocation")),
         ),
         reading,
     )
+
+
+def _body_of(title: str) -> str:
+    """Return the body that a title begins with: "City Council - Special Meeting"."""
+    return _BODY.split(title)[0].strip()
 
 
 def _agenda_id(row: Object, *, is_older: bool) -> str:
@@ -121,29 +137,69 @@ def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
 def _agenda(page: Page) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
-    found = [element for element in select(tree, _ITEMS) if not select(element, _ITEMS)]
+    matching = select(tree, _ITEMS)
+    found = [element for element in matching if not any(above in matching for above in element.iterancestors())]
     if not found:
         raise changed(page, _EXPECTED)
-    items = tuple(_item(element, number, base) for number, element in enumerate(found, start=1))
+    areas = {area.get("id", "").lower(): area for area in select(tree, "[id^=agenda_item_area_]")}
+    items = [_item(element, number, areas, base) for number, element in enumerate(found, start=1)]
     agenda = parameter(page.final_url, "meetingtemplateid", "compiledmeetingdocumentfileid")
-    partial = Meeting(vendor_id=f"agenda-{agenda}", agenda_id=agenda, items=items, is_partial=True)
-    return MeetingListing(meetings=(partial,))
+    notes = notes_beside(tree, [*found, *areas.values()])
+    return MeetingListing(meetings=(agenda_of(items, notes, agenda_id=agenda),))
 
 
-def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
-    title = words_at(element, ".item-title, .agenda-item-title, .title") or clean(words_of(element))
+def _item(element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement], base: str) -> AgendaItem:
+    """Return one item; its attachments stand in an area of their own, within the element or behind it."""
+    own_id = _id_of(element)
+    area = areas.get(f"agenda_item_area_{own_id}".lower())
+    cells = _cells(element)
+    file = next((found for cell in cells if (found := file_in(cell))), None)
+    title = words_at(element, ".item-title, .agenda-item-title, .title") or _title(cells)
+    number = words_at(element, _NUMBERS).strip("(). ")
+    if not number and (match := _NUMBER.match(cells[0] if cells else title)):
+        number = match["number"]
+        title = title[match.end() :].strip() if title.startswith(match[0]) else title
+    holders = [element] if area is None else [element, area]
+    links = unique_links(link for holder in holders for link in links_in(holder, base))
     return AgendaItem(
         sequence=sequence,
-        vendor_id=element.get("data-itemid") or element.get("id") or "",
-        number=words_at(element, ".number, .item-number, .agenda-item-number").rstrip("."),
+        vendor_id=own_id,
+        number=number,
         title=title,
-        matter_id=element.get("data-mig"),
+        matter_file=file,
+        matter_id=element.get("data-mig") or None,
+        matter_type=_type(cells, title, file),
         attachments=tuple(
-            Attachment(name=link.title, url=link.href)
-            for link in links_in(element, base)
-            if "attachment" in link.href.lower() or ".pdf" in link.href.lower() or "document" in link.href.lower()
+            Attachment(name=link.title, url=link.href) for link in links if _ATTACHMENT.search(link.href)
         ),
     )
+
+
+def _id_of(element: HtmlElement) -> str:
+    if stated := element.get("data-itemid"):
+        return stated
+    match = _ITEM_ID.search(element.get("id") or "")
+    return match[1] if match else element.get("id") or ""
+
+
+def _cells(element: HtmlElement) -> list[str]:
+    """Return the texts of an item, a cell each, without its attachments."""
+    leaves = [cell for cell in select(element, "td") if not select(cell, "td, table")]
+    texts = [clean(words_of(cell)) for cell in leaves or [element]]
+    return [text for text in texts if text]
+
+
+def _title(cells: Sequence[str]) -> str:
+    return max(cells, key=len, default="")
+
+
+def _type(cells: Sequence[str], title: str, file: str | None) -> str | None:
+    """Return the kind of matter: the short cell between its number and its title."""
+    if file is None or title not in cells:
+        return None
+    between = [cell for cell in cells[: cells.index(title)] if file_in(cell) is None]
+    words = [cell for cell in between if not _NUMBER.match(cell)]
+    return words[-1] if words and len(words[-1]) <= _MAX_TYPE_CHARS else None
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -165,5 +221,5 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for the agenda page, if the meeting has one."""
-    pages = [link.href for link in meeting.links if "/Portal/Meeting" in link.href]
+    pages = [link.href for link in meeting.links if "/portal/meeting" in link.href.lower()]
     return (Request(url=pages[0]),) if pages else ()

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from news_assets.records.desks import Selectors
-from news_assets.records.meetings import AnswerState, Meeting, MeetingListing, Request
+from news_assets.records.meetings import AgendaItem, AnswerState, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
+from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
 
 STALE_DAYS = 45  # a client that moved to another vendor goes on answering with its last meetings for years
 _MAX_REFUSAL_BYTES = 100_000
@@ -36,6 +37,7 @@ class Vendor:
 
     `upcoming` gives the requests for what is to come, `days` those for a range of days (first, last), `items` those
     that complete a listed meeting, `signal` the cheapest request that shows changes since a time.
+    `votes` gives the requests for the votes and sponsors of an item, `roster` those for bodies, persons and offices.
     `lists_changes_only`: the answer to `signal` holds what has changed, not all there is.
     `unknown_marks` and `closed_marks` are what refusals say, in lower case. The hosts of all clients together take at
     most `slots` requests at a time, each slot with a pause of `delay_s` seconds; without a delay they have no limit in
@@ -47,6 +49,8 @@ class Vendor:
     days: Callable[[str, date, date], tuple[Request, ...]] | None = None
     items: Callable[[str, Meeting], tuple[Request, ...]] | None = None
     signal: Callable[[str, datetime], Request] | None = None
+    votes: Callable[[str, AgendaItem], tuple[Request, ...]] | None = None
+    roster: Callable[[str], tuple[Request, ...]] | None = None
     lists_changes_only: bool = False
     slots: int = 1
     delay_s: float = 0.0
@@ -67,6 +71,7 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
     listing = vendor.parse(page, reading)
     if not listing.meetings:
         return replace(listing, state="empty")
+    listing = replace(listing, meetings=tuple(map(with_matter_numbers, listing.meetings)))
     newest = max((meeting.starts_at for meeting in listing.meetings if meeting.starts_at), default=None)
     if newest is not None and newest < reading.now - timedelta(days=STALE_DAYS):
         problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"

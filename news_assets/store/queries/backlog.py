@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
+from news_assets.pipeline.civic.pace import SOON
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records.desks import Desk
@@ -96,15 +97,16 @@ WHERE desk = $desk AND day >= $first_day
 """
 
 # One row for each article of a meeting to come with an attachment whose file may have changed: it was requested before
-# the last pass of a source whose documents are checked (`$checking`). Each pass is a new version.
+# the last pass of its source, and is near (`$near`) or its source's documents are checked (`$checking`). Each pass is a
+# new version.
 _UNCHECKED = f"""
 WITH wanted AS ({_ATTACHED}), unchecked AS (
     SELECT e.agency, e.day, e.article_id, 'documents' AS stage, '{UNCHECKED}' AS why, s.passed_at AS since,
         concat(e.entry_hash, ' ', s.passed_at) AS version, e.trace_id
     FROM wanted JOIN documents d USING (document_id) JOIN entries e ON e.article_id = wanted.article_id
     JOIN sources s USING (source_id)
-    WHERE list_contains($checking, s.source_id) AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL
-        AND d.fetched_at < s.passed_at
+    WHERE (list_contains($checking, s.source_id) OR e.day <= $near)
+        AND d.outcome IN ('ok', 'skipped') AND d.content_hash IS NOT NULL AND d.fetched_at < s.passed_at
 )
 SELECT DISTINCT unchecked.* FROM unchecked ANTI JOIN ({HELD_BACK}) held
     ON unchecked.article_id = held.article_id AND held.stage = 'documents' AND held.version = unchecked.version
@@ -181,8 +183,10 @@ def pending_entries(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day:
     first_day = first_day or desk.first_day
     params = {"desk": desk.key, "now": now, "first_day": first_day}
     queries = [(query, params) for query in ((_UNREAD, _PENDING) if desk.is_civic else (_PENDING,))]
-    if checking := [source.source_id for source in desk.sources if source.checks_documents]:
-        coming = {"first_day": max(first_day, day_of(now, desk.timezone)), "checking": checking}
+    if desk.is_civic:
+        today = day_of(now, desk.timezone)
+        checking = [source.source_id for source in desk.sources if source.checks_documents]
+        coming = {"first_day": max(first_day, today), "checking": checking, "near": today + SOON}
         queries.append((_UNCHECKED, params | coming))
     return newest_first(pl.concat([lake.query(*query).select(COLUMNS) for query in queries]), desk)
 

@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change, Failure
 from news_assets.search import SearchHit
+from news_assets.store.queries.civic.people import VoteOfPerson
 from news_assets.store.queries.lists import ListedArticle
 from news_assets.web.answers import AgencyItem, ArticleView, CoverageItem, Part, SearchPart, SourceItem
 from news_assets.web.archive import Archive
-from news_assets.web.meetings.answers import AgendaLine, ItemDocument, MatterView, MeetingItem, MeetingView
-from news_assets.web.meetings.reading import listed_meetings, matter_view, meeting_view
+from news_assets.web.meetings.answers import AgendaLine, ItemDocument, MatterView, MeetingItem, MeetingView, PersonView
+from news_assets.web.meetings.reading import listed_meetings, matter_view, meeting_view, person_view
 from news_assets.web.operations.reading import agencies, changes, covered, failures, sources
 from news_assets.web.parameters import (
     ArticleParameters,
@@ -22,6 +24,7 @@ from news_assets.web.parameters import (
     OneArticle,
     OneMatter,
     OneMeeting,
+    OnePerson,
     ParameterError,
     Parameters,
     SearchAddress,
@@ -138,6 +141,15 @@ OPERATIONS: Final = (
         read=matter_view,
         answer=MatterView,
         item=MatterView,
+    ),
+    Operation(
+        path="persons/{desk}/{agency}/{person}",
+        summary="One member of a body with the offices and the votes, the newest first",
+        parameters=OnePerson,
+        read=person_view,
+        answer=PersonView,
+        item=PersonView,
+        parts=(VoteOfPerson, StoredOffice, StoredMember),
     ),
     Operation(
         path="agencies",

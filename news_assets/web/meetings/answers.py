@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
+from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
 from news_assets.records.meetings import ItemId, Link, Matter, MeetingDay, MeetingId, Vote
+from news_assets.store.queries.civic.people import VoteOfPerson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,12 @@ class AgendaLine:
     matter_type: Annotated[str | None, "kind of the matter, in the vendor's words"]
     sponsors: Annotated[Sequence[str], "sponsors of the matter"]
     votes: Annotated[Sequence[Vote], "how the members voted"]
+    action: Annotated[str, "what the body did, in the vendor's words, such as adopted"]
+    result: Annotated[str, "result of the vote, in the vendor's words, such as Pass"]
+    tally: Annotated[str, "votes for and against, as stated"]
+    mover: Annotated[str, "member who moved the item"]
+    seconder: Annotated[str, "member who seconded it"]
+    decision: Annotated[str, "what the minutes say was decided on the item"]
     topics: Annotated[Sequence[str], "codes of its topics, the best first; none for procedure"]
     filter_tier: Annotated[str | None, "dropped (it is no article) or not_enriched"]
     filter_reason: Annotated[str | None, "why it is filtered, or that it is no longer on the agenda"]
@@ -95,19 +103,36 @@ class MeetingView:
     participation: Sequence[Mapping[str, Any]]
     topics: Mapping[str, int]
     items: Sequence[AgendaLine]
+    minutes_article_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonView:
+    """A member of a body with the offices and a part of the votes, the newest first."""
+
+    person: PersonKey
+    desk: str
+    agency: str
+    name: str
+    member: StoredMember | None
+    offices: Sequence[StoredOffice]
+    votes: Sequence[VoteOfPerson]
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appearance:
-    """A matter on the agenda of a meeting."""
+    """A matter on the agenda of a meeting. `step`: introduced, referred, heard, voted, scheduled or cancelled."""
 
     meeting: MeetingItem
     item: AgendaLine
+    step: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatterView:
-    """A matter with its appearances, by day."""
+    """A matter with its appearances, by day. `next` is the one in the next meeting, if one is to come."""
 
     matter: Matter
     appearances: Sequence[Appearance]
+    next: Appearance | None

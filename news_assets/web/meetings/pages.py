@@ -1,4 +1,4 @@
-"""The pages of a meeting and of a matter."""
+"""The pages of a meeting, of a matter and of a person."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -7,19 +7,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.pipeline.civic.topics import topics_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.forms.choice import form_of
 from news_assets.web.forms.documents import calendar_file, json_document
 from news_assets.web.meetings.forms import calendar_of_meeting
-from news_assets.web.meetings.reading import matter_view, meeting_view
-from news_assets.web.parameters import OneMatter
+from news_assets.web.meetings.reading import matter_view, meeting_view, person_view
+from news_assets.web.parameters import OneMatter, OnePerson
 
 Render = Callable[..., Response]
 
 
 class MeetingPages:
-    """Handlers for a meeting and a matter; `render` makes a page of a template and values."""
+    """Handlers for a meeting, a matter and a person; `render` makes a page of a template and values."""
 
     def __init__(self, archive: Archive, render: Render) -> None:
         self._archive = archive
@@ -35,7 +34,7 @@ class MeetingPages:
             return calendar_file(calendar_of_meeting(self._archive, meeting_id))
         if form:
             return json_document(asdict(view))
-        return self._render(request, "meeting.html", view=view, topic_label=_topic_label)
+        return self._render(request, "meeting.html", view=view)
 
     def matter(self, request: Request) -> Response:
         """Return a matter with its appearances."""
@@ -45,8 +44,14 @@ class MeetingPages:
             raise HTTPException(404, f"no matter {one.matter} of {one.agency} in the desk {one.desk}")
         if form_of(request):
             return json_document(asdict(view))
-        return self._render(request, "matter.html", view=view, topic_label=_topic_label)
+        return self._render(request, "matter.html", view=view)
 
-
-def _topic_label(code: str, language: str) -> str:
-    return topics_taxonomy().themes[code].label(language)
+    def person(self, request: Request) -> Response:
+        """Return a member of a body with the votes."""
+        one = OnePerson.of({**request.query_params, **request.path_params})
+        view = person_view(self._archive, one)
+        if view is None:
+            raise HTTPException(404, f"no person {one.person} of {one.agency} in the desk {one.desk}")
+        if form_of(request):
+            return json_document(asdict(view))
+        return self._render(request, "person.html", view=view, parameters=one)

@@ -2,21 +2,34 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from news_assets.pipeline.civic.exports import name_of, zones_of
+from news_assets.pipeline.civic.steps import step_of
 from news_assets.pipeline.civic.topics import topics_of_item, topics_of_meeting
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
+from news_assets.search import Filters
 from news_assets.store.queries.civic.lists import Position, nearest_meetings
 from news_assets.store.queries.civic.meetings import ItemDetails, item_details, meeting_details
+from news_assets.store.queries.civic.people import person_details
 from news_assets.text.zones import zone_info
 from news_assets.web.answers import Part
 from news_assets.web.archive import Archive
-from news_assets.web.meetings.answers import AgendaLine, Appearance, ItemDocument, MatterView, MeetingItem, MeetingView
-from news_assets.web.parameters import MeetingParameters, OneMatter, cursor_of
+from news_assets.web.meetings.answers import (
+    AgendaLine,
+    Appearance,
+    ItemDocument,
+    MatterView,
+    MeetingItem,
+    MeetingView,
+    PersonView,
+)
+from news_assets.web.parameters import MeetingParameters, OneMatter, OnePerson, cursor_of
 from news_assets.web.parts import part_of
 
+_TO_COME: Final = ("confirmed", "tentative")
 _BEHIND_UTC: Final = timedelta(hours=12)  # a day is over everywhere 12 hours after it is over in UTC
 
 
@@ -38,9 +51,19 @@ def meetings_from(
 ) -> tuple[date, list[tuple[Position, StoredMeeting]]]:
     """Return the day that the list begins at, and so many meetings after its cursor. Raises ParameterError."""
     first_day, *after = parameters.position(date, int, int, str) or (first_day_to_come(datetime.now(UTC)),)
-    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day"})
+    given = parameters.model_dump(include={"desk", "agency", "body", "status", "from_day", "to_day", "topic"})
+    if parameters.text:
+        given["article_ids"] = _items_with(archive, parameters, first_day)
     found = nearest_meetings(archive.lake, first_day, **given, after=tuple(after) or None, limit=limit)
     return first_day, found
+
+
+def _items_with(archive: Archive, parameters: MeetingParameters, first_day: date) -> set[str]:
+    """Return the articles of the items with the words of a search: of the meetings to come, and of past ones."""
+    filters = Filters(desk=parameters.desk, agency=parameters.agency)
+    coming = archive.items_with(parameters.text, replace(filters, from_day=first_day))
+    past = archive.items_with(parameters.text, replace(filters, to_day=first_day - timedelta(days=1)))
+    return coming | past
 
 
 def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
@@ -56,6 +79,7 @@ def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
         participation=json.loads(details.meeting.participation_json),
         topics=dict(topics_of_meeting([line.topics for line in lines if line.topics])),
         items=lines,
+        minutes_article_id=details.minutes.article_id if details.minutes else None,
     )
 
 
@@ -68,13 +92,32 @@ def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
     items = {row.item_id: row for row in archive.lake.read(StoredItem, item_id=matter.item_ids)}
     details = item_details(archive.lake, [items[item_id] for item_id in matter.item_ids if item_id in items])
     meetings = meetings_by_id(archive, {one.item.meeting_id for one in details})
-    return MatterView(
-        matter=matter,
-        appearances=[
-            Appearance(meeting=meetings[one.item.meeting_id], item=_line(one))
-            for one in details
-            if one.item.meeting_id in meetings
-        ],
+    appearances: list[Appearance] = []
+    for detail in details:
+        if meeting := meetings.get(detail.item.meeting_id):
+            step = step_of(detail.item, meeting.status, is_first=not appearances)
+            appearances.append(Appearance(meeting=meeting, item=_line(detail), step=step))
+    coming = [one for one in appearances if one.meeting.status in _TO_COME]
+    return MatterView(matter=matter, appearances=appearances, next=coming[0] if coming else None)
+
+
+def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
+    """Return a member of a body with a part of the votes; None for an unknown one. Raises ParameterError."""
+    after, limit = one.position(date, str), one.limit
+    details = person_details(archive.lake, one.desk, one.agency, one.person, after, limit + 1)
+    if details is None:
+        return None
+    votes = part_of(details.votes, limit, lambda vote: cursor_of(str(vote.day), vote.item_id))
+    names = [row.name for row in (details.member, *details.offices, *details.votes) if row]
+    return PersonView(
+        person=one.person,
+        desk=one.desk,
+        agency=one.agency,
+        name=names[0] if names else one.person,
+        member=details.member,
+        offices=details.offices,
+        votes=votes.items,
+        next=votes.next,
     )
 
 
@@ -135,6 +178,12 @@ def _line(details: ItemDetails) -> AgendaLine:
         matter_type=item.matter_type,
         sponsors=item.sponsors,
         votes=[Vote(**vote) for vote in json.loads(item.votes_json)],
+        action=item.action,
+        result=item.result,
+        tally=item.tally,
+        mover=item.mover,
+        seconder=item.seconder,
+        decision=item.decision,
         topics=() if item.filter_tier == "dropped" else topics_of_item(item.title, details.summary),
         filter_tier=item.filter_tier,
         filter_reason=item.filter_reason,

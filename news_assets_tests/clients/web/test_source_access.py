@@ -1,5 +1,6 @@
 """What a source states about its requests: headers, a token, a proxy, pauses, and the slots of its vendor."""
 
+import logging
 from base64 import b64encode
 from collections.abc import Sequence
 from itertools import pairwise
@@ -74,6 +75,24 @@ def test_a_token_is_sent_to_the_origin_of_its_source_only(sites: OpenSites, open
     assert received(first, "authorization") == [f"Bearer {TOKEN}"] * 2 + [None], "not after another host"
     assert received(second, "authorization") == [None, None]
     assert TOKEN not in repr([*second.every_request, first.every_request[0]]), "nor for robots.txt"
+
+
+def test_a_token_in_the_address_is_sent_and_neither_kept_nor_logged(
+    site: Site, open_fetcher: OpenFetcher, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    site.put(f"/b?x=1&token={TOKEN}", answer(b"x"))
+    site.put(f"/a?token={TOKEN}", answer(status=302, location=f"/b?x=1&token={TOKEN}"))
+    fetcher = open_fetcher(secret_of=ENVIRONMENT.get)
+    access = Access(token_env="CITY_TOKEN", token_param="token", token_url=site.url)
+
+    page = fetcher.fetch(request(f"{site.url}/a", access=access))
+
+    assert (page.body, page.final_url) == (b"x", f"{site.url}/b?x=1")
+    assert received(site, "authorization") == [None, None]
+    assert TOKEN not in repr(page) + caplog.text
+    gone = failure_of(fetcher, request(f"{site.url}/gone", access=access))
+    assert TOKEN not in repr(gone) + str(gone)
 
 
 def test_a_named_header_carries_the_bare_token(site: Site, open_fetcher: OpenFetcher) -> None:

@@ -11,6 +11,7 @@ import pytest
 from news_assets.pipeline.stage_state.failures import failure_of_work
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
+from news_assets_tests.support.council import Council, served
 from news_assets_tests.support.small_desk import entry
 from news_assets_tests.support.stored_meeting import DAY, DESK_FILE, ITEM, MEETING, REPORT, ROLL_CALL, SEEN
 
@@ -143,6 +144,45 @@ def test_no_selected_meeting_is_an_error_and_writes_no_file(run: Call, tmp_path:
     code, _, said = run("export", "meetings", "--format", "ical", "--body", "zoo", "--output", str(tmp_path / "no.ics"))
     assert (code, (tmp_path / "no.ics").exists()) == (1, False)
     assert "no such meetings" in said
+
+
+# --- one agency ------------------------------------------------------------------------------------------------------
+
+
+def test_one_city_is_polled_its_queue_shown_and_processed(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    council = Council()
+    day = datetime.now(UTC).date() + timedelta(days=7)
+    council.meet(1, day)
+    council.put(1, 12, "Contract for night buses", EventItemMatterFile="26-0012")
+    with served(council) as base:
+        url = f"{base}/v1/springfield"
+        desk = DESK_FILE.replace("kind: primegov", "kind: legistar").replace("https://springfield.primegov.com/", url)
+        desk += "vendors: {legistar: {slots: 1, delay_s: 0}}\n"
+        (tmp_path / "cities.yaml").write_text(desk)
+        settings = {
+            "DESKS": str(tmp_path / "cities.yaml"),
+            "ALLOW_PRIVATE_HOSTS": "127.0.0.1",
+            "HOST_DELAY_S": "0",
+            "WORK": "fetch",
+        }
+        for name, value in settings.items():
+            monkeypatch.setenv(f"NEWS_{name}", value)
+
+        assert call("poll", "springfieldIL")[0] == 0
+        [waiting] = call("queue", "--agency", "springfieldIL", "--json")[1].splitlines()
+        assert (json.loads(waiting)["day"], call("queue", "--agency", "springfieldIL")[0]) == (str(day), 0)
+        assert call("process", "springfieldIL")[1] == "documents: 0\nraw_articles: 1\n"
+        [waiting] = call("queue", "--agency", "springfieldIL", "--json")[1].splitlines()
+        assert json.loads(waiting)["stage"] == "enriched_articles"
+        listings = council.requests["/v1/springfield/events/1/eventitems"]
+        assert call("poll", "springfieldIL", "--full")[0] == 0
+
+    assert council.requests["/v1/springfield/persons"] == 2
+    assert council.requests["/v1/springfield/events/1/eventitems"] == listings
+    code, _, said = call("poll", "springfeldIL")
+    assert (code, "no desk file has the agency `springfeldIL`; there are: springfieldIL" in said) == (1, True)
 
 
 # --- the queue -------------------------------------------------------------------------------------------------------

@@ -273,19 +273,6 @@ def test_an_item_waits_for_documents_that_were_not_tried(room: CouncilRoom, coun
     assert set(pending_entries(room.lake, room.desk, room.now)["stage"]) == {"documents", "raw_articles"}
 
 
-def test_a_document_of_several_items_is_context_that_the_first_has(room: CouncilRoom, council: Council) -> None:
-    council.put(1, 12, "Contract for night buses", attachment(room, "report"))
-    council.put(1, 13, "Budget of the night buses", attachment(room, "report"), attachment(room, "map"))
-
-    room.poll()
-    room.run()
-
-    texts = {row.title: row.text or "" for row in room.lake.read(RawArticle)}
-    assert "four million dollars" in texts["Contract for night buses"]
-    assert "four million dollars" not in texts["Budget of the night buses"]
-    assert "A map of all stops" in texts["Budget of the night buses"]
-
-
 def test_repeating_every_step_changes_nothing(room: CouncilRoom, council: Council) -> None:
     council.put(1, 12, "Contract for night buses", attachment(room, "report"), EventItemMatterFile="26-0012")
     room.poll()

@@ -21,9 +21,27 @@ from news_assets.records.desks import ItemFilters
         ("Contract with Acme Inc. for the taking of minutes and the recording of all hearings for five years", None),
         ("A ten-minute parking zone", None),
         ("", None),
+        ("Public Comment", "dropped"),
+        ("5.A Communications", "dropped"),
+        ("Approve the agenda", "dropped"),
+        ("Call to Order - 6:00 PM", "dropped"),
+        ("Invocation by Pastor John Smith", "dropped"),
+        ("Pledge of Allegiance (Troop 12)", "dropped"),
+        ("Roll Call Vote on the Budget Ordinance", None),
+        ("Amendment to the Minutes Retention Ordinance", None),
+        ("Public Comment Policy Ordinance", None),
+        ("Communications tower at 12 Oak Street", None),
+        ("Closing of Elm Street for the parade", None),
+        ("Reports of flooding on River Road", None),
+        ("Proclamation of a Local Emergency", None),
+        ("Proclamation declaring December as Adopt a Pet Month", "not_enriched"),
+        ("Resolution of Commendation for Ann Lee", "not_enriched"),
+        ("Approve liquor license for Acme Tavern", "not_enriched"),
+        ("Ordinance on liquor licenses", None),
+        ("Hearing on the appointment of a receiver", None),
     ],
 )
-def test_only_whole_words_filter_an_item(title: str, tier: str | None) -> None:
+def test_a_filter_fits_a_whole_title_and_never_a_word_in_one(title: str, tier: str | None) -> None:
     found = filtered(title, ItemFilters())
     assert (found.tier if found else None) == tier
 

@@ -1,23 +1,27 @@
-"""A matter in several meetings: each of its texts is enriched once, and every appearance shows the last summary."""
+"""A matter in several meetings: each of its texts is enriched once, and every appearance keeps its summary."""
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from news_assets.pipeline.articles.withdrawal import withdraw
-from news_assets.pipeline.enrich.labels import store_label
-from news_assets.ports.search import SearchQuery
+from news_assets.ports.search import Filters, SearchQuery
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
 from news_assets.records.meetings import Matter
 from news_assets.records.reading import Enrichment
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import stale_rows
+from news_assets.store.queries.civic.appearances import (
+    appearance_copies,
+    appearances_of,
+    next_first,
+    written_number,
+)
 from news_assets.store.queries.civic.meetings import meeting_details
-from news_assets.taxonomy.loader import load_taxonomy
 from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom, CountingEnricher, DyingLake, Killed
@@ -67,30 +71,17 @@ def changed(room: CouncilRoom, council: Council) -> CouncilRoom:
     return room
 
 
-def test_new_attachments_are_enriched_once_and_every_appearance_shows_it(changed: CouncilRoom) -> None:
+def test_each_appearance_keeps_its_summary_and_the_matter_has_the_newest(changed: CouncilRoom) -> None:
     lake = changed.lake
 
     assert changed.enricher.asked == [TITLE, TITLE]  # one for each text
-    assert summaries(lake) == [BY_MAP] * 3
+    assert summaries(lake) == [BY_REPORT, BY_REPORT, BY_MAP]
     [matter] = lake.read(Matter)
     assert (matter.summary, matter.summary_of) == (BY_MAP, matter.article_ids[2])
-    for number in (1, 2, 3):
-        details = meeting_details(lake, f"springfieldIL/legistar/{number}")
-        assert details is not None
-        assert [one.summary for one in details.items] == [BY_MAP]
-    first = min(lake.read(RawArticle), key=lambda row: row.day)
-    assert "A map" not in (first.text or "")
+    details = meeting_details(lake, "springfieldIL/legistar/1")
+    assert details is not None
+    assert [one.summary for one in details.items] == [BY_REPORT]
     assert lake.read(ArticleRevision) == []
-
-
-def test_every_appearance_is_found_by_the_words_of_the_summary(changed: CouncilRoom) -> None:
-    first, _, last = sorted(changed.lake.read(RawArticle), key=lambda row: row.day)
-    assert ("map" in (first.text or ""), "map" in (last.text or "")) == (False, True)
-
-    found = changed.index.search(SearchQuery(text="map", mode="keyword")).hits
-
-    assert {hit.day for hit in found} == {first.day, last.day}  # the second has the text of the first
-    assert stale_rows(changed.lake, changed.desk, changed.now).is_empty()
 
 
 def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: CouncilRoom, council: Council) -> None:
@@ -107,42 +98,6 @@ def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: Counci
     assert (after[3].summary, len(changed.enricher.asked)) == (BY_MAP, asked)
 
 
-def test_an_earlier_appearance_that_changes_takes_the_summary_without_a_call(
-    changed: CouncilRoom, council: Council
-) -> None:
-    asked = len(changed.enricher.asked)
-    council.meet(1, MEETING, changed_at=changed.now)
-    council.items[1][0]["EventItemMatterName"] = TITLE
-    council.items[1][0]["EventItemTitle"] = f"{TITLE} and trams"
-
-    changed.poll(DAY)
-    changed.run()
-
-    first = min(changed.lake.read(RawArticle), key=lambda row: row.day)
-    assert first.title == f"{TITLE} and trams"
-    assert (summaries(changed.lake), len(changed.enricher.asked)) == ([BY_MAP] * 3, asked)
-
-
-def test_a_later_appearance_without_documents_takes_the_summary_until_it_has_some(
-    changed: CouncilRoom, council: Council
-) -> None:
-    appear(changed, council, 4)
-    for _ in range(2):
-        changed.poll(DAY)
-        changed.run()
-        assert summaries(changed.lake) == [BY_MAP] * 4
-    asked = len(changed.enricher.asked)
-
-    council.meet(4, MEETING + 3 * WEEK, changed_at=changed.now)
-    council.items[4].clear()
-    appear(changed, council, 4, "report")
-    changed.poll(DAY)
-    changed.run()
-    changed.run()  # of the first two, which have this text themselves
-
-    assert (summaries(changed.lake), len(changed.enricher.asked)) == ([BY_REPORT] * 4, asked)
-
-
 def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
     tables: tuple[type[Any], ...] = (Matter, RawArticle, EnrichedArticle, IndexedDocument)
     changed.run()
@@ -154,19 +109,14 @@ def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
     assert [changed.lake.read(table) for table in tables] == before
 
 
-def test_a_withdrawn_appearance_takes_its_summary_along(changed: CouncilRoom) -> None:
+def test_the_matter_of_a_withdrawn_appearance_has_the_summary_of_the_one_before(changed: CouncilRoom) -> None:
     asked = len(changed.enricher.asked)
     last = max(changed.lake.read(RawArticle), key=lambda row: row.day)
     changed.lake.transact(lambda rows: withdraw(rows, [last], "ordered by a court", changed.now))
 
-    assert BY_MAP not in summaries(changed.lake)
-    assert [matter.summary for matter in changed.lake.read(Matter)] == [None]
-
-    changed.run()
-
     assert summaries(changed.lake) == [BY_REPORT] * 2
     assert [matter.summary for matter in changed.lake.read(Matter)] == [BY_REPORT]
-    assert len(changed.enricher.asked) == asked  # the results of earlier texts are cached
+    assert len(changed.enricher.asked) == asked
 
 
 def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(room: CouncilRoom, council: Council) -> None:
@@ -195,23 +145,6 @@ def test_items_with_only_a_title_in_common_keep_their_summaries(room: CouncilRoo
     assert stale_rows(room.lake, room.desk, room.now).is_empty()
 
 
-@pytest.mark.slow  # several runs of all stages
-def test_a_label_of_a_person_stays_on_an_earlier_appearance(changed: CouncilRoom, council: Council) -> None:
-    first = min(changed.lake.read(RawArticle), key=lambda row: row.day).article_id
-    code = next(iter(load_taxonomy().themes))
-    changed.lake.transact(lambda rows: store_label(rows, first, "civic", code, "Ana", load_taxonomy(), changed.now))
-    council.files["/files/plan.pdf"] = council.files["/files/report.pdf"]
-
-    appear(changed, council, 4, "plan")
-    changed.poll(DAY)
-    changed.run()
-    changed.run()
-
-    [row] = changed.lake.read(EnrichedArticle, article_id=[first])
-    assert (row.summary, row.theme_code, row.theme_reason) == (BY_REPORT, code, "labelled by Ana")
-    assert stale_rows(changed.lake, changed.desk, changed.now).is_empty()
-
-
 @pytest.mark.slow  # a run for each place where it is killed
 def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Council, tmp_path: Path) -> None:
     for number, files in ((1, ["report"]), (2, ["report", "map"]), (3, ["report", "map"])):
@@ -235,3 +168,29 @@ def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Co
 
     assert lives >= 3
     assert [lake.read(table) for table in tables] == expected
+
+
+def test_a_search_shows_the_next_meeting_first_and_the_others_beneath(changed: CouncilRoom, council: Council) -> None:
+    ids = {row.day: row.article_id for row in changed.lake.read(RawArticle)}
+    first, second, third = (ids[MEETING + week * WEEK] for week in range(3))
+    hits = changed.index.search(SearchQuery(text="night buses", mode="keyword")).hits
+    groups = appearances_of(changed.lake, [hit.article_id for hit in hits])
+
+    def shown(today: date, **filters: Any) -> list[str]:
+        return [hit.article_id for hit in next_first(hits, groups, Filters(**filters), today)]
+
+    assert shown(MEETING) == [first]
+    assert shown(MEETING + DAY) == [second]
+    assert shown(MEETING + 100 * DAY) == [third]
+    assert shown(MEETING, from_day=MEETING + 10 * DAY) == [third]
+    beneath = appearance_copies(changed.lake, [second])[second]
+    assert [copy.article_id for copy in beneath] == [third, first]
+
+
+@pytest.mark.parametrize("written", ["ORD 2026-101", "ord-2026-101", "Ord. 2026-101", "ORD2026101"])
+def test_a_matter_is_found_by_its_number_as_people_write_it(room: CouncilRoom, council: Council, written: str) -> None:
+    council.put(1, 101, TITLE, EventItemMatterFile="ORD 2026-101")
+    room.poll()
+
+    assert written_number(room.lake, written, Filters()) == "ORD 2026-101"
+    assert written_number(room.lake, "buses 2026", Filters()) is None

@@ -21,7 +21,7 @@ def test_items_of_another_answer_complete_a_listed_meeting() -> None:
     for order in (1, -1):
         answers = [("events.json", json.dumps([EVENT]).encode()), ("items.json", json.dumps(ITEMS).encode())][::order]
         [meeting] = read_answers("legistar", answers, BASE, reading()).meetings
-        assert (meeting.title, len(meeting.items), meeting.is_partial) == ("Parks Board", 3, False)
+        assert (meeting.title, len(meeting.items), meeting.is_partial) == ("Parks Board", 2, False)
 
 
 def test_exchanges_are_read_by_their_own_addresses_and_documents_are_left_out() -> None:

@@ -127,9 +127,10 @@ def test_iqm2s_meeting_page_gives_items_with_sections_and_files() -> None:
     meeting = one("iqm2", detail, "https://springfield.iqm2.com/Citizens/Detail_Meeting.aspx?ID=23")
     assert (meeting.vendor_id, local(meeting)) == ("23", "2026-03-19T18:00:00-05:00")
     assert meeting.location == Location(name="Room 5")
-    heading, item = meeting.items
-    assert (heading.title, item.section, item.number) == ("New Business", "New Business", "A")
+    [item] = meeting.items
+    assert (item.section, item.number, item.title) == ("New Business", "A", "Trees")
     assert (item.matter_id, item.matter_file, item.attachments[0].name) == ("77", "2026-114", "Map")
+    assert "Detail_LegiFile.aspx" in (item.details_url or "")
 
 
 NOVUS = """<table class=rgMasterTable><tr><th class=rgHeader>Date</th><th class=rgHeader>Meeting Type</th>

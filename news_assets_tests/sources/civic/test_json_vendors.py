@@ -83,7 +83,9 @@ def test_civicclerks_z_is_false() -> None:
     assert meeting.ends_at
     assert meeting.ends_at.isoformat() == "2026-03-19T11:30:00-05:00"
     assert meeting.location == Location(address="Room 9, 40 N 2nd ST, Springfield, IL 62701")
-    assert meeting.agenda_url == "https://springfield.portal.civicclerk.com/event/21/files/agenda/94"
+    assert meeting.agenda_url == (
+        "https://springfield.api.civicclerk.com/v1/Meetings/GetMeetingFileStream(fileId=94,plainText=false)"
+    )
 
 
 def test_civicclerks_next_page_is_followed_on_the_same_host_only() -> None:
@@ -104,8 +106,8 @@ def test_civicclerks_agenda_gives_nested_items_without_placeholders() -> None:
                 {"id": 3, "agendaObjectItemName": "Select MEETING FILES to add"}]}],
     }  # fmt: skip
     meeting = one("civicclerk", agenda, "https://springfield.api.civicclerk.com/v1/Meetings/300")
-    assert [(item.title, item.section) for item in meeting.items] == [("Consent", ""), ("Lease", "Consent")]
-    assert [one.name for one in meeting.items[1].attachments] == ["Lease.pdf"]
+    assert [(item.title, item.section) for item in meeting.items] == [("Lease", "Consent")]
+    assert [one.name for one in meeting.items[0].attachments] == ["Lease.pdf"]
 
 
 ESCRIBE = {

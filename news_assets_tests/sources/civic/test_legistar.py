@@ -73,10 +73,10 @@ def test_a_cancelled_event_stays() -> None:
 def test_items_are_in_the_order_of_the_agenda_with_files_and_votes() -> None:
     meeting = one("legistar", ITEMS, f"{BASE}/events/71/eventitems")
     assert (meeting.vendor_id, meeting.is_partial) == ("71", True)
-    first, second, last = meeting.items
-    assert (first.title, first.section, last.vendor_id) == ("NEW BUSINESS", "", "13")
-    assert second == AgendaItem(
-        sequence=2,
+    first, last = meeting.items
+    assert last.vendor_id == "13"
+    assert first == AgendaItem(
+        sequence=1,
         vendor_id="12",
         number="2.A",
         title="Ordinance on trees",

@@ -41,6 +41,7 @@ def test_a_date_is_read_month_first(text: str | None, day: date | None) -> None:
         ("12:00 AM", time(0)),
         ("12:30 pm", time(12, 30)),
         ("12 noon", time(12)),
+        ("1830 hours", time(18, 30)),
         ("4:30 - 6:00 PM", time(16, 30)),
         ("11:00 - 1:00 PM", time(11)),
         ("9:00 AM or as soon as possible", time(9)),

@@ -6,37 +6,48 @@ the like, in the row or below it.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import time
 from itertools import pairwise
+from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import notes_beside, visible_lines, with_notes
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, moment_of_text
-from news_assets.sources.civic.reading.pages import clean, href_of, parameter
+from news_assets.sources.civic.reading.pages import clean, href_of, parameter, words_at
 from news_assets.sources.civic.vendor import Reading
-from news_assets.sources.html.document import title_of, words_of
+from news_assets.sources.html.document import select, title_of, words_of
 
 _HEAD_LINES = 80  # where day, hour and place are stated; the agenda itself follows
 _NEAR_LINES = 4  # behind the day
-_NUMBER = re.compile(r"(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z]))?\s?[.):]?")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z])){0,3}\s?[.):]{0,2}")
+_LEADING = re.compile(r"(?P<number>\(?(?:\d{1,3}|[A-Z]|[IVX]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z])){0,3}[.):]{1,2})\s")
+_SECTION_LETTER = re.compile(r"\A[A-Z]\.(?=\d)")  # a grid's number has its section before it: A.4.B
+_LOADED = re.compile(r"loadAgendaItem\(\s?'?(\w{1,40})")
+_FILE_LINES = 6  # of an item, where its file's number is looked for
+_MAX_BOLD_PARTS = 5
 _NAMES_MEETING = re.compile(r"\b(?:meeting|commission|council|committee|board|hearing|session)\b", re.IGNORECASE)
 _NO_TITLE = re.compile(r"\W{0,3}(?:agenda|agenda viewer|meeting agenda|untitled.{0,20})?\W{0,3}", re.IGNORECASE)
 _TIME = re.compile(r"\W{0,2}time\b", re.IGNORECASE)
 _PLACE = re.compile(r"\W{0,2}(?:place|location)\s{0,3}:\s{0,3}(.{0,300})", re.IGNORECASE)
-_DOCUMENT = re.compile(r"MetaViewer|DocumentViewer|/attachments?/|ViewFile|\.pdf(?:$|\?)", re.IGNORECASE)
+_DOCUMENT = re.compile(
+    r"MetaViewer|DocumentViewer|/attachments?/|ViewFile|\.(?:pdf|docx?|pptx?|xlsx?)(?:$|\?)", re.IGNORECASE
+)
 _MAX_TITLE_CHARS = 150
-_BLOCKS = ("br", "p", "div", "td", "tr", "li", "h1", "h2", "h3", "h4", "table", "center")
 
 
 def parse_agenda(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeting:
     """Return the meeting of an agenda: its title, day and hour, as far as they are stated, and its items."""
-    lines = _lines(tree)
+    lines = visible_lines(tree)[:_HEAD_LINES]
     at = next((number for number, one in enumerate(lines) if day_of_text(one[:300])), None)
     title = _title(tree, lines[:at] if at is not None else lines[:10])
-    return meeting_of(
+    elements, items = _agenda_items(tree, base)
+    meeting = meeting_of(
         Stated(
             vendor_id=_id_of(page),
             title=title,
@@ -44,10 +55,11 @@ def parse_agenda(tree: HtmlElement, base: str, page: Page, reading: Reading) -> 
             location=location_of(_place(lines)),
             url=page.final_url,
             links=[Link(title="Agenda", href=page.url)],
-            items=tuple(_items(tree, base)),
+            items=items,
         ),
         reading,
     )
+    return with_notes(meeting, notes_beside(tree, elements))
 
 
 def _id_of(page: Page) -> str:
@@ -55,22 +67,6 @@ def _id_of(page: Page) -> str:
         if found := parameter(page.url, name) or parameter(page.final_url, name):
             return f"{name.removesuffix('_id').removesuffix('id')}-{found}"
     return ""
-
-
-def _lines(tree: HtmlElement) -> list[str]:
-    """Return the first visible lines."""
-    parts: list[str] = []
-    for element in tree.iter():
-        if element.tag in ("script", "style", "title", "head"):
-            parts.append("\n" + (element.tail or ""))
-            continue
-        parts.append(("\n" if element.tag in _BLOCKS else " ") + (element.text or "" if element.tag != "br" else ""))
-        if element.tag == "br":
-            parts.append(element.tail or "")
-        elif element.tail:
-            parts.append(" " + element.tail)
-    lines = (" ".join(one.split()) for one in "".join(parts).split("\n"))
-    return [one for one in lines if one][:_HEAD_LINES]
 
 
 def _title(tree: HtmlElement, before: Sequence[str]) -> str:
@@ -103,39 +99,129 @@ def _place(lines: Sequence[str]) -> str:
     return ""
 
 
-def _items(tree: HtmlElement, base: str) -> Iterator[AgendaItem]:
-    """Yield the numbered rows with the documents that follow each."""
-    rows: list[tuple[HtmlElement, str, str]] = []
-    documents: dict[int, dict[str, Attachment]] = {}
-    for element in tree.iter("tr", "a"):
+class _Entry(NamedTuple):
+    """One line of an agenda, its element, and whether it is a heading."""
+
+    element: HtmlElement
+    number: str
+    title: str
+    file: str | None = None
+    is_heading: bool = False
+
+
+def _agenda_items(tree: HtmlElement, base: str) -> tuple[list[HtmlElement], list[AgendaItem]]:
+    """Return the elements and the items of the first form that the agenda has."""
+    for entries_of in (_accessible, _grid, _numbered_rows):
+        if entries := entries_of(tree):
+            return [entry.element for entry in entries], _items(tree, entries, base)
+    return [], []
+
+
+def _items(tree: HtmlElement, entries: Sequence[_Entry], base: str) -> list[AgendaItem]:
+    """Return the items with the documents that follow each, up to the next."""
+    by_element = {entry.element: entry for entry in entries}
+    items: list[AgendaItem] = []
+    section = ""
+    for element in tree.iter("tr", "div", "a", "strong", "b", "h2", "h3"):
+        entry = by_element.get(element)
+        if entry is not None and entry.is_heading:
+            section = entry.title
+        elif entry is not None:
+            items.append(_item(entry, len(items) + 1, section, base))
+        elif element.tag == "a" and items:
+            items[-1] = _with_document(items[-1], element, base)
+    return items
+
+
+def _item(entry: _Entry, sequence: int, section: str, base: str) -> AgendaItem:
+    return AgendaItem(
+        sequence=sequence,
+        vendor_id=_own_id(entry.element, base),
+        number=entry.number,
+        title=entry.title,
+        section=section,
+        matter_file=entry.file,
+    )
+
+
+def _with_document(item: AgendaItem, anchor: HtmlElement, base: str) -> AgendaItem:
+    href, name = href_of(anchor, base), clean(words_of(anchor))
+    if not href or not _DOCUMENT.search(href[:2000]) or any(one.url == href for one in item.attachments):
+        return item
+    return replace(item, attachments=(*item.attachments, Attachment(name=name, url=href)))
+
+
+def _accessible(tree: HtmlElement) -> list[_Entry]:
+    """Return the items of AgendaOnline's page for screen readers: `div.accessible-item`."""
+    entries: list[_Entry] = []
+    for element in select(tree, ".accessible-item"):
+        stated = words_at(element, ".accessible-item-text")
+        text = clean(words_of(element))
+        match = _LEADING.match(text)
+        title = stated or (text[match.end() :] if match else text)
+        if title:
+            entries.append(_Entry(element, _plain(match["number"]) if match else "", title))
+    return entries
+
+
+def _grid(tree: HtmlElement) -> list[_Entry]:
+    """Return the lines of an agenda in a CSS grid: headings in `h2`, items in `h3`, the number in a span first."""
+    entries: list[_Entry] = []
+    for element in select(tree, "div[style*=grid-row-start], div[style*=grid-column-start]"):
+        heads = select(element, "h2, h3, h4")
+        if not heads:
+            continue
+        spans = [clean(words_of(span)) for span in select(heads[0], "span")]
+        parts = [span for span in spans if span] or [clean(words_of(heads[0]))]
+        number = parts[0] if len(parts) > 1 else ""
+        title = " ".join(parts[1:]) if number else parts[0]
+        number = _SECTION_LETTER.sub("", _plain(number))
+        entries.append(_Entry(element, number, title, is_heading=heads[0].tag == "h2"))
+    return entries
+
+
+def _numbered_rows(tree: HtmlElement) -> list[_Entry]:
+    """Return the rows whose first cell is a number, and the headings in bold between them."""
+    entries: list[_Entry] = []
+    for element in tree.iter("tr", "div", "p", "h2", "h3"):
         if element.tag == "tr":
-            if element.find(".//tr") is None and (found := _numbered(element)):
-                rows.append((element, *found))
-        elif rows and (href := href_of(element, base)) and _DOCUMENT.search(href[:2000]):
-            name = clean(words_of(element))
-            documents.setdefault(len(rows), {}).setdefault(href, Attachment(name=name, url=href))
-    for number, (row, written, title) in enumerate(rows, start=1):
-        own = documents.get(number, {})
-        yield AgendaItem(
-            sequence=number,
-            vendor_id=_own_id(row, base),
-            number=written.rstrip(".): "),
-            title=title,
-            attachments=tuple(own.values()),
-        )
+            if element.find(".//tr") is None and (entry := _numbered(element)):
+                entries.append(entry)
+        elif heading := _bold(element):
+            entries.append(_Entry(element, "", heading, is_heading=True))
+    return entries if any(not entry.is_heading for entry in entries) else []
 
 
-def _numbered(row: HtmlElement) -> tuple[str, str] | None:
-    """Return number and title of a row; None for a row of layout. What follows the title's first line is its text."""
+def _bold(element: HtmlElement) -> str:
+    """Return the text of a block that is all bold, as headings are; empty for another."""
+    if element.find(".//a") is not None or element.find(".//tr") is not None:
+        return ""
+    text = clean(words_of(element)) if len(element) <= _MAX_BOLD_PARTS else ""
+    bold = clean(" ".join(words_of(one) for one in element.iter("strong", "b"))) if text else ""
+    return bold.rstrip(". :") if bold and bold == text and len(bold) <= _MAX_TITLE_CHARS else ""
+
+
+def _numbered(row: HtmlElement) -> _Entry | None:
+    """Return the entry of a row; None for a row of layout. What follows the title's first line is its text."""
     filled = [cell for cell in row.findall("td") if clean(words_of(cell))]
     if len(filled) < 2 or not _NUMBER.fullmatch(number := clean(words_of(filled[0]))):
         return None
-    lines = _lines(filled[1])
-    return (number, clean(lines[0])) if lines else None
+    lines = visible_lines(filled[1])
+    if not lines:
+        return None
+    file = next((found for line in lines[1:_FILE_LINES] if (found := file_in(line))), None)
+    return _Entry(row, _plain(number), clean(lines[0]), file)
+
+
+def _plain(number: str) -> str:
+    return number.strip("(). :")
 
 
 def _own_id(row: HtmlElement, base: str) -> str:
     """Return the id of the item itself, to which its link to the recording leads; else the name of its anchor."""
     anchors = list(row.iter("a"))
+    loaded = (_LOADED.search((anchor.get("onclick") or "")[:500]) for anchor in anchors)
+    if match := next(filter(None, loaded), None):
+        return match[1]
     ids = (parameter(href_of(anchor, base), "meta_id") for anchor in anchors)
     return next(filter(None, ids), "") or next((name for anchor in anchors if (name := anchor.get("name"))), "")

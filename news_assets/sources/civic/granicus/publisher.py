@@ -17,7 +17,7 @@ from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.granicus.agenda import parse_agenda
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.ids import digest
+from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, links_in, parameter, tree_of, words_at, xml_of
 from news_assets.sources.civic.vendor import Reading
@@ -48,8 +48,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     for row in rows:
         meeting = _meeting(row, base, reading)
         if meeting is not None:
-            known = found.get(meeting.vendor_id)
-            found[meeting.vendor_id] = meeting if known is None or len(known.links) < len(meeting.links) else known
+            key = listed_key(meeting)
+            known = found.get(key)
+            found[key] = meeting if known is None or len(known.links) < len(meeting.links) else known
     if "agendaviewer" in page.url.lower() or (not found and _looks_like_agenda(page)):
         return MeetingListing(meetings=(parse_agenda(tree, base, page, reading),))
     if not found and not any(mark in page.body.lower() for mark in _MARKS):
@@ -77,7 +78,7 @@ def _meeting(row: HtmlElement, base: str, reading: Reading) -> Meeting | None:
         return None
     return meeting_of(
         Stated(
-            vendor_id=_id_of(links) or digest(title, str(start.day)),
+            vendor_id=_id_of(links),
             title=title,
             body=_panel(row) or title,
             start=start,
@@ -132,9 +133,7 @@ def _of_feed(item: etree._Element, page: Page, reading: Reading) -> Meeting:
     url = web_url(link, page.final_url) if link else None
     links = (Link(title="Agenda" if "AgendaViewer" in link else "Video", href=url),) if url else ()
     start = moment_of_text(parts[-1])
-    return meeting_of(
-        Stated(vendor_id=_id_of(links) or digest(written), title=title, body=title, start=start, links=links), reading
-    )
+    return meeting_of(Stated(vendor_id=_id_of(links), title=title, body=title, start=start, links=links), reading)
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

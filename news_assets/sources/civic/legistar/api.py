@@ -6,16 +6,18 @@ application/json` the API answers XML, which is read too. Some clients ignore `$
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from lxml import etree
 
-from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import AgendaItem, Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.legistar.items import items_by_event
 from news_assets.sources.civic.legistar.pages import parse as parse_pages
+from news_assets.sources.civic.legistar.people import ROSTER_PATHS, item_paths, people_of
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, utc_time
 from news_assets.sources.civic.reading.pages import (
@@ -41,9 +43,9 @@ _NOT_MEETINGS = ("BodyId", "MatterHistoryId", "VoteId", "PersonId", "MatterId", 
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the events of one answer, or the meetings whose items it lists.
+    """Return the events of one answer, the meetings whose items it lists, or what it says about people.
 
-    Lists of bodies, votes and matters hold no meeting. HTML is read as the pages of InSite.
+    Lists of matters and the like hold no meeting. HTML is read as the pages of InSite.
 
     Raises:
         ListingChangedError: Not an answer of the API.
@@ -52,6 +54,8 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = _rows(page)
     if rows is None:
         return parse_pages(page, reading)
+    if people := people_of(rows, page):
+        return replace(people, next_requests=_next(page, len(rows)))
     events = [row for row in rows if "EventId" in row]
     items = items_by_event(rows, page)
     if not events and not items and rows and not any(name in rows[0] for name in _NOT_MEETINGS):
@@ -108,6 +112,7 @@ def _meeting(event: Object, page: Page, reading: Reading) -> Meeting:
             status_words=[status, text_at(event, "EventTime")],
             is_final=status.lower().startswith("final"),
             updated_at=utc_time(text_at(event, "EventLastModifiedUtc")),
+            posted_at=utc_time(text_at(event, "EventAgendaLastPublishedUTC")),
         ),
         reading,
     )
@@ -136,6 +141,16 @@ def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's items with notes and attachments."""
     query = {"AgendaNote": "1", "MinutesNote": "1", "Attachments": "1"}
     return (Request(url=_with(url, f"/events/{meeting.vendor_id}/eventitems", query), headers=_JSON),)
+
+
+def votes(url: str, item: AgendaItem) -> tuple[Request, ...]:
+    """Return the requests for an item's votes, once there is an outcome, and for the sponsors of its matter."""
+    return tuple(Request(url=_with(url, path, {}), headers=_JSON) for path in item_paths(item))
+
+
+def roster(url: str) -> tuple[Request, ...]:
+    """Return the requests for the bodies, persons and offices."""
+    return tuple(Request(url=_with(url, path, {"$top": _MAX_ROWS}), headers=_JSON) for path in ROSTER_PATHS)
 
 
 def signal(url: str, since: datetime) -> Request:

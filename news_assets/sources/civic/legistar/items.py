@@ -1,13 +1,19 @@
-"""The items of Legistar's events: `events/{id}/eventitems`, with attachments and votes where they were asked for."""
+"""The items of Legistar's events: `events/{id}/eventitems`, with attachments and outcomes.
 
+Votes are answers of their own; some saved answers have them added to the items.
+"""
+
+import hashlib
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from news_assets.records.meetings import AgendaItem, Attachment, Vote
+from news_assets.records.meetings import AgendaItem, Attachment, Outcome
 from news_assets.records.reading import Page
+from news_assets.sources.civic.legistar.people import votes_of
 from news_assets.sources.civic.reading.pages import Object, objects, text_at
 from news_assets.text.urls import web_url
 
+_OUTCOME = ("EventItemPassedFlagName", "EventItemActionName", "EventItemMover")
 _SECTION_WORDS = 12  # a heading has a short title and no matter
 
 
@@ -21,14 +27,34 @@ def items_by_event(rows: Iterable[Object], page: Page) -> dict[str, tuple[Agenda
 
 
 def _items(rows: list[Object], page: Page) -> tuple[AgendaItem, ...]:
+    """Return the items, each with the heading above it.
+
+    A heading of an agenda with numbers has none; of one without, it is recognised by its words, and stays an item.
+    """
+    ordered = sorted(rows, key=_place)
+    has_numbers = any(text_at(row, "EventItemAgendaNumber") for row in ordered)
     found: list[AgendaItem] = []
     section = ""
-    for number, row in enumerate(sorted(rows, key=_place), start=1):
+    for place, row in enumerate(ordered):
         title = text_at(row, "EventItemTitle", "EventItemMatterName", "EventItemActionText", "EventItemAgendaNote")
-        is_heading = not row.get("EventItemMatterId") and len(title.split()) <= _SECTION_WORDS
-        found.append(_item(row, number, title, "" if is_heading else section, page))
+        may_be_heading = _may_be_heading(row, title)
+        has_items = place + 1 < len(ordered) and not (has_numbers and _is_unnumbered(ordered[place + 1]))
+        if may_be_heading and has_numbers and _is_unnumbered(row) and has_items:
+            section = title
+            continue
+        is_heading = may_be_heading and not has_numbers
+        found.append(_item(row, len(found) + 1, title, "" if is_heading else section, page))
         section = title if is_heading and title else section
     return tuple(found)
+
+
+def _may_be_heading(row: Object, title: str) -> bool:
+    has_matter = row.get("EventItemMatterId") or row.get("EventItemMatterAttachments")
+    return bool(title) and not has_matter and len(title.split()) <= _SECTION_WORDS
+
+
+def _is_unnumbered(row: Object) -> bool:
+    return not text_at(row, "EventItemAgendaNumber")
 
 
 def _place(row: Object) -> tuple[int, int]:
@@ -49,11 +75,29 @@ def _item(row: Object, sequence: int, title: str, section: str, page: Page) -> A
         matter_file=text_at(row, "EventItemMatterFile") or None,
         matter_id=text_at(row, "EventItemMatterId") or None,
         matter_type=text_at(row, "EventItemMatterType") or None,
-        votes=tuple(
-            Vote(person=text_at(vote, "VotePersonName"), value=text_at(vote, "VoteValueName")) for vote in votes
-        ),
+        votes=votes_of(votes),
         attachments=tuple(_attachments(row, page)),
+        outcome=_outcome(row),
+        matter_status=text_at(row, "EventItemMatterStatus"),
+        version=_version(row),
     )
+
+
+def _outcome(row: Object) -> Outcome:
+    return Outcome(
+        action=text_at(row, "EventItemActionName"),
+        result=text_at(row, "EventItemPassedFlagName"),
+        tally=text_at(row, "EventItemTally"),
+        mover=text_at(row, "EventItemMover", "EventItemMoverName"),
+        seconder=text_at(row, "EventItemSeconder", "EventItemSeconderName"),
+    )
+
+
+def _version(row: Object) -> str:
+    """Return the item's id with a hash of its date of change and its outcome; some clients state no dates."""
+    names = ("EventItemLastModifiedUtc", "EventItemMatterId", "EventItemTally", *_OUTCOME)
+    state = "\n".join(text_at(row, name) for name in names)
+    return f"{text_at(row, 'EventItemId')}@{hashlib.sha256(state.encode()).hexdigest()[:16]}"
 
 
 def _attachments(row: Object, page: Page) -> Iterable[Attachment]:

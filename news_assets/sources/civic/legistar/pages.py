@@ -4,19 +4,23 @@ A calendar is a grid of Telerik, `table.rgMasterTable` with `tr.rgRow` and `tr.r
 their headings; a page may hold two of them. Of links the part `M=` tells the kind: A agenda, M minutes, IC calendar.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
+from datetime import date, timedelta
 from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
+from news_assets.text.dates import day_of
 
 _GRIDS = "table.rgMasterTable"
 _ROWS = "tr.rgRow, tr.rgAltRow"
@@ -24,6 +28,9 @@ _NAME, _DATE, _TIME, _PLACE = "name", "meeting date", "meeting time", "meeting l
 _NO_DOCUMENTS = {_NAME, _DATE, _TIME, _PLACE, "ics", "ical", "icalendar", "meeting details", "ecomment", ""}
 _EXPECTED = "a page of Legistar"
 _ID = "[id$={}]"
+_LEGISLATION = re.compile(r"LegislationDetail\.aspx", re.IGNORECASE)
+_POSTBACK = re.compile(r"__doPostBack\('([^']{1,200})'")
+_AHEAD_DAYS = 90  # of a pass
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -37,6 +44,8 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
+    if _LEGISLATION.search(page.final_url):
+        return MeetingListing(meetings=(_legislation(tree, base, page),))
     if select(tree, _ID.format("_lblDate")) and select(tree, _ID.format("_lblTime")):
         return MeetingListing(meetings=(_detail(tree, base, page, reading),))
     grids = select(tree, _GRIDS)
@@ -46,11 +55,13 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     for grid in grids:
         for cells in _rows(grid, _NAME, _DATE):
             meeting = _meeting(cells, base, reading)
-            found.setdefault(meeting.vendor_id, meeting)
+            found.setdefault(listed_key(meeting), meeting)
     meetings = [meeting for meeting in found.values() if meeting.starts_at]
     lost = len(found) - len(meetings)
     return MeetingListing(
-        meetings=tuple(meetings), problems=(f"{lost} rows have no date that can be read",) if lost else ()
+        meetings=tuple(meetings),
+        problems=(f"{lost} rows have no date that can be read",) if lost else (),
+        next_requests=tuple(_following(tree, page, reading)),
     )
 
 
@@ -88,7 +99,7 @@ def _meeting(cells: dict[str, HtmlElement], base: str, reading: Reading) -> Meet
     text = "\n".join(place.itertext()) if place is not None else ""
     return meeting_of(
         Stated(
-            vendor_id=_id_of(detail) or _id_of(calendar) or f"{name} {day}",
+            vendor_id=_id_of(detail) or _id_of(calendar),
             title=name,
             body=name,
             start=Moment(day, clock) if day else None,
@@ -129,7 +140,7 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
         for anchor in select(tree, "a" + _ID.format(title))
     ]
     links = [Link(title=clean(words_of(anchor)), href=href) for anchor in anchors if (href := href_of(anchor, base))]
-    return meeting_of(
+    meeting = meeting_of(
         Stated(
             vendor_id=_id_of(page.final_url) or _id_of(next((link.href for link in links), None)),
             title=name,
@@ -144,6 +155,7 @@ def _detail(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Meeti
         ),
         reading,
     )
+    return with_notes(meeting, notes_beside(tree, select(tree, _GRIDS)))
 
 
 def _items(tree: HtmlElement, base: str) -> Sequence[AgendaItem]:
@@ -164,10 +176,40 @@ def _item(cells: dict[str, HtmlElement], sequence: int, base: str) -> AgendaItem
         matter_file=(clean(words_of(file)) or None) if file is not None else None,
         matter_id=(_id_of(links[0].href) or None) if links else None,
         matter_type=(clean(words_of(cells["type"])) or None) if "type" in cells else None,
+        details_url=links[0].href if links and _LEGISLATION.search(links[0].href) else None,
         attachments=tuple(
             Attachment(name=link.title, url=link.href) for link in links_in(cells["title"], base) if link.title
         ),
     )
+
+
+# --- the page of one matter -----------------------------------------------------------------------------------------
+
+
+def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
+    """Return what the page of a matter adds to its item: sponsors, type and attachments."""
+    files = [link for holder in select(tree, "[id*=_lblAttachments]") for link in links_in(holder, base)]
+    sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", _stated(tree, "_lblSponsors"))
+    item = AgendaItem(
+        sequence=0,
+        title="",
+        vendor_id=_id_of(page.final_url),
+        matter_file=_stated(tree, "_lblFile") or None,
+        matter_type=_stated(tree, "_lblIntroType", "_lblType") or None,
+        sponsors=tuple(filter(None, sponsors)),
+        attachments=tuple(Attachment(name=link.title, url=link.href) for link in files if link.title),
+    )
+    return Meeting(vendor_id="", items=(item,), is_partial=True)
+
+
+def _stated(tree: HtmlElement, *labels: str) -> str:
+    """Return the value of the first of these labels; its id may end in a digit, and `..._lblFile1` be its name."""
+    for label in labels:
+        values = [words for one in select(tree, f"[id*={label}]") if (words := clean(words_of(one)))]
+        named = [value for value in values if not value.endswith(":")]
+        if named:
+            return named[-1]
+    return ""
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -181,21 +223,45 @@ def upcoming(url: str, today: date) -> tuple[Request, ...]:
 def year(page: Page, number: int) -> Request:
     """Return the request for another year of a calendar page: its form sent again, as choosing the year does.
 
-    A year's page may go on: the grid then has links to further pages, which this does not follow.
-
     Raises:
         ListingChangedError: A page without the form.
     """
-    tree = tree_of(page, _EXPECTED)
-    hidden = {field.get("name") or "": field.get("value") or "" for field in select(tree, "input[type=hidden][name]")}
-    if "__VIEWSTATE" not in hidden:
-        raise changed(page, _EXPECTED)
     chosen = {
         "__EVENTTARGET": "ctl00$ContentPlaceHolder1$lstYears",
         "ctl00_ContentPlaceHolder1_lstYears_ClientState": f'{{"value":"{number}"}}',
     }
+    return _form(tree_of(page, _EXPECTED), page, chosen)
+
+
+def _form(tree: HtmlElement, page: Page, chosen: dict[str, str]) -> Request:
+    hidden = {field.get("name") or "": field.get("value") or "" for field in select(tree, "input[type=hidden][name]")}
+    if "__VIEWSTATE" not in hidden:
+        raise changed(page, _EXPECTED)
     headers = (("Content-Type", "application/x-www-form-urlencoded"),)
     return Request(url=page.final_url, method="POST", body=urlencode(hidden | chosen).encode(), headers=headers)
+
+
+def _following(tree: HtmlElement, page: Page, reading: Reading) -> Iterator[Request]:
+    """Yield the requests for the next page of the grid, and for the years of a pass that are not shown.
+
+    A calendar shows one year, or "This Month" until a year is chosen.
+    """
+    if not select(tree, "input[name=__VIEWSTATE]"):
+        return
+    for current in select(tree, "a.rgCurrentPage"):
+        following = current.getnext()
+        target = _POSTBACK.search((following.get("href") or "")[:500]) if following is not None else None
+        if target:
+            yield _form(tree, page, {"__EVENTTARGET": target[1]})
+            return
+    shown = next((field.get("value") or "" for field in select(tree, "[id*=lstYears] input[value]")), None)
+    if shown is None:
+        return
+    today = day_of(reading.now, reading.timezone)
+    wanted = dict.fromkeys((today.year, (today + timedelta(days=_AHEAD_DAYS)).year))
+    later = [number for number in wanted if not shown.isdigit() or number > int(shown)]
+    if later:
+        yield year(page, later[0])
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:

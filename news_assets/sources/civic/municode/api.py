@@ -4,6 +4,7 @@
 `RevisionID` and `Changed` rise with each change.
 """
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode, urljoin
@@ -36,7 +37,20 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     rows = _rows(document)
     if rows is None:
         raise changed(page, _EXPECTED)
-    return MeetingListing(meetings=tuple(_meeting(row, page, reading) for row in rows))
+    return MeetingListing(
+        meetings=tuple(_meeting(row, page, reading) for row in rows),
+        next_requests=_agenda_pages(document.get("Meeting", document), page) if _is_detail(document) else (),
+    )
+
+
+def _is_detail(document: Any) -> bool:
+    return isinstance(document, dict) and "Meetings" not in document
+
+
+def _agenda_pages(row: Object, page: Page) -> tuple[Request, ...]:
+    """Return the request for the agenda as a page that the details of a meeting name."""
+    link = _link("Agenda", row, "Agenda", page, ("LinksHtmlURL", "HtmlURL"))
+    return (Request(url=link.href),) if link else ()
 
 
 def _rows(document: Any) -> list[Object] | None:
@@ -86,8 +100,8 @@ def _of_numbers(parts: list[Any]) -> Moment | None:
         return None
 
 
-def _link(title: str, row: Object, name: str, page: Page) -> Link | None:
-    stated = next((value for form in _FORMS if (value := row.get(name + form))), None)
+def _link(title: str, row: Object, name: str, page: Page, forms: Sequence[str] = _FORMS) -> Link | None:
+    stated = next((value for form in forms if (value := row.get(name + form))), None)
     if isinstance(stated, list) and stated:
         stated = stated[0].get("URL") if isinstance(stated[0], dict) else stated[0]
     url = _url(stated, page) if isinstance(stated, str) else None

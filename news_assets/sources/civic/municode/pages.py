@@ -7,14 +7,15 @@ of a client's Drupal site, with the time in `content` of the date (`td.views-fie
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import time
 from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
-from news_assets.sources.civic.reading.ids import digest
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, moment_of_text, wall_clock
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
 from news_assets.sources.civic.vendor import Reading
@@ -30,7 +31,9 @@ _FIELDS = (
     ("video", "Video"),
 )
 _ID = re.compile(r"MEET-[A-Za-z]+-([0-9a-f]{32})", re.IGNORECASE)
-_NUMBER = re.compile(r"\A(?P<number>[0-9]{1,3}|[A-Za-z])[.)]\s{0,3}")
+_NUMBER = re.compile(
+    r"\A\(?(?P<number>(?:[0-9]{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-][0-9A-Za-z]{1,3}){0,3})[.)]{1,2}\s{0,3}(?=\S)"
+)
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -43,10 +46,9 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     if sections := select(tree, "section.agenda-section"):
-        items = tuple(_items(sections, base))
-        return MeetingListing(
-            meetings=(Meeting(vendor_id=parameter(page.final_url, "me"), items=items, is_partial=True),)
-        )
+        notes = notes_beside(tree, sections)
+        agenda = agenda_of(_items(sections, base), notes, parameter(page.final_url, "me"))
+        return MeetingListing(meetings=(agenda,))
     if table := select(tree, "table.mcm, table.div-table"):
         rows = [row for one in table for row in select(one, "tr") if select(row, "td.meeting")]
         return MeetingListing(meetings=tuple(_published(row, base, reading) for row in rows))
@@ -68,7 +70,7 @@ def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     links = [link for column, name in _COLUMNS for link in _documents(row, f"td.{column}", name, base)]
     return meeting_of(
         Stated(
-            vendor_id=_id_of(links) or digest(title, str(day)),
+            vendor_id=_id_of(links),
             title=title,
             start=Moment(day, clock_of_text(words_at(row, "td.time")) or _clock_after_date(when)) if day else None,
             location=location_of(words_at(row, "td.venue")),
@@ -78,7 +80,7 @@ def _published(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     )
 
 
-def _clock_after_date(text: str):  # type: ignore[no-untyped-def]
+def _clock_after_date(text: str) -> time | None:
     moment = moment_of_text(text)
     return moment.clock if moment else None
 
@@ -94,7 +96,7 @@ def _listed(row: HtmlElement, base: str, reading: Reading) -> Meeting:
     url = pages[0].href if pages else None
     return meeting_of(
         Stated(
-            vendor_id=_id_of(links) or (url.rstrip("/").rpartition("/")[2] if url else digest(title, str(start))),
+            vendor_id=_id_of(links) or (url.rstrip("/").rpartition("/")[2] if url else ""),
             title=title,
             body=words_at(row, "td[class*=microsite], td[class*=field-group]") or title,
             start=start,
@@ -137,13 +139,14 @@ def _entries(section: HtmlElement) -> Iterator[HtmlElement]:
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
     text, number = clean(words_of(element)), words_at(element, "num").rstrip(".")
     match = _NUMBER.match(text)
+    text = text[match.end() :] if match else text.removeprefix(number).lstrip(". ")
     following = element.getnext()
     is_list = following is not None and "agenda_item_attachments" in (following.get("class") or "")
     lists = [*select(element, ".agenda_item_attachments"), *([following] if is_list and following is not None else [])]
     return AgendaItem(
         sequence=sequence,
         number=number or (match["number"] if match else ""),
-        title=text[match.end() :] if match else text,
+        title=text,
         section=section,
         attachments=tuple(Attachment(name=link.title, url=link.href) for one in lists for link in links_in(one, base)),
     )

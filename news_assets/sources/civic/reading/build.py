@@ -52,6 +52,7 @@ class Stated:
     status_words: Sequence[str] = ()
     is_final: bool = False
     updated_at: datetime | None = None
+    posted_at: datetime | None = None
 
 
 def meeting_of(stated: Stated, reading: Reading) -> Meeting:
@@ -84,6 +85,7 @@ def meeting_of(stated: Stated, reading: Reading) -> Meeting:
         comment=stated.comment,
         participation=participation_of(stated.comment),
         updated_at=stated.updated_at,
+        posted_at=stated.posted_at,
     )
 
 
@@ -92,6 +94,12 @@ def _first(links: Sequence[Link], role: str) -> str | None:
     wanted, unwanted = _ROLE_PATTERNS[role]
     fitting = (link.href for link in links if wanted.search(link.title) and not unwanted.search(link.title))
     return next(fitting, None)
+
+
+def role_of(link: Link) -> str:
+    """Return what a link is by its title: agenda, packet, minutes or video; else the title."""
+    found = (role for role in _ROLES if _first((link,), role))
+    return next(found, link.title.lower())
 
 
 def location_of(text: str) -> Location:

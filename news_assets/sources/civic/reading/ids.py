@@ -1,7 +1,8 @@
 """The one place where ids of meetings and items are made.
 
-An id consists of who publishes (the agency's key, or the host), the vendor and the vendor's id: title and time are not
-in it, so that neither changes it.
+An id consists of who publishes (the agency's key, or the host), the vendor and the vendor's id, so that title and time
+do not change it. A meeting without a vendor's id gets one from what is first listed of it, and keeps that
+(`pipeline/civic/identity.py`).
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from news_assets.text.urls import host_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
 _HASH_CHARS = 16
+_FILE_NAME = re.compile(r"/([A-Za-z0-9_-]{1,40})\.[A-Za-z]{2,5}\Z")
 
 
 def owner_of(url: str) -> str:
@@ -25,12 +27,35 @@ def owner_of(url: str) -> str:
 
 def meeting_id(owner: str, kind: str, meeting: Meeting) -> str:
     """Return our id of a meeting: `paloaltoCA/primegov/554`."""
-    return f"{owner}/{kind.removesuffix('_html')}/{_part(meeting.vendor_id)}"
+    return id_of_key(owner, kind, listed_key(meeting))
+
+
+def id_of_key(owner: str, kind: str, key: str) -> str:
+    """Return our id of the meeting with this key."""
+    return f"{owner}/{kind.removesuffix('_html')}/{_part(key)}"
+
+
+def listed_key(meeting: Meeting) -> str:
+    """Return what tells a meeting from others in one answer: the vendor's id, else name and hash of what it lists.
+
+    It is empty for a meeting with neither id, title nor day.
+    """
+    if meeting.vendor_id:
+        return meeting.vendor_id
+    name = " ".join((meeting.title or meeting.body).lower().split())
+    if not name and meeting.starts_at is None:
+        return ""
+    href = meeting.links[0].href if meeting.links else ""
+    found = digest(name, str(meeting.starts_at), href)
+    match = _FILE_NAME.search(href[:2000])
+    return f"{match[1]}-{found}" if match else found
 
 
 def item_id(of_meeting: str, item: AgendaItem) -> str:
-    """Return our id of an agenda item; of one without a vendor's id, by its place in the agenda."""
-    return f"{of_meeting}/{_part(item.vendor_id) if item.vendor_id else f'at-{item.sequence}'}"
+    """Return our id of an agenda item; of one without a vendor's id, by its title."""
+    if item.vendor_id:
+        return f"{of_meeting}/{_part(item.vendor_id)}"
+    return f"{of_meeting}/at-{digest(' '.join(item.title.lower().split()))}"
 
 
 def _part(vendor_id: str) -> str:

@@ -38,6 +38,7 @@ _RANGE = re.compile(
 )
 _TWELVE = re.compile(r"(?<![\d:/.-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::\d\d)?" + _HALF, re.IGNORECASE)
 _TWENTY_FOUR = re.compile(r"(?<![\d:/.-])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?(?![\d:])")
+_HOURS = re.compile(r"(?<![\d:/.-])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)\s?(?:hours|hrs?)\b", re.IGNORECASE)
 _NOON = re.compile(r"\bnoon\b", re.IGNORECASE)
 # An hour after such words is that of another meeting: "immediately following the 5:00 PM session".
 _RELATIVE = re.compile(r"\b(?:follow(?:s|ing)|after|immediately|upon|conclusion|adjournment of)\b", re.IGNORECASE)
@@ -81,7 +82,7 @@ def day_of_text(text: str | None) -> date | None:
 
 
 def clock_of_text(text: str | None) -> time | None:
-    """Return the hour that a text states: "1:00 PM", "13:00", "4:30 - 6:00 pm", "12 noon"; None for prose without one.
+    """Return the hour that a text states: "1:00 PM", "13:00", "1830 hours", "4:30 - 6:00 pm", "noon"; None without one.
 
     An hour that belongs to another meeting is not taken: "immediately following the 5:00 PM session".
     """
@@ -91,7 +92,7 @@ def clock_of_text(text: str | None) -> time | None:
         is_same_half = start % 12 <= end % 12
         half = span["half"] if is_same_half else ("a" if span["half"] in "pP" else "p")
         return None if _is_relative(words, span.start()) else _time(start, span["minute"], half)
-    match = _TWELVE.search(words) or _TWENTY_FOUR.search(words)
+    match = _TWELVE.search(words) or _TWENTY_FOUR.search(words) or _HOURS.search(words)
     if match is not None:
         half = match.groupdict().get("half")
         return None if _is_relative(words, match.start()) else _time(int(match["hour"]), match["minute"], half)

@@ -1,9 +1,11 @@
 """Meetings in parts, the ones to come first, and the meeting of an article."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
+from news_assets.pipeline.civic.items import REMOVED
 from news_assets.records.meetings import ItemId, MeetingDay, MeetingId, StoredMeeting
 from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import OF_BODY
@@ -13,6 +15,11 @@ Position = tuple[int, int, str]  # days from the one that the list begins at, be
 
 _BEHIND = 1_000_000  # days: past meetings come after all to come, and those without a day last
 _NEAREST = f"""
+    WITH about AS (
+        SELECT meeting_id FROM agenda_items
+        WHERE ($topic IS NULL OR list_contains(topics, $topic)) AND coalesce(filter_reason, '') <> '{REMOVED}'
+            AND ($article_ids IS NULL OR list_contains($article_ids, article_id))
+    )
     SELECT meeting_id, distance, begin FROM (
         SELECT meeting_id, coalesce(epoch(starts_at), 0)::BIGINT AS begin, CASE
             WHEN day IS NULL THEN 2 * {_BEHIND}
@@ -23,6 +30,7 @@ _NEAREST = f"""
         WHERE ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
             AND ($status IS NULL OR status = $status)
             AND ($body IS NULL OR {OF_BODY})
+            AND (($topic IS NULL AND $article_ids IS NULL) OR meeting_id IN (SELECT meeting_id FROM about))
             AND ($from_day IS NULL OR day >= $from_day::DATE) AND ($to_day IS NULL OR day <= $to_day::DATE)
     )
     WHERE $distance IS NULL OR (distance, begin, meeting_id) > ($distance::BIGINT, $begin::BIGINT, $meeting_id)
@@ -60,12 +68,16 @@ def nearest_meetings(
     status: str | None = None,
     from_day: date | None = None,
     to_day: date | None = None,
+    topic: str | None = None,
+    article_ids: Collection[str] | None = None,
     after: Position | None = None,
     limit: int,
 ) -> list[tuple[Position, StoredMeeting]]:
     """Return meetings with their positions: those of `first_day` and later, then earlier ones, the nearest day first.
 
-    `body` is a part of the body's name or the title, in any case. With `after` only those that come after it.
+    `body` is a part of the body's name or the title, in any case. `topic` is that of an item on the agenda, and
+    `article_ids` are the articles of items of which one is on it; with both, of the same item. With `after` only
+    those that come after it.
     """
     distance, begin, meeting_id = after or (None, None, None)
     given: dict[str, Any] = {
@@ -75,6 +87,8 @@ def nearest_meetings(
         "status": status,
         "from_day": from_day,
         "to_day": to_day,
+        "topic": topic,
+        "article_ids": None if article_ids is None else list(article_ids),
     }
     given |= {"first_day": first_day, "distance": distance, "begin": begin, "meeting_id": meeting_id, "limit": limit}
     with lake.latest() as snapshot:

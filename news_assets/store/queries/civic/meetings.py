@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from news_assets.pipeline.civic.items import is_minutes
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -28,10 +29,11 @@ class ItemDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingDetails:
-    """A meeting with its items in the order of the agenda."""
+    """A meeting with its items in the order of the agenda, and the item that stands for its minutes, if it has any."""
 
     meeting: StoredMeeting
     items: tuple[ItemDetails, ...]
+    minutes: StoredItem | None = None
 
 
 def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
@@ -39,16 +41,23 @@ def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
     found = lake.read(StoredMeeting, meeting_id=[meeting_id])
     if not found:
         return None
-    items = agendas_of(lake, [meeting_id]).get(meeting_id, [])
-    return MeetingDetails(meeting=found[0], items=tuple(item_details(lake, items)))
+    items = _items_of(lake, [meeting_id])
+    minutes = next((item for item in items if is_minutes(item)), None)
+    agenda = item_details(lake, [item for item in items if not is_minutes(item)])
+    return MeetingDetails(meeting=found[0], items=tuple(agenda), minutes=minutes)
 
 
 def agendas_of(lake: Reader, meeting_ids: Collection[str]) -> dict[str, list[StoredItem]]:
-    """Return the items of each of these meetings that has any, in the order of its agenda."""
+    """Return the items of each of these meetings that has any, in the order of its agenda; without the minutes."""
     items: dict[str, list[StoredItem]] = defaultdict(list)
-    for item in sorted(lake.read(StoredItem, meeting_id=meeting_ids), key=lambda item: (item.sequence, item.item_id)):
-        items[item.meeting_id].append(item)
+    for item in _items_of(lake, meeting_ids):
+        if not is_minutes(item):
+            items[item.meeting_id].append(item)
     return dict(items)
+
+
+def _items_of(lake: Reader, meeting_ids: Collection[str]) -> list[StoredItem]:
+    return sorted(lake.read(StoredItem, meeting_id=meeting_ids), key=lambda item: (item.sequence, item.item_id))
 
 
 def item_details(lake: Reader, items: Sequence[StoredItem]) -> list[ItemDetails]:

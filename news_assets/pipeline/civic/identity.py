@@ -1,0 +1,157 @@
+"""Which stored meeting a listed one is; pure.
+
+A meeting keeps the id that it was first stored with, whatever its title, day and agenda become, and whichever source
+of its agency lists it. Where ids do not tell, a meeting and a row belong together if a rule below gives both the same
+key, and gives it to no other: the rules are tried in their order.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, time
+
+from news_assets.records.desks import Source
+from news_assets.records.meetings import Meeting, StoredMeeting
+from news_assets.sources.civic.reading.ids import id_of_key
+from news_assets.text.fingerprint import normal_words
+from news_assets.text.zones import zone_info
+
+_ASIDE = re.compile(r"\([^()]{0,200}\)")
+_ANY_MEETING = frozenset(
+    (
+        *("the", "of", "a", "and", "meeting", "meetings", "regular", "agenda"),
+        *("cancelled", "canceled", "cancellation", "postponed"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What tells meetings apart. The vendor's id is empty for a row of another source."""
+
+    key: str
+    source_id: str
+    meeting_id: str
+    vendor_id: str
+    name: frozenset[str]
+    day: date | None
+    clock: time | None
+    agenda_url: str | None
+
+
+Rule = Callable[[_Seen], Hashable]
+
+
+def known_rows(
+    source: Source, listed: Mapping[str, Meeting], stored: Iterable[StoredMeeting], today: date
+) -> dict[str, StoredMeeting]:
+    """Return the stored row of each listed meeting that has one, by the key of the listing."""
+    rows = {row.meeting_id: row for row in stored}
+    of_rows = [_of_row(row, source) for row in rows.values()]
+    of_listed = [_of_listed(key, meeting, source) for key, meeting in listed.items()]
+    found: dict[str, StoredMeeting] = {}
+    for rule in (_by_id, _by_vendor_id, _by_time, _by_agenda):
+        found |= _pairs(rule, of_listed, of_rows, found, rows)
+    of_rows = [one for one in of_rows if one.source_id != source.source_id or not one.vendor_id]
+    found |= _pairs(_by_day, of_listed, of_rows, found, rows)
+    of_rows = [one for one in of_rows if one.source_id == source.source_id]
+    found |= _pairs(_by_hour, of_listed, of_rows, found, rows)
+    coming = [one for one in of_rows if one.day and one.day >= today]
+    without_id = [one for one in of_listed if not one.vendor_id and one.day and one.day >= today]
+    return found | _pairs(_by_name, without_id, coming, found, rows)
+
+
+def _of_row(row: StoredMeeting, source: Source) -> _Seen:
+    starts_at = row.starts_at
+    has_clock = starts_at is not None and not row.is_all_day
+    local = starts_at.astimezone(zone_info(source.timezone)) if starts_at and has_clock else None
+    return _Seen(
+        key=row.meeting_id,
+        source_id=row.source_id,
+        meeting_id=row.meeting_id,
+        vendor_id=row.vendor_id if row.source_id == source.source_id else "",
+        name=_name(row.body or row.title),
+        day=row.day,
+        clock=local.time() if local else None,
+        agenda_url=row.agenda_url,
+    )
+
+
+def _of_listed(key: str, meeting: Meeting, source: Source) -> _Seen:
+    starts_at = meeting.starts_at
+    return _Seen(
+        key=key,
+        source_id=source.source_id,
+        meeting_id=id_of_key(source.agency, source.kind, key),
+        vendor_id=meeting.vendor_id,
+        name=_name(meeting.body or meeting.title),
+        day=starts_at.date() if starts_at else None,
+        clock=starts_at.time() if starts_at and not meeting.all_day else None,
+        agenda_url=meeting.agenda_url,
+    )
+
+
+def _name(text: str) -> frozenset[str]:
+    """Return the words of a body's name without those of any meeting, nor a remark in brackets."""
+    return frozenset(normal_words(_ASIDE.sub(" ", text))) - _ANY_MEETING
+
+
+def _pairs(
+    rule: Rule,
+    listed: Iterable[_Seen],
+    of_rows: Iterable[_Seen],
+    found: dict[str, StoredMeeting],
+    rows: dict[str, StoredMeeting],
+) -> dict[str, StoredMeeting]:
+    """Return the row of each meeting that is not found yet and shares a rule's key with one row alone."""
+    taken = {row.meeting_id for row in found.values()}
+    open_listed = _by_key(rule, (one for one in listed if one.key not in found))
+    open_rows = _by_key(rule, (one for one in of_rows if one.key not in taken))
+    return {
+        meetings[0].key: rows[open_rows[key][0].key]
+        for key, meetings in open_listed.items()
+        if len(meetings) == 1 and len(open_rows.get(key, ())) == 1
+    }
+
+
+def _by_key(rule: Rule, seen: Iterable[_Seen]) -> dict[Hashable, list[_Seen]]:
+    grouped: dict[Hashable, list[_Seen]] = defaultdict(list)
+    for one in seen:
+        if (key := rule(one)) is not None:
+            grouped[key].append(one)
+    return grouped
+
+
+# --- rules: a meeting's key, or None where it has none --------------------------------------------
+
+
+def _by_id(seen: _Seen) -> Hashable:
+    return seen.meeting_id
+
+
+def _by_vendor_id(seen: _Seen) -> Hashable:
+    return seen.vendor_id or None
+
+
+def _by_time(seen: _Seen) -> Hashable:
+    return (seen.name, seen.day, seen.clock) if seen.name and seen.day and seen.clock else None
+
+
+def _by_agenda(seen: _Seen) -> Hashable:
+    return (seen.agenda_url, seen.day) if seen.agenda_url else None
+
+
+def _by_day(seen: _Seen) -> Hashable:
+    """The same body on the same day: an hour was set, or the other source states none."""
+    return (seen.name, seen.day) if seen.name and seen.day else None
+
+
+def _by_hour(seen: _Seen) -> Hashable:
+    """The same day and hour: a body was renamed."""
+    return (seen.day, seen.clock) if seen.day and seen.clock else None
+
+
+def _by_name(seen: _Seen) -> Hashable:
+    """The one meeting of a body that is not listed any more, and the one that is new: it was moved."""
+    return seen.name or None
