@@ -86,7 +86,10 @@ def _known(rows: Rows, poll: CivicPoll) -> dict[str, StoredMeeting]:
     ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
     own = [meeting.vendor_id for meeting in meetings.values() if meeting.vendor_id]
     found = rows.read(StoredMeeting, meeting_id=ids)
-    found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
+    if len(found) == len(ids):
+        return known_rows(source, meetings, found, day_of(poll.now, source.timezone))
+    if own:
+        found += rows.read(StoredMeeting, source_id=[source.source_id], vendor_id=own)
     days = [meeting.starts_at.date() for meeting in meetings.values() if meeting.starts_at]
     if poll.answer.whole_days:
         days += poll.answer.whole_days
