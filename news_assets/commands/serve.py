@@ -1,7 +1,9 @@
 """The commands `serve` and `mcp`: the pages for readers and operators, and tools for programs with language models."""
 
+import ctypes
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from news_assets.clients.factory import open_ports
@@ -13,6 +15,7 @@ from news_assets.terminal import Terminal
 if TYPE_CHECKING:
     from news_assets.web.operations.access import Access
 
+_M_ARENA_MAX = -8  # of mallopt(3)
 _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -37,6 +40,7 @@ def run(
 
     settings = Settings.read()
     listening = _listen(host, port)
+    _share_arenas()
     opened = ("fetcher",) if settings.page_images else ()
     with (
         listening,
@@ -56,6 +60,12 @@ def run(
             server_header=False,
         )
         uvicorn.Server(config).run([listening])
+
+
+def _share_arenas() -> None:
+    """Let all threads allocate from two arenas: glibc gives each its own, which keeps what one large answer took."""
+    with suppress(AttributeError, OSError):  # not glibc
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def run_tools() -> None:

@@ -28,7 +28,7 @@ from news_assets.errors import LakeError
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE, Address
 from news_assets.store.connection import attach, connect
-from news_assets.store.data_folder import first_damaged_file
+from news_assets.store.data_folder import DataFolder, first_damaged_file
 from news_assets.store.lake_errors import data_error, is_conflict
 from news_assets.store.transaction import Snapshot, Transaction
 
@@ -123,6 +123,20 @@ class Lake:
         """Return the number of the latest commit, which grows with every change of any table."""
         with self._snapshot() as snapshot:
             return snapshot.snapshot()
+
+    def check_data(self) -> None:
+        """Check that the catalog can be read, and that the data folder is there.
+
+        Raises:
+            LakeError: One of them is not.
+        """
+        with self._snapshot() as snapshot:
+            folder = DataFolder(self.address, snapshot.cursor)
+            if folder.lake_id() is None and snapshot.snapshot():
+                raise LakeError(
+                    f"{self.address.data}: the data folder is missing or empty; check that it is mounted and that "
+                    "NEWS_DATA is right"
+                )
 
     def stream(
         self,

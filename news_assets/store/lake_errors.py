@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from shutil import disk_usage
 
 import duckdb
 
@@ -17,6 +18,8 @@ _CONFLICT = re.compile(
 _UNREACHABLE = re.compile(r"connection|could not connect|unable to connect|timed? ?out", re.IGNORECASE)
 _DATA_FILE = re.compile(r"[\"']([^\"']+\.parquet)[\"']")
 _MISSING = re.compile(r"cannot open file|no such file|\b404\b", re.IGNORECASE)
+_DISK = re.compile(r"disk I/O error|disk is full|no space left|could not write|enospc", re.IGNORECASE)
+_FREE_BYTES = 4 << 20  # less is none: a transaction writes a page of the catalog and a file
 _UNWRITABLE = re.compile(r"permission denied|read-only file system|readonly database", re.IGNORECASE)
 # What DuckDB says of a damaged page inside a Parquet file, often without the name of the file.
 _UNREADABLE = re.compile(r"TProtocolException|parquet|zstd|decompress|thrift|out of buffer", re.IGNORECASE)
@@ -41,7 +44,11 @@ def data_error(address: Address, what: str, error: duckdb.Error, damaged: Callab
     named = _DATA_FILE.search(cause)
     if _UNWRITABLE.search(cause):
         return lake_error(address, f"{what}, because a folder is not writable", error)
-    if _CONFLICT.search(cause) or not (named or _UNREADABLE.search(cause)):
+    if _DISK.search(cause) and (folder := _full_folder(address)):
+        return lake_error(address, f"{what}, because the disk of {folder} is full; free some of it", error)
+    # An error of no class of DuckDB's comes from a library below it: that of Parquet's footers.
+    is_of_file = named or _UNREADABLE.search(cause) or type(error) is duckdb.Error
+    if _CONFLICT.search(cause) or not is_of_file:
         return lake_error(address, what, error)
     file = named[1] if named else damaged()
     if file is None:
@@ -50,6 +57,13 @@ def data_error(address: Address, what: str, error: duckdb.Error, damaged: Callab
     translated = LakeError(f"{file}: this file of the lake {state}; {way_back_of_files(address)}")
     translated.is_transient = False
     return translated
+
+
+def _full_folder(address: Address) -> Path | None:
+    """Return the folder of the catalog or of the data, if its disk has no space left."""
+    folders = [Path(address.catalog).parent] if not address.is_postgres else []
+    folders += [Path(address.data_path)] if address.is_local else []
+    return next((one for one in folders if one.is_dir() and disk_usage(one).free < _FREE_BYTES), None)
 
 
 def way_back_of_files(address: Address) -> str:

@@ -5,6 +5,7 @@ reads of the lake run beside each other.
 """
 
 import gzip
+import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from datetime import UTC, date, datetime
 from typing import Final, Self
 
 from news_assets.desks.loader import load_desks
-from news_assets.errors import NewsAssetsError
+from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.loader import load_alerts
 from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.records.derived import ArticleEmbedding
@@ -42,6 +43,7 @@ from news_assets.web.parts import part_of
 
 MAX_SECONDS: Final = 10.0  # that a request waits for its turn to search, or for its answer
 _SIMILAR: Final = 5
+_log = logging.getLogger(__name__)
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 
 
@@ -179,9 +181,13 @@ class Archive:
         if not found:
             return []
         [article] = rows.articles
-        with self._turn():
-            limit = _SIMILAR + len(others)
-            hits = self._index.nearest(article.title or article.article_id, found[0].vector, found[0].model, limit)
+        limit = _SIMILAR + len(others)
+        try:
+            with self._turn():
+                hits = self._index.nearest(article.title or article.article_id, found[0].vector, found[0].model, limit)
+        except (IndexingError, BusyError) as error:  # the article itself can be read
+            _log.error("no similar articles of %s: %s", article.article_id, error)
+            return []
         return [hit for hit in hits if hit.article_id not in others][:_SIMILAR]
 
     def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
@@ -216,7 +222,7 @@ class Archive:
 
     def is_ready(self) -> None:
         """Read from the lake and the index. Raises NewsAssetsError if one cannot be read."""
-        self.lake.snapshot()
+        self.lake.check_data()
         with self._turn():
             self._index.search("", mode="keyword", limit=1)
 

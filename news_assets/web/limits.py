@@ -18,6 +18,7 @@ MAX_URL_CHARS: Final = 4_000
 _BURST_SECONDS: Final = 10.0  # after a pause, the requests of so many seconds may come at once
 _MAX_CLIENTS: Final = 10_000
 MAX_REQUESTS: Final = 100  # that are answered at a time; further ones are refused with 503
+MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
 LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
 
 
@@ -25,6 +26,7 @@ def in_time(handler: Callable[[Request], Response]) -> Callable[[Request], Await
     """Return a handler that runs this one in a thread, and answers with 503 if it takes longer than MAX_SECONDS."""
 
     async def answer(request: Request) -> Response:
+        to_thread.current_default_thread_limiter().total_tokens = MAX_THREADS
         try:
             with anyio.fail_after(MAX_SECONDS):
                 return await to_thread.run_sync(handler, request, abandon_on_cancel=True)

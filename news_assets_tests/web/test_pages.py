@@ -95,8 +95,11 @@ def test_a_wrong_parameter_is_named_with_what_it_takes(browser: httpx.Client, qu
 
 def test_an_article_shows_its_text_revisions_copies_and_events(browser: httpx.Client) -> None:
     page = browser.get("/articles/a-1").text
-    assert re.search(r"<ins>Winter came early\.", page)
-    assert re.search(r"<del>Night and day\.", page)
+    [address] = re.findall(r'"(/articles/a-1/revisions/[0-9]+)"', page)
+    changes = browser.get(address).text
+    assert re.search(r"<ins>Winter came early\.", changes)
+    assert re.search(r"<del>Night and day\.", changes)
+    assert browser.get(f"{address}1").status_code == 404
     text = text_of(page)
     for part in ("Who published it", "Câmara b", "same text", "first listed by d/a/feed", "Similar articles"):
         assert part in text

@@ -24,7 +24,7 @@ from news_assets_tests.store.examples import full
 from news_assets_tests.support.receiver import Receiver, receiver
 from news_assets_tests.support.servers import free_port
 
-SECRETS = {"SECRET": "whsec_" + base64.b64encode(b"k" * 24).decode(), "TOKEN": "12:abc"}
+SECRETS = {"SECRET": "whsec_" + base64.b64encode(b"k" * 24).decode(), "NEWS_TOKEN_BOT": "12:abc"}
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_addresses_pass_the_same_check_as_those_of_pages(url: str, allowed: tupl
 
 
 def test_a_message_to_telegram_is_plain_text(there: Receiver) -> None:
-    with notifier(Telegram(kind="telegram", chat="-100", token_env="TOKEN", api=there.address)) as channels:
+    with notifier(Telegram(kind="telegram", chat="-100", token_env="NEWS_TOKEN_BOT", api=there.address)) as channels:
         channels.send(message())
         there.answers = [400, 429]
         with pytest.raises(NotifyError, match="answered 400") as refused:

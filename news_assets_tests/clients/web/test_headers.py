@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.clients.web.headers import charset_of, content_length_of, max_age_s, retry_after_s, validators_of
+from news_assets.clients.web.headers import (
+    LONGEST_PAUSE_S,
+    charset_of,
+    content_length_of,
+    max_age_s,
+    retry_after_s,
+    validators_of,
+)
 from news_assets.records.reading import Validators
 
 NOW = datetime(2026, 9, 8, 12, 0, tzinfo=UTC)
@@ -21,6 +28,8 @@ _LATER = "Tue, 08 Sep 2026 12:10:00 GMT"
         ({"retry-after": _LATER}, 600),
         ({"retry-after": _LATER, "date": "Tue, 08 Sep 2026 12:09:00 GMT"}, 60),
         ({"retry-after": "Mon, 07 Sep 2026 12:00:00 GMT"}, 0),
+        ({"retry-after": "9999999999"}, LONGEST_PAUSE_S),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, LONGEST_PAUSE_S),
         ({"retry-after": "-5"}, None),
         ({"retry-after": "soon"}, None),
     ],

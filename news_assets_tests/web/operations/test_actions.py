@@ -1,5 +1,7 @@
 """Actions on the pages: only operators act, only from the pages of this server, and it is on record."""
 
+import base64
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -180,3 +182,31 @@ def test_a_form_of_a_page_that_sends_no_referrer_is_accepted(guarded: Site) -> N
 def test_a_body_that_is_too_long_is_refused(guarded: Site) -> None:
     answer = httpx.post(guarded.address + RETRY, content=b"x" * 200_000)
     assert answer.status_code == 413
+
+
+def test_a_log_out_ends_the_session_wherever_its_cookie_is(operated: Site, client: httpx.Client) -> None:
+    log_in(client)
+    cookie = dict(client.cookies)
+    page = client.get("/operations/articles/a-2")
+    assert ("Retry now" in page.text, page.headers["cache-control"]) == (True, "private, no-store")
+
+    client.post("/operations/logout")
+
+    client.cookies.update(cookie)
+    assert "Retry now" not in client.get("/operations/articles/a-2").text
+
+
+@pytest.mark.parametrize("path", ["//evil.example/search", "/\\evil.example", "/metricsX", "/health/x"])
+def test_no_page_links_to_another_site(reader: httpx.Client, guarded: Site, path: str) -> None:
+    answer = reader.get(httpx.URL(f"{guarded.address}{path}"))
+    assert answer.status_code == 404
+    assert 'href="//' not in answer.text
+    assert 'href="/\\' not in answer.text
+
+
+@pytest.mark.parametrize("values", [[10**30], [2**63], ["0001-01-01", "a"], [1e400]])
+def test_an_absurd_cursor_is_the_client_s_error(reader: httpx.Client, values: list[object]) -> None:
+    cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
+    for path in ("/api/v1/search", "/api/v1/failures", "/api/v1/agencies"):
+        answer = reader.get(path, params={"cursor": cursor})
+        assert (answer.status_code, "sqlite" in answer.text) == (400, False), (path, answer.text)
