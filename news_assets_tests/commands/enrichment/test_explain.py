@@ -113,7 +113,7 @@ def test_a_copy_is_explained_by_the_calls_for_its_original_and_a_stopgap_as_such
     said = call("explain", "a-2")[1]
 
     assert "reused from a-1\n" in said
-    assert "local, because: NEWS_MAX_USD_PER_DAY is reached: …; a model will be asked again\n" in said
+    assert "local, because: NEWS_MAX_USD_PER_DAY is reached: …; a model will be requested again\n" in said
     assert "has changed since" not in said
     assert said.count("; asked for a-1\n") == 2
 

@@ -31,7 +31,7 @@ BILLS = {
 
 def call(n: int, **given: object) -> ModelCall:
     usual = {"call_id": f"{n:032x}", "desk": "govbr", "agency": "mec", "day": DAY, "called_at": NOON, "via": "direct"}
-    return full(ModelCall, **usual | {"model": "openai:gpt-5-mini", "outcome": "ok"} | given)
+    return full(ModelCall, **usual | {"model": "openai:gpt-5-mini", "outcome": "ok", "reserved_usd": None} | given)
 
 
 def made_call(n: int, luck: random.Random) -> tuple[ModelCall, Decimal | None]:

@@ -140,7 +140,8 @@ class DirectRequests:
             elif key in claims.busy:
                 self._waiting.remove(one)
                 self._answers.reasons[key] = f"it is in a batch that was sent to {self._model.name}"
-        self._answers.unavailable = claims.refusal
+        if not self._flights:  # else what they reserve more than they cost becomes free
+            self._answers.unavailable = claims.refusal
 
     def _due(self) -> list[_Try]:
         now = self._ledger.clock()
@@ -234,6 +235,8 @@ class DirectRequests:
         if again:
             self._waiting.append(again)
         if isinstance(received, ModelCallError):
+            for one in self._waiting if received.window_tokens else ():
+                one.request = _fitted(one.request, received.window_tokens)
             self._count_failure(tried, received, is_last=again is None)
         else:
             self._failures = 0

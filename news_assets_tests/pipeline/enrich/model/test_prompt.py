@@ -36,7 +36,7 @@ def test_another_text_is_another_version(tmp_path: Path) -> None:
         ("[theme, summary]", "[theme]", "does not ask for the field `summary`, which every answer needs"),
         ("{themes}", "{themes} {author}", "has the placeholder `{author}`, for which there is no value"),
         ("{themes}", "", "lacks the placeholder `{themes}`"),
-        ("kind: enrich", "kind: poem", "kind `poem` is unknown; there are enrich, entities"),
+        ("kind: enrich", "kind: poem", "kind `poem` is unknown; there are theme, enrich, entities"),
         ("---\nkind", "kind", "no front matter"),
         ('version: "2"\n', "", "its front matter has the keys answers, kind, version"),
         ("answers:", "sentences: 40\nanswers:", "`sentences` takes a number from 1 to 8"),
