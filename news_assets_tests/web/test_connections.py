@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from news_assets.web.connections import Connections, bounded_protocol
+from news_assets_tests.support.waiting import HANG_S
 
 
 class Transport(asyncio.Transport):
@@ -80,7 +81,7 @@ def served(connections: Connections) -> Iterator[int]:
             yield listening.getsockname()[1]
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(HANG_S)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_a_connection_without_a_whole_request_is_closed(sent: bytes) -> None:
 def test_a_client_is_answered_while_others_hold_many_idle_connections() -> None:
     with served(Connections(of_client=5)) as port:
         held = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=HANG_S) as client:
             assert [client.get("/").text, client.post("/", content=b"x" * 9_000).text] == ["here", "here"]
         for one in held:
             one.close()

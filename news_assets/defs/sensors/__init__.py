@@ -48,8 +48,10 @@ def build_desk_sensors(
         build_due_sources(desks, jobs),
         build_pending_entries(desks, jobs, tick_s, names_of),
         build_stale_stages(desks, jobs, tick_s, names_of),
-        build_first_checks(desks, jobs),
     ]
-    if fetch_only:
-        return sensors
-    return [*sensors, build_due_model_calls(desks, jobs, tick_s), build_lost_documents(desks, jobs)]
+    if not fetch_only:
+        sensors += [
+            build_due_model_calls(desks, jobs, tick_s),
+            build_lost_documents(desks, jobs),
+        ]
+    return [*sensors, build_first_checks(desks, jobs)]

@@ -1,6 +1,5 @@
-"""Matters and language models: one call for each text, and none for an appearance that takes another's result."""
+"""Matters and language models: one call for each text, and a summary for each appearance."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -38,33 +37,16 @@ def store(lake: Lake, *appearances: tuple[RawArticle, StoredItem]) -> None:
         upsert(lake, [item])
 
 
-def quotes(text: str, spans: Sequence[str]) -> list[str]:
-    return [text[slice(*map(int, span.split("-")))] for span in spans]
-
-
-def test_an_earlier_appearance_takes_the_answer_of_the_last_with_its_own_spans(lake: Lake, keys: AgencyDays) -> None:
+def test_each_appearance_keeps_the_summary_that_it_had(lake: Lake, keys: AgencyDays) -> None:
     store(lake, appearance(0, EARLIER))
     model = ScriptedModel()
     enrich(lake, enricher(model), keys=keys)
+    before = rows(lake)["mec-00000"]
     store(lake, appearance(1, LATER))
 
     enrich(lake, enricher(model), keys=keys)
 
-    first, last = rows(lake)["mec-00000"], rows(lake)["mec-00001"]
     assert len(model.sent) == 2
-    assert (first.summary, first.key_points, first.model) == (last.summary, last.key_points, last.model)
-    assert (first.reused_from, first.summary_spans) == ("mec-00001", ("",))  # the sentence is not in its text
-    assert quotes(EARLIER, first.key_point_spans) == quotes(LATER, last.key_point_spans)
-    assert [matter.summary for matter in lake.read(Matter)] == [last.summary]
-
-
-def test_an_appearance_that_comes_after_a_later_one_is_not_sent(lake: Lake, keys: AgencyDays) -> None:
-    store(lake, appearance(1, LATER))
-    model = ScriptedModel()
-    enrich(lake, enricher(model), keys=keys)
-    store(lake, appearance(0, EARLIER))
-
-    enrich(lake, enricher(model), keys=keys)
-    enrich(lake, enricher(model), keys=keys, re_enrich=True)
-
-    assert (len(model.sent), rows(lake)["mec-00000"].reused_from) == (1, "mec-00001")
+    assert rows(lake)["mec-00000"] == before
+    assert rows(lake)["mec-00001"].summary != before.summary
+    assert [matter.summary for matter in lake.read(Matter)] == [rows(lake)["mec-00001"].summary]
