@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from heapq import nlargest
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from news_assets.pipeline.articles.likeness import (
@@ -41,6 +41,8 @@ WINDOW = timedelta(days=7)  # agencies republish a text within days; twice as ma
 _MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
+# Sources that are polled together are seen in any order: within so long, what they claim decides.
+SEEN_TOGETHER_S: Final = 600
 
 Mark = tuple[str | None, str | None, float | None]  # duplicate_of, duplicate_reason, duplicate_score
 _ORIGINAL: Mark = (None, None, None)
@@ -142,7 +144,7 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     copies = [row for row in marked if row.duplicate_of and row.duplicate_of not in known]
     if not copies:
         return []
-    first: dict[str, tuple[int, datetime]] = {}  # by original, the place of the copy that is before all others
+    first: dict[str, tuple[int, int]] = {}  # by original, the place of the copy that is before all others
     for row in sorted(copies, key=precedence):
         first.setdefault(row.duplicate_of or "", precedence(row)[:2])
     days = {day for row in copies for day in _days_around(row.day)}
@@ -254,13 +256,14 @@ def mark_duplicates(rows: Sequence[RawArticle], known: Sequence[KnownArticle]) -
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
 
 
-def precedence(article: KnownArticle | RawArticle) -> tuple[int, datetime, datetime, str]:
+def precedence(article: KnownArticle | RawArticle) -> tuple[int, int, datetime, str]:
     """Return the order among copies: the publisher on its own site first, then by when they were first seen.
 
-    The time of publication decides only between entries of one poll: a listing can claim any.
+    The time of publication decides only between articles that were seen together: a listing can claim any.
     """
     published_at = article.published_at or article.first_seen_at
-    return owner_rank(article.address_owner), article.first_seen_at, published_at, article.article_id
+    seen = int(article.first_seen_at.timestamp() // SEEN_TOGETHER_S)
+    return owner_rank(article.address_owner), seen, published_at, article.article_id
 
 
 def _marked(row: RawArticle, mark: Mark) -> RawArticle:
