@@ -16,6 +16,7 @@ EXAMPLES = {
     "meetings": ("/meetings", "/meetings?desk=cities&status=passed&from=2026-01-01"),
     "meetings_meeting_id": ("/meetings/springfieldIL/primegov/7", "/meetings/springfieldIL%2Fprimegov%2F6"),
     "matters_desk_agency_matter": ("/matters/cities/springfieldIL/file:26-101",),
+    "persons_desk_agency_person": ("/persons/cities/springfieldIL/alder-lee",),
     "agencies": ("/agencies", "/agencies?desk=none"),
     "sources": ("/sources",),
     "failures": ("/failures", "/failures?stage=enriched_articles"),
@@ -42,7 +43,7 @@ def test_an_answer_is_what_the_description_says(
     schema = described["responses"]["200"]["content"]["application/json"]["schema"]
     validator = jsonschema.Draft202012Validator(schema | {"components": description["components"]})
     for path in EXAMPLES[operation.name]:
-        server = council if operation.path.startswith(("meetings", "matters")) else ""
+        server = council if operation.path.startswith(("meetings", "matters", "persons")) else ""
         answer = browser.get(server + API + path)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
         assert [error.message for error in validator.iter_errors(answer.json())] == []
