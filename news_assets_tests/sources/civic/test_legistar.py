@@ -75,6 +75,7 @@ def test_items_are_in_the_order_of_the_agenda_with_files_and_votes() -> None:
     assert (meeting.vendor_id, meeting.is_partial) == ("71", True)
     first, last = meeting.items
     assert last.vendor_id == "13"
+    assert first.version.startswith("12@")
     assert first == AgendaItem(
         sequence=1,
         vendor_id="12",
@@ -85,6 +86,7 @@ def test_items_are_in_the_order_of_the_agenda_with_files_and_votes() -> None:
         matter_id="900",
         matter_type="Ordinance",
         votes=(Vote(person="A. Bee", value="Yea"),),
+        version=first.version,
         attachments=(
             Attachment(name="Draft", url="https://a.example.org/draft.pdf"),
             Attachment(name="Map", url="https://springfield.legistar1.com/springfield/attachments/map%201.pdf"),
