@@ -37,6 +37,7 @@ from news_assets_tests.sources.civic import (
     test_html_vendors,
     test_json_vendors,
     test_legistar,
+    test_portal_vendors,
 )
 from news_assets_tests.sources.page_builders import INSTEAD, page_of, source_of
 from news_assets_tests.sources.test_adapter_contract import SAMPLES
@@ -154,8 +155,11 @@ def _listings(kind: str) -> Iterator[bytes]:
 
 
 _CIVIC: dict[str, object] = {
+    "boarddocs": test_portal_vendors.DETAILED,
     "civicclerk": {"value": [test_json_vendors.CIVICCLERK]},
+    "civicengage": '<h1>Archive Center</h1><a href="Archive.aspx?ADID=8">City Council Agenda - March 17, 2026</a>',
     "civicplus": test_html_vendors.AGENDA_CENTER,
+    "civicweb": [test_portal_vendors.CIVICWEB],
     "escribe": {"d": [test_json_vendors.ESCRIBE]},
     "granicus": f"<table>{test_html_vendors.granicus_row('Council', 'Mar 1, 2026 - 8:00 AM', 7)}</table>",
     "icalendar": test_calendar_file.calendar(test_calendar_file.event("DTSTART:20260319T183000", "RRULE:FREQ=WEEKLY")),
@@ -164,6 +168,7 @@ _CIVIC: dict[str, object] = {
     "legistar_html": test_legistar.CALENDAR,
     "municode": {"Meetings": [{"MeetingID": 5, "CalendarDate": [{"FromDate": "2026-03-19 18:00:00"}]}]},
     "novusagenda": test_html_vendors.NOVUS,
+    "onbase": test_portal_vendors.ROW.format("DownloadFile"),
     "pdf_links": "<h2>Board</h2><li>April 16, 2026 <a href='/a/x_3-19-26.pdf'>Agenda</a></li>",
     "primegov": [test_json_vendors.PRIMEGOV],
 }

@@ -1,4 +1,7 @@
-"""Evaluates addresses of civic vendors: one request each, for the meetings to come."""
+"""Evaluates addresses of civic vendors: one request each, for the meetings to come.
+
+Where that answer lists none itself but names the lists of committees, the first of them is requested too.
+"""
 
 from collections.abc import Collection
 from typing import Final
@@ -7,7 +10,7 @@ from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.discovery.budgeted_fetcher import BudgetedFetcher
 from news_assets.pipeline.discovery.candidates import Candidate, Contents, Criteria
 from news_assets.ports.reading import PageRequest, Sandbox
-from news_assets.records.meetings import Meeting, MeetingListing
+from news_assets.records.meetings import Meeting, MeetingListing, Request
 from news_assets.records.reading import ListedEntry
 from news_assets.sources.civic.detection import VendorAddress
 from news_assets.sources.civic.kinds import vendor_of
@@ -22,20 +25,13 @@ def civic_candidate(
     at: VendorAddress, found_by: str, requests: BudgetedFetcher, sandbox: Sandbox, criteria: Criteria
 ) -> Candidate:
     """Return the candidate at an address of a vendor, refused where it lists no current meetings."""
-    vendor = vendor_of(at.kind)
-    request = vendor.upcoming(at.url, day_of(criteria.now, criteria.timezone))[0]
-    answer = requests.answer_to(
-        PageRequest(
-            request.url,
-            body=request.body if request.method == "POST" else None,
-            headers=request.headers,
-            keeps_refusals=True,
-        )
-    )
+    request = vendor_of(at.kind).upcoming(at.url, day_of(criteria.now, criteria.timezone))[0]
     refused = Candidate(url=at.url, kind=at.kind, found_by=found_by)
-    if isinstance(answer, FetchError):
-        return _refused(refused, [answer.reason])
-    [listing] = sandbox.run(read, [(vendor, answer, Reading(timezone=criteria.timezone, now=criteria.now))])
+    listing = _listing(at, request, requests, sandbox, criteria)
+    if isinstance(listing, MeetingListing) and not listing.meetings and listing.next_requests:
+        listing = _listing(at, listing.next_requests[0], requests, sandbox, criteria)
+    if isinstance(listing, FetchError):
+        return _refused(refused, [listing.reason])
     if isinstance(listing, NewsAssetsError):
         return _refused(refused, [str(listing)])
     if listing.state != "ok":
@@ -47,6 +43,24 @@ def civic_candidate(
         contents=_contents(listing, at),
         notes=(_meetings_note(listing, criteria), KEY_NOTE),
     )
+
+
+def _listing(
+    at: VendorAddress, request: Request, requests: BudgetedFetcher, sandbox: Sandbox, criteria: Criteria
+) -> MeetingListing | NewsAssetsError:
+    answer = requests.answer_to(
+        PageRequest(
+            request.url,
+            body=request.body if request.method == "POST" else None,
+            headers=request.headers,
+            keeps_refusals=True,
+        )
+    )
+    if isinstance(answer, FetchError):
+        return answer
+    reading = Reading(timezone=criteria.timezone, now=criteria.now)
+    [listing] = sandbox.run(read, [(vendor_of(at.kind), answer, reading)])
+    return listing
 
 
 def _refused(candidate: Candidate, reasons: Collection[str], state: str = "") -> Candidate:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from lxml.html import HtmlElement
+
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.pages import origin_of, parameter
-from news_assets.sources.html.document import base_of, html_tree, select
+from news_assets.sources.html.document import base_of, html_tree, select, words_of
 from news_assets.text.urls import web_url
 
 MAX_LINKED: Final = 5  # vendors that one page links; a page with more is a directory
@@ -24,8 +26,17 @@ _HOSTS: Final = (
     ("novusagenda.com", (("novusagenda", "https://{host}/agendapublic/"),)),
     ("municodemeetings.com", (("municode", "https://{host}/"),)),
     ("escribemeetings.com", (("escribe", "https://{host}/"),)),
+    ("civicweb.net", (("civicweb", "https://{host}/"),)),
+    ("community.highbond.com", (("civicweb", "https://{host}/"),)),
+    ("community.diligentoneplatform.com", (("civicweb", "https://{host}/"),)),
 )
 _WEB_API = re.compile(r"/v1/([^/?#]+)", re.IGNORECASE)
+_BOARD = re.compile(r"/[a-z]{2,8}/[\w.-]{1,60}/board\.nsf", re.IGNORECASE)
+_ONBASE = re.compile(
+    r"(?:(?P<named>(?:/[\w.-]{1,60}){0,2}/[\w.-]{0,40}agendaonline[\w.-]{0,40})(?:/|\Z)"
+    r"|(?P<other>(?:/[\w.-]{1,60}){0,2})/meetings/viewmeeting(?:agenda(?:item)?)?\Z)",
+    re.IGNORECASE,
+)
 _CALENDAR = re.compile(r"\.ics$|/ical(?:endar)?\.aspx$", re.IGNORECASE)
 
 # what pages of a vendor contain whatever their host -> kind and path
@@ -36,6 +47,7 @@ _MARKS: Final = (
     ("iqm2", re.compile(rb"/citizens/detail_meeting\.aspx", re.IGNORECASE), "/Citizens/"),
     ("novusagenda", re.compile(rb"displayagendapdf\.ashx\?meetingid=", re.IGNORECASE), "/agendapublic/"),
     ("escribe", re.compile(rb"meetingscalendarview\.aspx", re.IGNORECASE), "/"),
+    ("civicweb", re.compile(rb"/portal/meeting(?:information|schedule|typelist)\.aspx", re.IGNORECASE), "/"),
 )
 
 
@@ -59,13 +71,27 @@ def vendors_of_address(url: str) -> tuple[VendorAddress, ...]:
         return (VendorAddress("legistar", f"https://{host}/v1/{match[1]}"),) if match else ()
     if host.endswith(".granicus.com") and (view := parameter(url, "view_id")):
         return (VendorAddress("granicus", f"https://{host}/ViewPublisher.php?view_id={view}"),)
-    if "/agendacenter" in parts.path.lower():
-        return (VendorAddress("civicplus", f"{origin_of(url)}/AgendaCenter"),)
+    if found := _by_path(url, host, parts.path):
+        return (found,)
     if _CALENDAR.search(parts.path) or parameter(url, "ical") == "1":
         return (VendorAddress("icalendar", url),)
     client, _, domain = host.partition(".")
     known = next((sources for name, sources in _HOSTS if name == domain), ())
     return tuple(VendorAddress(kind, base.format(client=client, host=host)) for kind, base in known)
+
+
+def _by_path(url: str, host: str, path: str) -> VendorAddress | None:
+    """Return the source of a vendor that is known by its path: on hosts of cities, or on one host for all clients."""
+    if host.endswith("boarddocs.com") and (match := _BOARD.match(path)):
+        return VendorAddress("boarddocs", f"https://{host}{match[0]}/Public")
+    if match := _ONBASE.match(path):
+        return VendorAddress("onbase", f"{origin_of(url)}{match['named'] or match['other']}/")
+    if path.lower() == "/archive.aspx" and not parameter(url, "adid"):
+        category = parameter(url, "amid")
+        return VendorAddress("civicengage", f"{origin_of(url)}/Archive.aspx{category and f'?AMID={category}'}")
+    if "/agendacenter" in path.lower():
+        return VendorAddress("civicplus", f"{origin_of(url)}/AgendaCenter")
+    return None
 
 
 def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
@@ -85,4 +111,10 @@ def _linked(page: Page) -> Iterator[VendorAddress]:
     base = base_of(tree, page)
     for element in select(tree, "a[href], iframe[src]"):
         url = web_url(element.get("href") or element.get("src") or "", base)
-        yield from vendors_of_address(url) if url else ()
+        found = vendors_of_address(url) if url else ()
+        yield from (one for one in found if one.kind != "civicengage" or _names_agendas(element))
+
+
+def _names_agendas(link: HtmlElement) -> bool:
+    """Whether a link to an archive says that its documents are agendas: cities archive reports and letters too."""
+    return "agenda" in words_of(link).lower()

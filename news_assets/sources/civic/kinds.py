@@ -4,12 +4,16 @@ from typing import Final
 
 from news_assets.errors import SourceError
 from news_assets.sources.civic import (
+    boarddocs,
     calendar_file,
     civicclerk,
+    civicengage,
     civicplus,
+    civicweb,
     escribe,
     iqm2,
     novusagenda,
+    onbase,
     pdf_links,
     primegov,
 )
@@ -20,6 +24,13 @@ from news_assets.sources.civic.municode import api as municode_api
 from news_assets.sources.civic.vendor import Vendor
 
 CIVIC_KINDS: Final[dict[str, Vendor]] = {
+    "boarddocs": Vendor(
+        parse=boarddocs.parse,
+        upcoming=boarddocs.upcoming,
+        days=boarddocs.days,
+        items=boarddocs.items,
+        delay_s=3.0,
+    ),
     "civicclerk": Vendor(
         parse=civicclerk.parse,
         upcoming=civicclerk.upcoming,
@@ -28,6 +39,12 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         slots=3,
         delay_s=3.0,
     ),
+    "civicengage": Vendor(
+        parse=civicengage.parse,
+        upcoming=civicengage.upcoming,
+        days=civicengage.days,
+        delay_s=7.0,
+    ),
     "civicplus": Vendor(
         parse=civicplus.parse,
         upcoming=civicplus.upcoming,
@@ -35,6 +52,13 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         items=civicplus.items,
         signal=civicplus.signal,
         delay_s=7.0,
+    ),
+    "civicweb": Vendor(
+        parse=civicweb.parse,
+        upcoming=civicweb.upcoming,
+        days=civicweb.days,
+        items=civicweb.items,
+        delay_s=3.0,
     ),
     "escribe": Vendor(
         parse=escribe.parse,
@@ -95,6 +119,14 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         days=novusagenda.days,
         items=novusagenda.items,
         delay_s=5.0,
+    ),
+    "onbase": Vendor(
+        parse=onbase.parse,
+        upcoming=onbase.upcoming,
+        days=onbase.days,
+        items=onbase.items,
+        slots=3,
+        delay_s=4.0,
     ),
     "pdf_links": Vendor(parse=pdf_links.parse, upcoming=pdf_links.upcoming),
     "primegov": Vendor(

@@ -225,6 +225,16 @@ def test_a_vendor_without_meetings_is_refused_with_the_reason(run: Run, site: Si
     assert said
 
 
+def test_a_vendor_whose_first_page_names_only_categories_is_asked_for_the_first_of_them(run: Run, site: Site) -> None:
+    coming = datetime.now(UTC).date() + timedelta(days=3)
+    site.put("/Archive.aspx", answer(b"<select name=lngArchiveMasterID><option value=30>Agendas</option></select>"))
+    link = f'<h1>Archive Center</h1><a href="Archive.aspx?ADID=8">Council Agenda - {coming:%B %d, %Y}</a>'
+    site.put("/Archive.aspx?AMID=30", answer(link.encode()))
+    code, block, said = run(f"{site.url}/Archive.aspx")
+    assert (code, f"      - kind: civicengage\n        url: {site.url}/Archive.aspx\n" in block) == (0, True)
+    assert any(line.strip() == f"1 meetings, the next on {coming}" for line in said)
+
+
 def test_an_address_of_a_vendor_is_asked_for_its_meetings_alone(run: Run, site: Site) -> None:
     code, _, said = run(f"{site.url}/AgendaCenter/City-Council-3")
     assert code == 1

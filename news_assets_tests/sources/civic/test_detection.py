@@ -28,6 +28,15 @@ def page(body: str, url: str = "https://www.springfield.gov/meetings") -> Page:
         ("https://www.springfield.gov/AgendaCenter/City-Council-3", ["civicplus"]),
         ("https://www.springfield.gov/common/modules/iCalendar/iCalendar.aspx?catID=29", ["icalendar"]),
         ("https://www.springfield.gov/?post_type=tribe_events&ical=1", ["icalendar"]),
+        ("https://springfield.civicweb.net/Portal/MeetingInformation.aspx?Org=Cal&Id=2108", ["civicweb"]),
+        ("https://springfieldil.community.diligentoneplatform.com/Portal/", ["civicweb"]),
+        ("https://go.boarddocs.com/il/springfield/Board.nsf/goto?open&id=DQ3VPX80F260", ["boarddocs"]),
+        ("https://records.springfield.gov/OnBaseAgendaOnline/Meetings/ViewMeeting?id=1184&doctype=1", ["onbase"]),
+        ("https://springfield.hylandcloud.com/211agendaonlinecouncil", ["onbase"]),
+        ("https://agendas.springfield.gov/SAFCA/Meetings/ViewMeeting?id=7&doctype=1", ["onbase"]),
+        ("https://www.springfield.gov/Archive.aspx?AMID=30", ["civicengage"]),
+        ("https://www.springfield.gov/Archive.aspx?ADID=8497", []),
+        ("https://go.boarddocs.com/", []),
         ("https://springfield.granicus.com/", []),
         ("https://www.springfield.gov/council", []),
         ("https://notprimegov.com/", []),
@@ -69,6 +78,27 @@ def test_a_page_of_a_city_shows_its_vendors_by_links_and_frames() -> None:
 )
 def test_a_page_of_a_vendor_is_recognised_on_a_host_of_the_city(body: str, kind: str, url: str) -> None:
     assert vendors_of_page(page(body))[0] == VendorAddress(kind, url)
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("https://go.boarddocs.com/oh/columbus/board.nsf/vpublic?open", "https://go.boarddocs.com/oh/columbus/board.nsf/Public"),
+        ("https://a.gov/x/OnBaseAgendaOnline/Meetings/Search?dropid=4", "https://a.gov/x/OnBaseAgendaOnline/"),
+        ("https://a.gov/SAFCA/Meetings/ViewMeeting?id=7", "https://a.gov/SAFCA/"),
+        ("https://www.a.gov/archive.aspx", "https://www.a.gov/Archive.aspx"),
+    ],
+)  # fmt: skip
+def test_an_address_known_by_its_path_leads_to_that_of_the_source(url: str, base: str) -> None:
+    assert [one.url for one in vendors_of_address(url)] == [base]
+
+
+def test_an_archive_is_a_vendor_only_where_a_link_says_that_it_has_agendas() -> None:
+    found = vendors_of_page(
+        page("""<html><body><a href="/Archive.aspx?AMID=82">Crime reports</a>
+            <a href="/Archive.aspx?AMID=30">Council agendas</a></body></html>""")
+    )
+    assert [one.url for one in found] == ["https://www.springfield.gov/Archive.aspx?AMID=30"]
 
 
 def test_a_directory_of_cities_shows_only_its_first_vendors() -> None:

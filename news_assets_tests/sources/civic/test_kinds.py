@@ -57,7 +57,7 @@ def test_requests_stay_on_the_sources_host(kind: str) -> None:
 
 
 def test_an_unknown_kind_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(SourceError, match="unknown kind 'legistr'; known: civicclerk, "):
+    with pytest.raises(SourceError, match="unknown kind 'legistr'; known: boarddocs, civicclerk, "):
         vendor_of("legistr")
 
 

@@ -20,7 +20,10 @@ _FILE_NAME = re.compile(r"/([A-Za-z0-9_-]{1,40})\.[A-Za-z]{2,5}\Z")
 
 def owner_of(url: str) -> str:
     """Return the client of an address, where no agency is known: its host, or its name on a host that many share."""
-    _, _, client = urlsplit(url).path.partition("/v1/")
+    path = urlsplit(url).path
+    if (database := path.lower().partition("/board.nsf"))[1]:
+        return f"{host_of(url)}{database[0]}".lower()
+    _, _, client = path.partition("/v1/")
     shared = client.split("/")[0] if host_of(url).startswith("webapi.") else parameter(url, "cid", "cc")
     return (shared or host_of(url)).lower()
 

@@ -1,0 +1,216 @@
+"""BoardDocs: `https://go.boarddocs.com/{state}/{client}/Board.nsf/Public`, which names the committees of a client.
+
+`BD-GetMeetingsList` answers a POST with all meetings of one committee, without pages and hours; its list may
+end with an empty object. `PRINT-AgendaDetailed` is the agenda of one meeting as a page, with the files of each
+item; it is empty before the agenda is posted. The hour stands in its description. A postponed meeting keeps its
+row, whose name says the new day. Ids of items change when they are edited, so their titles are their ids here.
+Minutes have no address: they are the answer to another POST.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from typing import Final
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+
+from lxml.html import HtmlElement
+
+from news_assets.records.meetings import AgendaItem, Attachment, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import notes_beside, visible_lines, with_notes
+from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.matter_numbers import file_in
+from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, wall_clock
+from news_assets.sources.civic.reading.pages import (
+    Object,
+    changed,
+    clean,
+    href_of,
+    is_json,
+    json_of,
+    objects,
+    parameter,
+    text_at,
+    tree_of,
+    words_at,
+)
+from news_assets.sources.civic.reading.word_agenda import split_number
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, select, words_of
+
+_EXPECTED = "an answer of BoardDocs"
+_MAX_COMMITTEES: Final = 60
+_COMMITTEES = "[committeeid]"
+_OPTIONS = "select[id*=ommittee] option, select[name*=ommittee] option, #committee-select option"
+_COMMITTEE_ID = re.compile(r"[A-Za-z0-9]{8,16}")
+_AGENDA = re.compile(r"/print-agendadetailed\b", re.IGNORECASE)
+_ITEMS = ".agendaorder.item"
+_FILE = re.compile(r"/files/", re.IGNORECASE)
+_SIZE = re.compile(r"\s{0,3}\(\d[\d,.]{0,12}\s?(?:bytes?|[KMG]B)\)\Z", re.IGNORECASE)
+_SUBJECT = re.compile(r"\ASubject\s{1,3}", re.IGNORECASE)
+_NUMBER = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s{1,3}(?=\S)")
+_DAY = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_MOVED = re.compile(r"\b(?:postponed|rescheduled|moved)\s(?:to|until)\b", re.IGNORECASE)
+_FORM: Final = (
+    ("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8"),
+    ("X-Requested-With", "XMLHttpRequest"),
+)
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of a committee, the agenda of a meeting, or the requests for all committees.
+
+    Raises:
+        ListingChangedError: None of them.
+        SourceError: An empty document, or broken JSON.
+    """
+    if _AGENDA.search(page.final_url[:2000]) and not page.body.strip():
+        return MeetingListing()  # the agenda is not posted yet
+    if is_json(page):
+        return _meetings(page, reading)
+    tree = tree_of(page, _EXPECTED)
+    if elements := select(tree, _ITEMS):
+        return MeetingListing(meetings=(_agenda(tree, elements, page, reading),))
+    if _AGENDA.search(page.final_url[:2000]) and select(tree, ".print-meeting-name"):
+        return MeetingListing(meetings=(_agenda(tree, [], page, reading),))
+    requests = tuple(_list_of(page.final_url, key, name) for key, name in _committees(tree).items())
+    if not requests:
+        raise changed(page, _EXPECTED)
+    return MeetingListing(next_requests=requests[:_MAX_COMMITTEES])
+
+
+def _committees(tree: HtmlElement) -> dict[str, str]:
+    """Return the names of the committees by their ids."""
+    found: dict[str, str] = {}
+    for element in select(tree, _COMMITTEES):
+        name = clean(words_of(element)) or clean(element.get("aria-label") or "")
+        found.setdefault(element.get("committeeid") or "", name)
+    for element in [] if found else select(tree, _OPTIONS):
+        found.setdefault(element.get("value") or "", clean(words_of(element)))
+    return {key: name for key, name in found.items() if _COMMITTEE_ID.fullmatch(key)}
+
+
+def _meetings(page: Page, reading: Reading) -> MeetingListing:
+    answer = json_of(page, _EXPECTED)
+    rows = [row for row in objects(answer) if row]
+    meetings = [_meeting(row, page, reading) for row in rows if "unique" in row]
+    if not isinstance(answer, list) or (rows and not meetings) or len(objects(answer)) != len(answer):
+        raise changed(page, _EXPECTED)
+    return MeetingListing(meetings=tuple(meetings))
+
+
+def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+    unique, name = text_at(row, "unique"), text_at(row, "name")
+    day = _day(text_at(row, "numberdate"))
+    new_day = day_of_text(name) if _MOVED.search(name) else None
+    return meeting_of(
+        Stated(
+            vendor_id=unique,
+            title=name,
+            body=parameter(page.final_url, "body") or name,
+            start=Moment(day) if day else None,
+            url=urljoin(page.final_url, f"goto?open&id={quote(unique)}") if unique else None,
+            status_words=["cancelled"] if new_day and new_day != day else [],
+        ),
+        reading,
+    )
+
+
+def _day(text: str) -> date | None:
+    match = _DAY.fullmatch(text)
+    moment = wall_clock("-".join(match.groups()) if match else text)
+    return moment.day if moment else None
+
+
+# --- the agenda of one meeting ---------------------------------------------------------------------------------------
+
+
+def _agenda(tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading) -> Meeting:
+    base = base_of(tree, page)
+    described = [line for part in select(tree, ".print-meeting-description") for line in visible_lines(part)]
+    day = day_of_text(words_at(tree, ".print-meeting-date"))
+    clock = next((found for line in described if (found := clock_of_text(line))), None)
+    meeting = meeting_of(
+        Stated(
+            vendor_id=parameter(page.final_url, "id"),
+            title=words_at(tree, ".print-meeting-name"),
+            start=Moment(day, clock) if day else None,
+            items=[_item(element, number, base) for number, element in enumerate(elements, start=1)],
+        ),
+        reading,
+    )
+    return with_notes(replace(meeting, is_partial=True), notes_beside(tree, elements))
+
+
+def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
+    facts = {clean(words_of(term)).lower(): value for term, value in _facts(element)}
+    subject = facts.get("subject") or next(iter(visible_lines(element)), "")
+    number, title = _numbered(_SUBJECT.sub("", subject))
+    return AgendaItem(
+        sequence=sequence,
+        number=number,
+        title=title,
+        section=facts.get("category", ""),
+        matter_file=file_in(title),
+        attachments=tuple(dict.fromkeys(_attachments(element, base))),
+    )
+
+
+def _numbered(subject: str) -> tuple[str, str]:
+    match = _NUMBER.match(subject)
+    return (match["number"], subject[match.end() :]) if match else split_number(subject)
+
+
+def _facts(element: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
+    """Yield the terms of an item with the text of each."""
+    for term in element.iter("dt"):
+        value = term.getnext()
+        if value is not None and value.tag == "dd":
+            yield term, clean(words_of(value))
+
+
+def _attachments(element: HtmlElement, base: str) -> Iterator[Attachment]:
+    for anchor in element.iter("a"):
+        href = href_of(anchor, base)
+        if href is not None and _FILE.search(href[:2000]):
+            yield Attachment(name=_SIZE.sub("", clean(words_of(anchor))), url=href)
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the request for the committees, whose answer continues with the meetings of each."""
+    return (Request(url=urljoin(_folder(url), "Public")),)
+
+
+def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+    """Return the same: a committee's list has all its meetings."""
+    return upcoming(url, first)
+
+
+def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+    """Return the request for a meeting's agenda. The id in the address is for the reader of the answer."""
+    body = urlencode({"id": meeting.vendor_id}).encode()
+    address = urljoin(_folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}")
+    return (Request(url=address, method="POST", body=body, headers=_FORM),)
+
+
+def _list_of(url: str, committee: str, name: str) -> Request:
+    """Return the request for a committee's meetings. Its name in the address is for the reader of the answer."""
+    body = urlencode({"current_committee_id": committee}).encode()
+    address = urljoin(_folder(url), f"BD-GetMeetingsList?open&{_query(committee=committee, body=name)}")
+    return Request(url=address, method="POST", body=body, headers=_FORM)
+
+
+def _query(**parts: str) -> str:
+    return urlencode(parts, quote_via=quote)
+
+
+def _folder(url: str) -> str:
+    """Return the address of a client's database, with a slash at its end."""
+    parts = urlsplit(url)
+    path, dot, _ = parts.path.lower().partition(".nsf")
+    folder = f"{parts.path[: len(path)]}{parts.path[len(path) : len(path) + 4]}/" if dot else "/"
+    return f"{parts.scheme}://{parts.netloc}{folder}"

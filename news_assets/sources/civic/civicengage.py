@@ -1,0 +1,199 @@
+"""CivicEngage's Archive Center (CivicPlus): `https://www.city.gov/Archive.aspx`, documents by category.
+
+It is no calendar: a meeting is there once its agenda is posted, and its hour stands in that document only. A
+category's page, `?AMID=N`, links all its documents, `?ADID=N`, which are PDFs; the day stands in the title of
+each. An address without `AMID` is that of the form, whose categories of agendas, packets and minutes are read.
+Some clients number their pages otherwise than their form, and need their `AMID`s in the address. Documents of one
+day and body are one meeting.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from lxml.html import HtmlElement
+
+from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.moments import Moment, day_of_text
+from news_assets.sources.civic.reading.pages import changed, clean, href_of, parameter, tree_of
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, select, words_of
+
+_EXPECTED = "an Archive Center of CivicEngage"
+_MAX_CATEGORIES: Final = 40
+_CATEGORIES = "select[name=lngArchiveMasterID] option"
+_DOCUMENT = re.compile(r"archive\.aspx\?.{0,200}?\badid=\d", re.IGNORECASE)
+_READ = re.compile(r"\b(?:agendas?|packets?|minutes)\b", re.IGNORECASE)
+_NOT_READ = re.compile(r"\b(?:audio|video|scanned)\b", re.IGNORECASE)
+_MINUTES = re.compile(r"\bminutes\b", re.IGNORECASE)
+_PACKET = re.compile(r"\bpackets?\b", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = re.compile(
+    rf"\b(?:{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?,?\s\d{{4}}|\d{{1,2}}\s{_MONTH}\s\d{{4}}"
+    r"|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}-\d\d-\d\d)\b",
+    re.IGNORECASE,
+)
+_NOT_BODY = re.compile(
+    r"\b(?:agendas?|packets?|minutes|revised|amended|updated|final|draft|approved|cancel+ed|postponed"
+    r"|notice\sof\scancel+ation|pdf)\b",
+    re.IGNORECASE,
+)
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of a category's agendas, what its minutes add, or the requests for categories.
+
+    Raises:
+        ListingChangedError: No Archive Center.
+        SourceError: An empty document.
+    """
+    tree = tree_of(page, _EXPECTED)
+    base = base_of(tree, page)
+    options = select(tree, _CATEGORIES)
+    documents = list(_documents(tree, base, _category(options, page)))
+    requests = () if _categories_of(page.final_url) else _requests(options, page)
+    if not documents and not options and b"archive center" not in page.body.lower():
+        raise changed(page, _EXPECTED)
+    dated = [document for document in documents if document.day is not None]
+    lost = len(documents) - len(dated)
+    return MeetingListing(
+        meetings=tuple(_meetings(dated, reading)) if _categories_of(page.final_url) or not requests else (),
+        next_requests=requests,
+        problems=(f"{lost} documents have no date in their title",) if lost and not requests else (),
+    )
+
+
+def _requests(options: Iterable[HtmlElement], page: Page) -> tuple[Request, ...]:
+    """Return the requests for the categories of agendas, packets and minutes."""
+    found: list[Request] = []
+    for option in options:
+        number, name = option.get("value") or "", clean(words_of(option))
+        if number.isdecimal() and number != "0" and _READ.search(name) and not _NOT_READ.search(name):
+            found.append(_category_request(page.final_url, number))
+    return tuple(found[:_MAX_CATEGORIES])
+
+
+def _category(options: Iterable[HtmlElement], page: Page) -> str:
+    """Return the name of the page's category; empty if it is not stated."""
+    number = parameter(page.final_url, "amid")
+    return next((clean(words_of(option)) for option in options if option.get("value") == number), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document of the archive; `body` is its title without day and kind."""
+
+    number: int
+    title: str
+    href: str
+    day: date | None
+    body: str
+    is_minutes: bool
+
+    @property
+    def key(self) -> str:
+        """What documents of one meeting share: the day, and the words of the body."""
+        return f"{self.day}-{'-'.join(re.findall(r'[a-z0-9]+', self.body.lower()))}"
+
+
+def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Document]:
+    seen: set[int] = set()
+    for anchor in tree.iter("a"):
+        href, title = href_of(anchor, base), clean(words_of(anchor))
+        if href is None or not title or not _DOCUMENT.search(href[:2000]):
+            continue
+        number = int(parameter(href, "adid")[:12] or 0) if parameter(href, "adid")[:12].isdecimal() else 0
+        if number and number not in seen:
+            seen.add(number)
+            yield _document(number, title, href, category)
+
+
+def _document(number: int, title: str, href: str, category: str) -> _Document:
+    named = title if _READ.search(title) else f"{title} {category}"
+    body = _body(title) or _body(category) or title
+    return _Document(number, title, href, day_of_text(title), body, _MINUTES.search(named) is not None)
+
+
+def _body(title: str) -> str:
+    words = _NOT_BODY.sub(" ", _DATE.sub(" ", title))
+    return " ".join(re.sub(r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}", " ", f" {words}").split()).strip(" -–—,:()")
+
+
+def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meeting]:
+    """Yield the meetings, each with its newest agenda first, and what minutes add to others."""
+    grouped: dict[str, list[_Document]] = defaultdict(list)
+    for document in documents:
+        grouped[document.key].append(document)
+    for key, found in grouped.items():
+        newest_first = sorted(found, key=lambda one: one.number, reverse=True)
+        agendas = [one for one in newest_first if not one.is_minutes]
+        links = [_link(one) for one in newest_first]
+        if agendas:
+            yield _meeting(key, agendas, links, reading)
+        else:
+            minutes = newest_first[0]
+            yield Meeting(
+                vendor_id=f"minutes-{minutes.number}",
+                agenda_id=key,
+                minutes_url=minutes.href,
+                links=tuple(links),
+                is_partial=True,
+            )
+
+
+def _meeting(key: str, agendas: Sequence[_Document], links: Sequence[Link], reading: Reading) -> Meeting:
+    """Return a meeting. Its id is the number of its first agenda, which stays when the title is corrected."""
+    newest, first = agendas[0], agendas[-1]
+    return meeting_of(
+        Stated(
+            vendor_id=str(first.number),
+            agenda_id=key,
+            title=newest.body,
+            body=newest.body,
+            start=Moment(newest.day) if newest.day else None,
+            links=links,
+            status_words=[_DATE.sub("", newest.title)],
+        ),
+        reading,
+    )
+
+
+def _link(document: _Document) -> Link:
+    kind = "Packet" if _PACKET.search(document.title) else "Agenda"
+    return Link(title="Minutes" if document.is_minutes else kind, href=document.href)
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the requests for the categories that the address names, else for the form that names all."""
+    numbers = _categories_of(url)
+    if not numbers:
+        return (Request(url=urljoin(url, "/Archive.aspx")),)
+    return tuple(_category_request(url, number) for number in numbers)
+
+
+def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+    """Return the same: a category's page has all its documents."""
+    return upcoming(url, first)
+
+
+def _category_request(url: str, number: str) -> Request:
+    return Request(url=urljoin(url, f"/Archive.aspx?AMID={number}"))
+
+
+def _categories_of(url: str) -> list[str]:
+    """Return the numbers of categories in an address: `?AMID=30` or `?AMID=30,31`."""
+    try:
+        pairs = parse_qsl(urlsplit(url).query, max_num_fields=100)
+    except ValueError:
+        return []
+    stated = ",".join(value for name, value in pairs if name.lower() == "amid")
+    return [number for number in stated.split(",") if number.isdecimal()][:_MAX_CATEGORIES]

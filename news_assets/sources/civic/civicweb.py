@@ -1,0 +1,223 @@
+"""CivicWeb (iCompass, now Diligent Community): `https://{client}.civicweb.net/Services/MeetingsService.svc/meetings`.
+
+The same portal is `{client}.community.highbond.com` and `{client}.community.diligentoneplatform.com`. The answer
+for a span of days is a JSON list without pages; without the span it is empty. `MeetingDateTime` is local, and
+midnight means that no hour is set. `Published` says that an agenda is: then `meetings/{id}/meetingDocuments` has
+it as HTML that Word made, with the documents of each item. `DocumentType` tells what a document is, also of
+drafts and closed sessions, which are left out. A cancelled meeting says so in its name, or at the head of its
+agenda. A recording is shown on the meeting's page.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, time, timedelta
+from typing import Final
+from urllib.parse import quote, urljoin
+
+from lxml.html import HtmlElement
+
+from news_assets.records.meetings import Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.reading import Page
+from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
+from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
+from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
+from news_assets.sources.civic.reading.pages import (
+    Object,
+    changed,
+    clean,
+    href_of,
+    json_of,
+    objects,
+    origin_of,
+    text_at,
+    tree_of,
+    unique_links,
+)
+from news_assets.sources.civic.reading.word_agenda import Line, is_leaf, items_of, says_off, texts_of_row
+from news_assets.sources.civic.vendor import Reading
+from news_assets.sources.html.document import base_of, words_of
+
+_EXPECTED = "an answer of CivicWeb"
+_SERVICE = "/Services/MeetingsService.svc/meetings"
+_OF_MEETING = re.compile(r"/meetings/(\d{1,12})/meetingdocuments", re.IGNORECASE)
+_MARK = re.compile(r"Agenda(?P<kind>Heading|Item)(?P<id>\d{1,12})")  # the name of an anchor before a line's table
+_DOCUMENT = re.compile(r"/document/", re.IGNORECASE)
+_FORMAT = re.compile(r"\s{0,3}-\s{0,3}(?:pdf|docx?|xlsx?|pptx?|html?)\Z", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = re.compile(rf"\s{{0,3}}[-–—]?\s{{1,3}}(?:\d{{1,2}}\s{_MONTH}|{_MONTH}\s\d{{1,2}},?)\s\d{{4}}\b", re.IGNORECASE)
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_STARRED = re.compile(r"\*{2,3}[^*]{1,60}\*{2,3}")
+_AGENDA_PAGE: Final = "1"
+_TITLES: Final = {"1": "Agenda (HTML)", "4": "Agenda", "2": "Minutes", "9": "Minutes", "10": "Minutes", "53": "Minutes"}
+_PDF: Final = ("4", "10", "53")
+
+
+def parse(page: Page, reading: Reading) -> MeetingListing:
+    """Return the meetings of a span of days, or the documents and items of one meeting.
+
+    Raises:
+        ListingChangedError: Neither of them.
+        SourceError: An empty document, or broken JSON.
+    """
+    answer = json_of(page, _EXPECTED)
+    match = _OF_MEETING.search(page.final_url[:2000])
+    documents = answer.get("Documents") if isinstance(answer, dict) else answer
+    if match is not None and isinstance(documents, list):
+        return MeetingListing(meetings=(_documents(match[1], objects(documents), page, reading),))
+    rows = objects(answer)
+    meetings = [_meeting(row, page, reading) for row in rows if "MeetingDate" in row or "MeetingDateTime" in row]
+    if not isinstance(answer, list) or (answer and not meetings):
+        raise changed(page, _EXPECTED)
+    return MeetingListing(meetings=tuple(meetings))
+
+
+def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
+    own_id, name = text_at(row, "Id"), text_at(row, "Name")
+    title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
+    url = f"{origin_of(page.final_url)}/Portal/MeetingInformation.aspx?Id={quote(own_id)}" if own_id else None
+    has_video = url is not None and bool(row.get("VideoIcon"))
+    return meeting_of(
+        Stated(
+            vendor_id=own_id,
+            agenda_id="" if row.get("Published") is False else own_id,
+            title=title,
+            body=text_at(row, "MeetingTypeName") or title,
+            start=_start(row),
+            location=location_of(text_at(row, "MeetingLocation", "Location")),
+            url=url,
+            links=(Link(title="Video", href=url),) if has_video and url else (),
+            status_words=[name],
+        ),
+        reading,
+    )
+
+
+def _start(row: Object) -> Moment | None:
+    moment = wall_clock(text_at(row, "MeetingDateTime", "MeetingDate"))
+    return replace(moment, clock=None) if moment and moment.clock == time() else moment
+
+
+# --- the documents of one meeting ------------------------------------------------------------------------------------
+
+
+def _documents(own_id: str, documents: Sequence[Object], page: Page, reading: Reading) -> Meeting:
+    published = [one for one in documents if not _is_withheld(one, reading)]
+    agenda = next((one for one in published if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")), None)
+    meeting = (
+        _agenda(own_id, str(agenda["Html"]), page, reading) if agenda else Meeting(vendor_id=own_id, is_partial=True)
+    )
+    links = unique_links(_links(published, page))
+    return replace(
+        meeting,
+        links=links,
+        agenda_url=_first(links, "Agenda"),
+        minutes_url=_first(links, "Minutes"),
+    )
+
+
+def _is_withheld(document: Object, reading: Reading) -> bool:
+    """Whether a document is to be published on a day to come."""
+    text, today = text_at(document, "PublicReleaseDelayDateString"), reading.now.date()
+    if _ISO_DAY.match(text):  # also 2999-01-01, which is no day of a meeting
+        return text[:10] > today.isoformat()
+    day = day_of_text(text)
+    return day is not None and day > today
+
+
+def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
+    """Yield the links to agendas and minutes, PDF before HTML."""
+    ordered = sorted(documents, key=lambda one: text_at(one, "DocumentType") not in _PDF)
+    for document in ordered:
+        kind, own_id = text_at(document, "DocumentType"), text_at(document, "Id")
+        title = _TITLES.get(kind)
+        if title is None or not own_id:
+            continue
+        file = f"/{quote(text_at(document, 'Name') or 'document', safe=' ')}.pdf" if kind in _PDF else ""
+        href = f"/document/{quote(own_id)}{file}".replace(" ", "%20")
+        yield Link(title=title, href=urljoin(page.final_url, href))
+
+
+def _first(links: Iterable[Link], title: str) -> str | None:
+    return next((link.href for link in links if link.title == title), None)
+
+
+def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
+    agenda = replace(page, body=markup.encode("utf-8", "replace"), encoding="utf-8", content_type="text/html")
+    tree = tree_of(agenda, _EXPECTED)
+    base = base_of(tree, page)
+    lines = _marked_lines(tree, base) or _numbered_lines(tree, base)
+    notes = notes_beside(tree, [line.row for line in lines])
+    meeting = agenda_of(items_of(lines), notes, own_id)
+    return replace(meeting, status="cancelled") if says_off(notes, reading.now) else meeting
+
+
+def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
+    """Return the lines before whose tables an anchor stands that names a heading or an item."""
+    lines: list[Line] = []
+    mark: re.Match[str] | None = None
+    for element in tree.iter("a", "tr"):
+        if element.tag == "tr" and mark is not None and is_leaf(element):
+            lines.append(_line(element, mark))
+            mark = None
+        elif element.tag == "a" and (found := _MARK.fullmatch(element.get("name") or "")):
+            mark = found
+        elif element.tag == "a" and lines and (file := _file(element, base)):
+            lines[-1] = lines[-1].with_file(file)
+    return lines
+
+
+def _line(row: HtmlElement, mark: re.Match[str]) -> Line:
+    is_heading = mark["kind"] == "Heading"
+    number, texts = texts_of_row(row, _files_in(row))
+    own_id = f"heading-{mark['id']}" if is_heading else mark["id"]
+    return Line(row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading)
+
+
+def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
+    """Return the rows that begin with a number, for a template without anchors."""
+    lines: list[Line] = []
+    for element in tree.iter("a", "tr"):
+        if element.tag == "a":
+            if lines and (file := _file(element, base)):
+                lines[-1] = lines[-1].with_file(file)
+        elif is_leaf(element):
+            number, texts = texts_of_row(element, _files_in(element))
+            if number and texts:
+                lines.append(Line(row=element, own_id="", number=number, texts=texts))
+    return lines
+
+
+def _files_in(row: HtmlElement) -> list[HtmlElement]:
+    return [anchor for anchor in row.iter("a") if _DOCUMENT.search((anchor.get("href") or "")[:2000])]
+
+
+def _file(anchor: HtmlElement, base: str) -> Attachment | None:
+    href = href_of(anchor, base)
+    if href is None or not _DOCUMENT.search(href[:2000]):
+        return None
+    return Attachment(name=_FORMAT.sub("", clean(words_of(anchor))), url=href)
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def upcoming(url: str, today: date) -> tuple[Request, ...]:
+    """Return the request for the next half year."""
+    return days(url, today, today + timedelta(days=182))
+
+
+def days(url: str, first: date, last: date) -> tuple[Request, ...]:
+    """Return the request for the meetings of these days."""
+    return (_json(urljoin(url, f"{_SERVICE}?from={first:%Y-%m-%d}&to={last:%Y-%m-%d}&loadall=false")),)
+
+
+def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
+    """Return the request for a meeting's documents, if any are published."""
+    if not meeting.agenda_id:
+        return ()
+    return (_json(urljoin(url, f"{_SERVICE}/{quote(meeting.agenda_id)}/meetingDocuments")),)
+
+
+def _json(url: str) -> Request:
+    return Request(url=url, headers=(("Accept", "application/json"),))
