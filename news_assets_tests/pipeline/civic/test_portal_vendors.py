@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from news_assets.clients.search.backends import open_index
+from news_assets.pipeline.civic.items import is_minutes
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import SourceState
@@ -46,6 +47,11 @@ def open_town(lake: Lake, tmp_path: Path) -> Iterator[OpenTown]:
 def meeting_of(room: CouncilRoom, body: str, month: int = 3) -> StoredMeeting:
     [found] = [row for row in room.lake.read(StoredMeeting) if body in row.title and row.day and row.day.month == month]
     return found
+
+
+def agenda_items(room: CouncilRoom) -> list[StoredItem]:
+    """Return the items of all agendas, without the rows that stand for minutes."""
+    return [item for item in room.lake.read(StoredItem) if not is_minutes(item)]
 
 
 def items_of(room: CouncilRoom, meeting: StoredMeeting) -> list[StoredItem]:
@@ -97,13 +103,13 @@ def test_an_unchanged_council_is_not_read_again(kind: str, open_town: OpenTown) 
     room, _ = open_town(kind)
     room.poll()
     room.run("documents", "raw_articles")
-    before = (room.lake.read(StoredMeeting), room.lake.read(StoredItem), room.documents_read)
+    before = (room.lake.read(StoredMeeting), agenda_items(room), room.documents_read)
 
     [poll] = room.poll(after=timedelta(minutes=30))
     room.run("documents", "raw_articles")
 
     assert (poll.new_count, poll.updated_count) == (0, 0)
-    assert (room.lake.read(StoredMeeting), room.lake.read(StoredItem), room.documents_read) == before
+    assert (room.lake.read(StoredMeeting), agenda_items(room), room.documents_read) == before
     assert all(state.passed_at for state in room.lake.read(SourceState))
 
 
