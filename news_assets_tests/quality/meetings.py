@@ -86,6 +86,10 @@ CASES: tuple[tuple[str, Case], ...] = (
     _san_diego("chart_com", "charter", 25), _san_diego("gov_com", "government", 13, "parsed_item"),
     _san_diego("land_com", "land", 12), _san_diego("nrc_com", "nrc", 14),
     _san_diego("publicsafety_com", "publicsafety", 15), _san_diego("rules_com", "rules", 11),
+    *(("city-scrapers-ca/san_diego_city", Case(
+        "onbase", _WEST, f"ca/san_diego_city_{body}upcoming.html.gz", (f"parsed_items_{body}upcoming[0]",),
+        f"https://sandiego.hylandcloud.com/211agendaonline{site}/", _SAN_DIEGO))
+        for body, site in (("", "council"), ("committee_", "comm"))),
     ("city-scrapers-ca/walnut_creek", Case(
         "granicus", _WEST, "ca/walnut_creek_110.html.gz", ("parsed_items[110]",),
         "https://walnutcreek.granicus.com/AgendaViewer.php?view_id=12&clip_id=4496",

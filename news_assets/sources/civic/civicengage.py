@@ -26,9 +26,13 @@ from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
 _EXPECTED = "an Archive Center of CivicEngage"
+_NAME: Final = b"archive center"
 _MAX_CATEGORIES: Final = 40
 _CATEGORIES = "select[name=lngArchiveMasterID] option"
 _DOCUMENT = re.compile(r"archive\.aspx\?.{0,200}?\badid=\d", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_WORD = re.compile(r"[a-z0-9]+")
+_LOOSE = re.compile(r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}")  # what is left between words without a date
 _READ = re.compile(r"\b(?:agendas?|packets?|minutes)\b", re.IGNORECASE)
 _NOT_READ = re.compile(r"\b(?:audio|video|scanned)\b", re.IGNORECASE)
 _MINUTES = re.compile(r"\bminutes\b", re.IGNORECASE)
@@ -56,16 +60,17 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     tree = tree_of(page, _EXPECTED)
     base = base_of(tree, page)
     options = select(tree, _CATEGORIES)
+    is_category = bool(_categories_of(page.final_url))
+    if not is_category and (requests := _requests(options, page)):
+        return MeetingListing(next_requests=requests)
     documents = list(_documents(tree, base, _category(options, page)))
-    requests = () if _categories_of(page.final_url) else _requests(options, page)
-    if not documents and not options and b"archive center" not in page.body.lower():
+    if not documents and not options and _NAME not in page.body.lower():
         raise changed(page, _EXPECTED)
     dated = [document for document in documents if document.day is not None]
     lost = len(documents) - len(dated)
     return MeetingListing(
-        meetings=tuple(_meetings(dated, reading)) if _categories_of(page.final_url) or not requests else (),
-        next_requests=requests,
-        problems=(f"{lost} documents have no date in their title",) if lost and not requests else (),
+        meetings=tuple(_meetings(dated, reading)),
+        problems=(f"{lost} documents have no date in their title",) if lost else (),
     )
 
 
@@ -99,7 +104,7 @@ class _Document:
     @property
     def key(self) -> str:
         """What documents of one meeting share: the day, and the words of the body."""
-        return f"{self.day}-{'-'.join(re.findall(r'[a-z0-9]+', self.body.lower()))}"
+        return f"{self.day}-{'-'.join(_WORD.findall(self.body.lower()))}"
 
 
 def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Document]:
@@ -108,8 +113,8 @@ def _documents(tree: HtmlElement, base: str, category: str) -> Iterable[_Documen
         href, title = href_of(anchor, base), clean(words_of(anchor))
         if href is None or not title or not _DOCUMENT.search(href[:2000]):
             continue
-        number = int(parameter(href, "adid")[:12] or 0) if parameter(href, "adid")[:12].isdecimal() else 0
-        if number and number not in seen:
+        match = _NUMBER.fullmatch(parameter(href, "adid"))
+        if match is not None and (number := int(match[0])) not in seen:
             seen.add(number)
             yield _document(number, title, href, category)
 
@@ -122,7 +127,7 @@ def _document(number: int, title: str, href: str, category: str) -> _Document:
 
 def _body(title: str) -> str:
     words = _NOT_BODY.sub(" ", _DATE.sub(" ", title))
-    return " ".join(re.sub(r"\s[-–—|:,]{1,3}(?=\s|\Z)|\A\W{1,5}", " ", f" {words}").split()).strip(" -–—,:()")
+    return " ".join(_LOOSE.sub(" ", f" {words}").split()).strip(" -–—,:()")
 
 
 def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meeting]:

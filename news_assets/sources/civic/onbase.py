@@ -8,10 +8,11 @@ Documents of an item are on its own page. Their addresses `DownloadFile` lead to
 `DownloadFileBytes`; older clients spell it `Downloadfile` and answer with the file.
 """
 
+import itertools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any, Final
@@ -60,6 +61,7 @@ _DATE = re.compile(
     r"|\d{1,2}/\d{1,2}/\d{4})\b",
     re.IGNORECASE,
 )
+_BLOCKS_AROUND: Final = 3  # of a link outside a table: its own cell, its row, and what holds both
 _HEADERS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _CUSTOM_DATES: Final = "11"  # of the search form's choices
 _AS_SCRIPT: Final = (("X-Requested-With", "XMLHttpRequest"),)  # without it, some clients answer with an empty frame
@@ -177,15 +179,24 @@ def _title_of(anchor: HtmlElement) -> str:
     return clean(words_of(anchor)) or (described["what"] if described else "Document")
 
 
-def _texts(anchors: Iterable[HtmlElement]) -> tuple[str, str, str]:
+def _texts(anchors: Sequence[HtmlElement]) -> tuple[str, str, str]:
     """Return name, kind and time of a meeting, from its row in the table, else from what its links say."""
     for anchor in anchors:
         row = next(anchor.iterancestors("tr"), None)
         if row is not None and (texts := _row_texts(row))[2]:
             return texts
         if described := _DESCRIBED.search(clean(anchor.get("title") or "")):
-            return described["name"], "", described["when"]
+            name = _name_beside(anchor, described["name"])
+            return name, described["name"][len(name) :].strip(), described["when"]
     return "", "", ""
+
+
+def _name_beside(anchor: HtmlElement, described: str) -> str:
+    """Return the text beside a link that its description begins with: the name, without the kind that follows it."""
+    around = itertools.islice(anchor.iterancestors("div", "li"), _BLOCKS_AROUND)
+    siblings = (part for block in around for part in itertools.islice(block, _BLOCKS_AROUND))
+    texts = (clean(words_of(part)) for part in siblings if part.find(".//a") is None)
+    return next((text for text in texts if text and described.startswith(text)), described)
 
 
 def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
