@@ -34,7 +34,7 @@ from news_assets.sources.civic.reading.pages import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.reading.word_agenda import Line, is_leaf, items_of, says_off, texts_of_row
+from news_assets.sources.civic.reading.word_agenda import Line, Lines, is_leaf, items_of, says_off, texts_of_row
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, words_of
 
@@ -154,17 +154,16 @@ def _agenda(own_id: str, markup: str, page: Page, reading: Reading) -> Meeting:
 
 def _marked_lines(tree: HtmlElement, base: str) -> list[Line]:
     """Return the lines before whose tables an anchor stands that names a heading or an item."""
-    lines: list[Line] = []
+    lines = Lines()
     mark: re.Match[str] | None = None
     for element in tree.iter("a", "tr"):
-        if element.tag == "tr" and mark is not None and is_leaf(element):
-            lines.append(_line(element, mark))
+        if element.tag == "a":
+            mark = _MARK.fullmatch(element.get("name") or "") or mark
+            lines.add_file(_file(element, base))
+        elif mark is not None and is_leaf(element):
+            lines.add(_line(element, mark))
             mark = None
-        elif element.tag == "a" and (found := _MARK.fullmatch(element.get("name") or "")):
-            mark = found
-        elif element.tag == "a" and lines and (file := _file(element, base)):
-            lines[-1] = lines[-1].with_file(file)
-    return lines
+    return lines.with_files()
 
 
 def _line(row: HtmlElement, mark: re.Match[str]) -> Line:
@@ -176,16 +175,15 @@ def _line(row: HtmlElement, mark: re.Match[str]) -> Line:
 
 def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
     """Return the rows that begin with a number, for a template without anchors."""
-    lines: list[Line] = []
+    lines = Lines()
     for element in tree.iter("a", "tr"):
         if element.tag == "a":
-            if lines and (file := _file(element, base)):
-                lines[-1] = lines[-1].with_file(file)
+            lines.add_file(_file(element, base))
         elif is_leaf(element):
             number, texts = texts_of_row(element, _files_in(element))
             if number and texts:
-                lines.append(Line(row=element, own_id="", number=number, texts=texts))
-    return lines
+                lines.add(Line(row=element, own_id="", number=number, texts=texts))
+    return lines.with_files()
 
 
 def _files_in(row: HtmlElement) -> list[HtmlElement]:

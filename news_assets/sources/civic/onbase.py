@@ -61,6 +61,7 @@ _DATE = re.compile(
     r"|\d{1,2}/\d{1,2}/\d{4})\b",
     re.IGNORECASE,
 )
+_MAX_LINKS: Final = 20  # of a meeting, in which its name is looked for
 _BLOCKS_AROUND: Final = 3  # of a link outside a table: its own cell, its row, and what holds both
 _HEADERS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _CUSTOM_DATES: Final = "11"  # of the search form's choices
@@ -92,13 +93,13 @@ def _meetings(tree: HtmlElement, base: str, page: Page, reading: Reading) -> Ite
     stated, linked = _search_results(page), _anchors_by_meeting(tree, base)
     if stated is None and not linked and _LIST_MARK not in page.body:
         raise changed(page, _EXPECTED)
-    folder = _folder(page.final_url)
+    folder, table = _folder(page.final_url), _Table()
     for row in stated or []:
         own_id = text_at(row, "ID")
         links = unique_links((*_stated_links(row, own_id, folder), *_links(linked.get(own_id, ()), base)))
         yield _meeting(own_id, text_at(row, "Name"), text_at(row, "MeetingTypeName"), links, row, folder, reading)
     for own_id, anchors in linked.items() if stated is None else ():
-        name, kind, when = _texts(anchors)
+        name, kind, when = table.texts_of(anchors)
         links = unique_links(_links(anchors, base))
         yield _meeting(own_id, name, kind, links, {"Time": when}, folder, reading)
 
@@ -179,24 +180,43 @@ def _title_of(anchor: HtmlElement) -> str:
     return clean(words_of(anchor)) or (described["what"] if described else "Document")
 
 
-def _texts(anchors: Sequence[HtmlElement]) -> tuple[str, str, str]:
-    """Return name, kind and time of a meeting, from its row in the table, else from what its links say."""
-    for anchor in anchors:
-        row = next(anchor.iterancestors("tr"), None)
-        if row is not None and (texts := _row_texts(row))[2]:
-            return texts
-        if described := _DESCRIBED.search(clean(anchor.get("title") or "")):
-            name = _name_beside(anchor, described["name"])
-            return name, described["name"][len(name) :].strip(), described["when"]
-    return "", "", ""
+class _Table:
+    """The texts of rows and blocks of a listing, each read once, as many links may stand in one."""
 
+    def __init__(self) -> None:
+        self._rows: dict[HtmlElement, tuple[str, str, str]] = {}
+        self._blocks: dict[HtmlElement, str] = {}
 
-def _name_beside(anchor: HtmlElement, described: str) -> str:
-    """Return the text beside a link that its description begins with: the name, without the kind that follows it."""
-    around = itertools.islice(anchor.iterancestors("div", "li"), _BLOCKS_AROUND)
-    siblings = (part for block in around for part in itertools.islice(block, _BLOCKS_AROUND))
-    texts = (clean(words_of(part)) for part in siblings if part.find(".//a") is None)
-    return next((text for text in texts if text and described.startswith(text)), described)
+    def texts_of(self, anchors: Sequence[HtmlElement]) -> tuple[str, str, str]:
+        """Return name, kind and time of a meeting, from its row, else from what its links say."""
+        for anchor in anchors[:_MAX_LINKS]:
+            row = next(anchor.iterancestors("tr"), None)
+            if row is not None and (texts := self._row(row))[2]:
+                return texts
+            if described := _DESCRIBED.search(clean(anchor.get("title") or "")):
+                name = self._name_beside(anchor, described["name"])
+                return name, described["name"][len(name) :].strip(), described["when"]
+        return "", "", ""
+
+    def _row(self, row: HtmlElement) -> tuple[str, str, str]:
+        if row not in self._rows:
+            self._rows[row] = _row_texts(row)
+        return self._rows[row]
+
+    def _name_beside(self, anchor: HtmlElement, described: str) -> str:
+        """Return the text beside a link that its description begins with: the name, without the kind after it."""
+        for block in itertools.islice(anchor.iterancestors("div", "li"), _BLOCKS_AROUND):
+            for part in itertools.islice(block, _BLOCKS_AROUND):
+                text = self._block(part)
+                if text and described.startswith(text):
+                    return text
+        return described
+
+    def _block(self, part: HtmlElement) -> str:
+        """Return the text of a block without links; empty for another."""
+        if part not in self._blocks:
+            self._blocks[part] = clean(words_of(part)) if part.find(".//a") is None else ""
+        return self._blocks[part]
 
 
 def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
@@ -235,16 +255,26 @@ def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
 
 
 def _word_lines(tree: HtmlElement) -> list[Line]:
-    """Return the lines whose text calls `loadAgendaItem`."""
-    lines: list[Line] = []
+    """Return the rows whose text calls `loadAgendaItem`."""
+    lines: dict[HtmlElement, Line] = {}
     for anchor in tree.iter("a"):
-        match = _LOADED.search(f"{anchor.get('href') or ''} {anchor.get('onclick') or ''}"[:1000])
         row = next(anchor.iterancestors("tr"), None)
-        if match is None or row is None or not clean(words_of(anchor)):
+        if row is None or row in lines or not clean(words_of(anchor)):
             continue
-        number, texts = texts_of_row(row)
-        lines.append(_line(row, match, number, texts))
-    return lines
+        if match := _loaded(anchor):
+            lines[row] = _line(row, match)
+    return list(lines.values())
+
+
+def _loaded(anchor: HtmlElement) -> re.Match[str] | None:
+    return _LOADED.search(f"{anchor.get('href') or ''} {anchor.get('onclick') or ''}"[:1000])
+
+
+def _line(row: HtmlElement, match: re.Match[str]) -> Line:
+    is_heading = (match["section"] or "").lower() == "true"
+    own_id = f"S{match['id']}" if is_heading else match["id"]
+    number, texts = texts_of_row(row)
+    return Line(row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading)
 
 
 def _accessible_lines(tree: HtmlElement) -> list[Line]:
@@ -258,16 +288,10 @@ def _accessible_lines(tree: HtmlElement) -> list[Line]:
             continue
         anchor = next(element.iter("a"), element)
         number, title = split_number(words_at(element, "a") or clean(words_of(element)))
-        match = _LOADED.search(f"{anchor.get('href') or ''} {anchor.get('onclick') or ''}"[:1000])
+        match = _loaded(anchor)
         if title:
             lines.append(Line(row=element, own_id=match["id"] if match else "", number=number, texts=(title,)))
     return lines if any(not line.is_heading for line in lines) else []
-
-
-def _line(row: HtmlElement, match: re.Match[str], number: str, texts: tuple[str, ...]) -> Line:
-    is_heading = (match["section"] or "").lower() == "true"
-    own_id = f"S{match['id']}" if is_heading else match["id"]
-    return Line(row=row, own_id=own_id, number=number, texts=texts, is_heading=is_heading)
 
 
 def _item_page(tree: HtmlElement, base: str, page: Page) -> Meeting:

@@ -36,9 +36,28 @@ class Line:
     is_heading: bool = False
     attachments: tuple[Attachment, ...] = ()
 
-    def with_file(self, file: Attachment) -> "Line":
-        """Return the line with one more document."""
-        return self if file in self.attachments else replace(self, attachments=(*self.attachments, file))
+
+class Lines:
+    """The lines of an agenda in their order, each with the documents that follow it."""
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+        self._files: list[dict[Attachment, None]] = []
+
+    def add(self, line: Line) -> None:
+        """Add a line."""
+        self._lines.append(line)
+        self._files.append({})
+
+    def add_file(self, file: Attachment | None) -> None:
+        """Add a document to the last line; one before any line is of the whole meeting, and left out."""
+        if file is not None and self._files:
+            self._files[-1][file] = None
+
+    def with_files(self) -> list[Line]:
+        """Return the lines."""
+        pairs = zip(self._lines, self._files, strict=True)
+        return [replace(line, attachments=tuple(files)) for line, files in pairs]
 
 
 def is_leaf(row: HtmlElement) -> bool:
