@@ -1,9 +1,10 @@
 """A town's meetings as CivicWeb, BoardDocs, OnBase and the Archive Center publish them, over HTTP on loopback.
 
-Shapes are those of public answers of each vendor. What is published is the same for all: a meeting of the City
-Council on 10 March 2026 at 18:00 in Springfield, Illinois, of which two items share a report; one of 24 February;
-one of the Parks Board, and a cancelled one of the Planning Commission. In the second phase the agenda of the
-council has one more item, its report is another document, and the Parks Board meets a day later.
+Shapes are those of public answers of each vendor. What is published is the same for all: a
+meeting of the City Council on 10 March 2026 at 18:00 in Springfield, Illinois, of which two items
+share a report; one of 24 February; one of the Parks Board, and a cancelled one of the Planning
+Commission. In the second phase the agenda of the council has one more item, its report is another
+document, and the Parks Board meets a day later.
 """
 
 import json
@@ -15,7 +16,11 @@ from news_assets_tests.support.pdfs import pdf_of
 from news_assets_tests.support.vendor_town import Answers
 
 PARKS = "Budget of the parks"
-BUSES, DEPOT, SWEEPING = "Contract for the night buses", "Lease of the old depot", "Sweeping of Elm Street"
+BUSES, DEPOT, SWEEPING = (
+    "Contract for the night buses",
+    "Lease of the old depot",
+    "Sweeping of Elm Street",
+)
 REPORT = "The contract for the night buses costs four million dollars a year and runs until 2030."
 NEW_REPORT = "The contract for the night buses now costs five million dollars a year and runs until 2032."
 MAP = "A map of the old depot, whose lease brings ninety thousand dollars a year."
@@ -170,7 +175,14 @@ def _boarddocs(phase: int) -> Answers:
 
 
 def _boarddocs_row(unique: str, name: str, day: str) -> dict[str, str]:
-    return {"unique": unique, "name": name, "current": "0", "preliveoak": "", "numberdate": day, "unid": f"{unique}58D"}
+    return {
+        "unique": unique,
+        "name": name,
+        "current": "0",
+        "preliveoak": "",
+        "numberdate": day,
+        "unid": f"{unique}58D",
+    }
 
 
 def _boarddocs_head(day: str, name: str, hour: str) -> str:
@@ -219,7 +231,11 @@ def _onbase(phase: int) -> Answers:
         _onbase_row(3, "Parks Board", "Parks Board", f"2026-03-{parks_day(phase)}T17:30:00-05:00"),
         _onbase_row(4, planning, "Planning Commission", "2026-03-17T19:00:00-05:00"),
     ]
-    results = {"MeetingTypes": [{"ID": "104", "Name": "City Council"}], "Meetings": meetings, "HasError": False}
+    results = {
+        "MeetingTypes": [{"ID": "104", "Name": "City Council"}],
+        "Meetings": meetings,
+        "HasError": False,
+    }
     listing = _page(f"<script>showSearchResults(new SearchResults({json.dumps(results)}));</script>")
     answers: Answers = {
         f"{_ONBASE}/": listing,
@@ -299,14 +315,22 @@ def _civicengage(phase: int) -> Answers:
         82: "Crime Reports",
     }
     select = "".join(f'<option value="{number}">{name}</option>' for number, name in categories.items())
-    council = [(101, "City Council Agenda - March 10, 2026"), (90, "City Council Agenda - February 24, 2026")]
+    council = [
+        (101, "City Council Agenda - March 10, 2026"),
+        (90, "City Council Agenda - February 24, 2026"),
+    ]
     if phase == 2:
         council.insert(0, (110, "City Council Revised Agenda - March 10, 2026"))
     boards = [
         (104, f"Parks Board Agenda - March {parks_day(phase)}, 2026"),
         (103, "Planning Commission Agenda - CANCELLED - March 17, 2026"),
     ]
-    past = ("City Council", "February 24, 2026 at 6:00 PM", "1. Budget of the parks", "2. Trees of the park")
+    past = (
+        "City Council",
+        "February 24, 2026 at 6:00 PM",
+        "1. Budget of the parks",
+        "2. Trees of the park",
+    )
     return {
         "/archive.aspx": _page(f'<form><select name="lngArchiveMasterID">{select}</select></form>'),
         "/archive.aspx?amid=30": _archive(council),

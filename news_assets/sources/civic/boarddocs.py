@@ -1,10 +1,11 @@
-"""BoardDocs: `https://go.boarddocs.com/{state}/{client}/Board.nsf/Public`, which names the committees of a client.
+"""BoardDocs: `https://go.boarddocs.com/{state}/{client}/Board.nsf/Public`, a client's committees.
 
-`BD-GetMeetingsList` answers a POST with all meetings of one committee, without pages and hours; its list may
-end with an empty object. `PRINT-AgendaDetailed` is the agenda of one meeting as a page, with the files of each
-item; it is empty before the agenda is posted. The hour stands in its description. A postponed meeting keeps its
-row, whose name says the new day. Ids of items change when they are edited, so their titles are their ids here.
-Minutes have no address: they are the answer to another POST.
+`BD-GetMeetingsList` answers a POST with all meetings of one committee, without pages and hours;
+its list may end with an empty object. `PRINT-AgendaDetailed` is the agenda of one meeting as a
+page, with the files of each item; it is empty before the agenda is posted. The hour stands in its
+description. A postponed meeting keeps its row, whose name says the new day. Ids of items change
+when they are edited, so their titles are their ids here. Minutes have no address: they are the
+answer to another POST.
 """
 
 import re
@@ -191,14 +192,14 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the request for a meeting's agenda. The id in the address is for the reader of the answer."""
+    """Return the request for an agenda. The id in its address is for the reader of the answer."""
     body = urlencode({"id": meeting.vendor_id}).encode()
     address = urljoin(_folder(url), f"PRINT-AgendaDetailed?open&{_query(id=meeting.vendor_id)}")
     return (Request(url=address, method="POST", body=body, headers=_FORM),)
 
 
 def _list_of(url: str, committee: str, name: str) -> Request:
-    """Return the request for a committee's meetings. Its name in the address is for the reader of the answer."""
+    """Return the request for a committee's meetings, with its name for the reader of the answer."""
     body = urlencode({"current_committee_id": committee}).encode()
     address = urljoin(_folder(url), f"BD-GetMeetingsList?open&{_query(committee=committee, body=name)}")
     return Request(url=address, method="POST", body=body, headers=_FORM)

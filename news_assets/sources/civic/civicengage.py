@@ -1,10 +1,11 @@
-"""CivicEngage's Archive Center (CivicPlus): `https://www.city.gov/Archive.aspx`, documents by category.
+"""CivicEngage's Archive Center (CivicPlus): `https://www.city.gov/Archive.aspx`, documents only.
 
-It is no calendar: a meeting is there once its agenda is posted, and its hour stands in that document only. A
-category's page, `?AMID=N`, links all its documents, `?ADID=N`, which are PDFs; the day stands in the title of
-each. An address without `AMID` is that of the form, whose categories of agendas, packets and minutes are read.
-Some clients number their pages otherwise than their form, and need their `AMID`s in the address. Documents of one
-day and body are one meeting.
+It is no calendar: a meeting is there once its agenda is posted, and its hour stands in that
+document only. A category's page, `?AMID=N`, links all its documents, `?ADID=N`, which are PDFs;
+the day stands in the title of each. An address without `AMID` is that of the form, whose
+categories of agendas, packets and minutes are read. Some clients number their pages otherwise
+than their form, and need their `AMID`s in the address. Documents of one day and body are one
+meeting.
 """
 
 import re
@@ -51,7 +52,7 @@ _NOT_BODY = re.compile(
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a category's agendas, what its minutes add, or the requests for categories.
+    """Return the meetings of a category, what its minutes add, or the requests for categories.
 
     Raises:
         ListingChangedError: No Archive Center.
@@ -153,7 +154,7 @@ def _meetings(documents: Iterable[_Document], reading: Reading) -> Iterable[Meet
 
 
 def _meeting(key: str, agendas: Sequence[_Document], links: Sequence[Link], reading: Reading) -> Meeting:
-    """Return a meeting. Its id is the number of its first agenda, which stays when the title is corrected."""
+    """Return a meeting. Its id, the number of its first agenda, stays when the title is corrected."""
     newest, first = agendas[0], agendas[-1]
     return meeting_of(
         Stated(
@@ -178,7 +179,7 @@ def _link(document: _Document) -> Link:
 
 
 def upcoming(url: str, today: date) -> tuple[Request, ...]:
-    """Return the requests for the categories that the address names, else for the form that names all."""
+    """Return the requests for the categories in the address, else for the form that names all."""
     numbers = _categories_of(url)
     if not numbers:
         return (Request(url=urljoin(url, "/Archive.aspx")),)

@@ -1,11 +1,12 @@
-"""CivicWeb (iCompass, now Diligent Community): `https://{client}.civicweb.net/Services/MeetingsService.svc/meetings`.
+"""CivicWeb (iCompass, now Diligent Community): `/Services/MeetingsService.svc/meetings` of a client.
 
-The same portal is `{client}.community.highbond.com` and `{client}.community.diligentoneplatform.com`. The answer
-for a span of days is a JSON list without pages; without the span it is empty. `MeetingDateTime` is local, and
-midnight means that no hour is set. `Published` says that an agenda is: then `meetings/{id}/meetingDocuments` has
-it as HTML that Word made, with the documents of each item. `DocumentType` tells what a document is, also of
-drafts and closed sessions, which are left out. A cancelled meeting says so in its name, or at the head of its
-agenda. A recording is shown on the meeting's page.
+Clients are `{client}.civicweb.net`, `{client}.community.highbond.com` and
+`{client}.community.diligentoneplatform.com`. The answer for a span of days is a JSON list without
+pages; without the span it is empty. `MeetingDateTime` is local, and midnight means that no hour
+is set. `Published` says that an agenda is: then `meetings/{id}/meetingDocuments` has it as HTML
+that Word made, with the documents of each item. `DocumentType` tells what a document is, also of
+drafts and closed sessions, which are left out. A cancelled meeting says so in its name, or at the
+head of its agenda. A recording is shown on the meeting's page.
 """
 
 import re
@@ -34,7 +35,14 @@ from news_assets.sources.civic.reading.pages import (
     tree_of,
     unique_links,
 )
-from news_assets.sources.civic.reading.word_agenda import Line, Lines, is_leaf, items_of, says_off, texts_of_row
+from news_assets.sources.civic.reading.word_agenda import (
+    Line,
+    Lines,
+    is_leaf,
+    items_of,
+    says_off,
+    texts_of_row,
+)
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, words_of
 
@@ -45,11 +53,21 @@ _MARK = re.compile(r"Agenda(?P<kind>Heading|Item)(?P<id>\d{1,12})")  # the name 
 _DOCUMENT = re.compile(r"/document/", re.IGNORECASE)
 _FORMAT = re.compile(r"\s{0,3}-\s{0,3}(?:pdf|docx?|xlsx?|pptx?|html?)\Z", re.IGNORECASE)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
-_DATE = re.compile(rf"\s{{0,3}}[-–—]?\s{{1,3}}(?:\d{{1,2}}\s{_MONTH}|{_MONTH}\s\d{{1,2}},?)\s\d{{4}}\b", re.IGNORECASE)
+_DATE = re.compile(
+    rf"\s{{0,3}}[-–—]?\s{{1,3}}(?:\d{{1,2}}\s{_MONTH}|{_MONTH}\s\d{{1,2}},?)\s\d{{4}}\b",
+    re.IGNORECASE,
+)
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _STARRED = re.compile(r"\*{2,3}[^*]{1,60}\*{2,3}")
 _AGENDA_PAGE: Final = "1"
-_TITLES: Final = {"1": "Agenda (HTML)", "4": "Agenda", "2": "Minutes", "9": "Minutes", "10": "Minutes", "53": "Minutes"}
+_TITLES: Final = {
+    "1": "Agenda (HTML)",
+    "4": "Agenda",
+    "2": "Minutes",
+    "9": "Minutes",
+    "10": "Minutes",
+    "53": "Minutes",
+}
 _PDF: Final = ("4", "10", "53")
 
 
@@ -103,7 +121,10 @@ def _start(row: Object) -> Moment | None:
 
 def _documents(own_id: str, documents: Sequence[Object], page: Page, reading: Reading) -> Meeting:
     published = [one for one in documents if not _is_withheld(one, reading)]
-    agenda = next((one for one in published if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")), None)
+    agenda = next(
+        (one for one in published if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html")),
+        None,
+    )
     meeting = (
         _agenda(own_id, str(agenda["Html"]), page, reading) if agenda else Meeting(vendor_id=own_id, is_partial=True)
     )

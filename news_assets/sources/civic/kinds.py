@@ -13,7 +13,6 @@ from news_assets.sources.civic import (
     escribe,
     iqm2,
     novusagenda,
-    onbase,
     pdf_links,
     primegov,
 )
@@ -21,6 +20,7 @@ from news_assets.sources.civic.granicus import publisher
 from news_assets.sources.civic.legistar import api as legistar_api
 from news_assets.sources.civic.legistar import pages as legistar_pages
 from news_assets.sources.civic.municode import api as municode_api
+from news_assets.sources.civic.onbase import listing as onbase
 from news_assets.sources.civic.vendor import Vendor
 
 CIVIC_KINDS: Final[dict[str, Vendor]] = {

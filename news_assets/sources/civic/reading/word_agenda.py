@@ -1,4 +1,4 @@
-"""Agendas that Word made for a vendor: each line is a row of a table, and an anchor tells items from headings.
+"""Agendas that Word made for a vendor: lines are rows of tables, and anchors tell items from headings.
 
 What the anchors look like is the vendor's; here is how a row is read, and which lines are items.
 """
@@ -27,7 +27,7 @@ _MAX_HEAD_CHARS: Final = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of an agenda: its row, the vendor's id, the number, and the texts of its paragraphs, the title first."""
+    """One line of an agenda: its row, the vendor's id, the number, and its paragraphs, the title first."""
 
     row: HtmlElement
     own_id: str
@@ -66,7 +66,7 @@ def is_leaf(row: HtmlElement) -> bool:
 
 
 def texts_of_row(row: HtmlElement, without: Sequence[HtmlElement] = ()) -> tuple[str, tuple[str, ...]]:
-    """Return the number of a row and the lines of its text, without what stands in some elements."""
+    """Return a row's number and the lines of its text, but for what stands in some elements."""
     filled = [cell for cell in row.findall("td") if clean(words_of(cell))]
     number = ""
     if len(filled) > 1 and _NUMBER.fullmatch(text := clean(words_of(filled[0]))):
@@ -86,7 +86,7 @@ def split_number(title: str) -> tuple[str, str]:
 
 
 def items_of(lines: Sequence[Line]) -> list[AgendaItem]:
-    """Return the items; a numbered heading with nothing below it is one. The others are the sections of those below."""
+    """Return the items; a numbered heading with nothing below is one, the others are sections."""
     items: list[AgendaItem] = []
     section = ""
     following = [*lines[1:], None]
