@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from itertools import chain
 from typing import Final
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
@@ -60,7 +61,7 @@ _FORM: Final = (
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
-    """Return the meetings of a committee, the agenda of a meeting, or the requests for all committees.
+    """Return the meetings of a committee, the agenda of one meeting, or requests for all committees.
 
     Raises:
         ListingChangedError: None of them.
@@ -129,7 +130,7 @@ def _day(text: str) -> date | None:
 
 def _agenda(tree: HtmlElement, elements: list[HtmlElement], page: Page, reading: Reading) -> Meeting:
     base = base_of(tree, page)
-    described = [line for part in select(tree, ".print-meeting-description") for line in visible_lines(part)]
+    described = chain.from_iterable(map(visible_lines, select(tree, ".print-meeting-description")))
     day = day_of_text(words_at(tree, ".print-meeting-date"))
     clock = next((found for line in described if (found := clock_of_text(line))), None)
     meeting = meeting_of(
