@@ -21,7 +21,7 @@ from news_assets.pipeline.civic.chain import SUSPECT
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.identity import known_rows
 from news_assets.pipeline.civic.pace import SOON
-from news_assets.pipeline.documents.pdf.agenda import read_agenda
+from news_assets.pipeline.documents.agenda import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
@@ -50,7 +50,6 @@ from news_assets.text.dates import day_of
 ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
-_PDF: Final = b"%PDF"
 _NO_PAGE: Final = (404, 410)
 
 MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
@@ -310,9 +309,11 @@ class Inquiry:
     def _take_document(self, asked: Asked, answer: Page | FetchError, sandbox: Sandbox) -> None:
         """Add what the agenda says as a document; one that cannot be read is read as an article only."""
         self.asked.add(asked.meeting)
-        if isinstance(answer, FetchError) or not answer.body.startswith(_PDF):
+        if isinstance(answer, FetchError) or not _is_file(answer):
             return
         [found] = sandbox.run(read_agenda, [(answer.body, answer.url)])
+        if found is None:  # of a kind that has no items
+            return
         if isinstance(found, NewsAssetsError):
             self.problems.append(f"agenda of meeting {asked.meeting}: {found}")
             return

@@ -5,7 +5,7 @@ meeting has its agenda in `table#MeetingDetail`, whose rows are indented by empt
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
@@ -29,7 +29,6 @@ _NO_ADDRESS = re.compile(r"(?:N/?A[\s,]*+)+")  # what clerks type for a meeting 
 _MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"Detail_LegiFile\.aspx", re.IGNORECASE)
 _FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
-_FILE_NUMBER = re.compile(r"\A(?P<file>(?:[A-Z]{1,6}\s{0,2})?#?\d{2,4}-\d{1,6}[A-Z]?)\s{0,2}[:.]\s{0,3}(?=\S)")
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -150,8 +149,8 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
     items: list[AgendaItem] = []
     headings: dict[int, str] = {}
     rows = list(_rows(tree, base))
-    own = [row for row in rows if not row.is_file]
-    for row in rows:
+    following = _depths_below(rows)
+    for place, row in enumerate(rows):
         if row.is_file:
             if items:
                 files = _attachments(row.links)
@@ -160,11 +159,20 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
         headings = {depth: title for depth, title in headings.items() if depth < row.depth}
         above = headings[max(headings)] if headings else ""
         headings[row.depth] = row.title
-        following = next(iter(own[own.index(row) + 1 :]), None)
-        is_heading = following is not None and following.depth > row.depth and not row.links
+        is_heading = following[place] > row.depth and not row.links
         if not is_heading:
             items.append(_item(row, len(items) + 1, above))
     return items
+
+
+def _depths_below(rows: Sequence[_Row]) -> list[int]:
+    """Return how far the next row after each is indented that is no attachment; 0 after the last one."""
+    depths: list[int] = []
+    depth = 0
+    for row in reversed(rows):
+        depths.append(depth)
+        depth = depth if row.is_file else row.depth
+    return depths[::-1]
 
 
 def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
@@ -182,14 +190,12 @@ def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
 
 def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
     matter = next((link.href for link in row.links if _LEGISLATION.search(link.href)), None)
-    file = _FILE_NUMBER.match(row.title)
     return AgendaItem(
         sequence=sequence,
         vendor_id=next((value for link in row.links if (value := parameter(link.href, "id"))), ""),
         number=row.number,
         title=row.title,
         section=section,
-        matter_file=file["file"] if file and matter else None,
         matter_id=parameter(matter, "id") or None,
         attachments=_attachments([link for link in row.links if _FILE.search(link.href)]),
         details_url=matter,

@@ -1,0 +1,255 @@
+"""The made cities: each civic vendor over HTTP, through polls and stages, compared with what is true in each phase.
+
+    python -m news_assets_tests.quality.made_city [--tools FOLDER] [--phases N] [--wrong] [--faults]
+
+FOLDER has the server of the cities, their scenario and the comparison (`../shared/tools/city` without the option).
+The cities publish, revise, move, cancel and delete meetings in four phases. After each, every city is polled and its
+documents are read, then polled once more, which must read and enrich nothing. With `--faults` an hour of refusals,
+pages for browsers and empty lists lies between the first two phases; it must change no meeting.
+
+Prints one table for each phase. Exits 1 if a share is below its floor; floors are raised and never lowered.
+"""
+
+import argparse
+import importlib.util
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.commands.lake import open_lake
+from news_assets.desks.loader import load_desks
+from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.stages import stage_named
+from news_assets.records.desks import Desk
+from news_assets.records.meetings import StoredMeeting
+from news_assets.records.polling import FeedEntry
+from news_assets.records.reading import AgencyDays
+from news_assets.sources.kinds import ALL_KINDS, adapter_of
+from news_assets.store.lake import Lake
+from news_assets_tests.quality.extraction import CORPUS
+from news_assets_tests.support.council_room import CountingEnricher
+from news_assets_tests.support.inline_sandbox import InlineSandbox
+
+TOOLS = CORPUS.parent / "tools" / "city"
+PHASES = 4
+STAGES = ("documents", "raw_articles", "enriched_articles")
+FAULTS = {"granicus": "429", "escribe": "500", "primegov": "captcha", "legistar": "empty"}
+START_TRIES, START_PAUSE_S = 300, 0.1
+
+# Shares that hold for each vendor with the field, unless BELOW has the vendor's own.
+FLOORS = {
+    "meeting": 0.98,
+    "day": 0.98,
+    "hour": 0.98,
+    "status": 0.98,
+    "participation": 0.9,
+    "items": 0.95,
+    "number": 0.95,
+    "matter file": 0.9,
+    "matter type": 0.9,
+    "attachments": 0.95,
+    "item text": 0.95,
+}
+_NOT_IN_PAGES = "its pages do not state it"
+BELOW = {
+    ("novusagenda", "meeting"): (0.6, "a meeting without an agenda has no id, by which the comparison knows it"),
+    ("primegov", "matter file"): (0.6, _NOT_IN_PAGES),
+    ("granicus", "matter file"): (0.6, _NOT_IN_PAGES),
+    ("municode", "matter file"): (0.0, _NOT_IN_PAGES),
+    ("pdf_links", "matter file"): (0.0, _NOT_IN_PAGES),
+    ("primegov", "matter type"): (0.6, _NOT_IN_PAGES),
+    ("granicus", "matter type"): (0.6, _NOT_IN_PAGES),
+    ("municode", "matter type"): (0.0, _NOT_IN_PAGES),
+    ("pdf_links", "matter type"): (0.0, _NOT_IN_PAGES),
+    ("pdf_links", "attachments"): (0.0, _NOT_IN_PAGES),
+    ("pdf_links", "item text"): (0.0, _NOT_IN_PAGES),
+}
+
+
+class CountingSandbox(InlineSandbox):
+    """Counts the documents that are read."""
+
+    def __init__(self) -> None:
+        self.read_count = 0
+
+    def read_document(self, *args: Any, **options: Any) -> Any:
+        self.read_count += 1
+        return super().read_document(*args, **options)
+
+
+@dataclass
+class Cities:
+    """The made cities while they are served, and the desk that reads them into a lake."""
+
+    tools: Path
+    state: Path
+    environment: dict[str, str]
+    desk: Desk
+    lake: Lake
+    fetcher: HttpFetcher
+    sandbox: CountingSandbox = field(default_factory=CountingSandbox)
+    enricher: CountingEnricher = field(default_factory=CountingEnricher)
+
+    def begin(self, phase: int) -> None:
+        """Let the cities publish what is true in a phase."""
+        (self.state / "phase").write_text(str(phase), "utf-8")
+
+    def refuse(self, faults: dict[str, str]) -> None:
+        """Let these vendors answer with a fault; without any all answer again."""
+        lines = "".join(f"{kind} {fault}\n" for kind, fault in faults.items())
+        (self.state / "faults").write_text(lines, "utf-8")
+
+    def read(self) -> tuple[int, int]:
+        """Poll every city and run the stages; return how many documents were read and articles enriched."""
+        before = self.sandbox.read_count, len(self.enricher.asked)
+        keys = [agency.key for agency in self.desk.agencies]
+        for poll in poll_agencies(self.lake, self.desk, keys, self.fetcher, self.sandbox, adapter_of, _now, "made"):
+            if poll.outcome not in ("ok", "unchanged", "skipped"):
+                print(f"{poll.source_id}: {poll.outcome}: {poll.reason}")
+        days = frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry))
+        ports = {"fetcher": self.fetcher, "sandbox": self.sandbox, "enricher": self.enricher}
+        for name in STAGES:
+            stage_named(name).run_batch(self.lake, self.desk, AgencyDays(self.desk.key, days), _now, ports)
+        return self.sandbox.read_count - before[0], len(self.enricher.asked) - before[1]
+
+    def compare(self) -> tuple[dict[tuple[str, str], tuple[int, int]], list[str]]:
+        """Return rights and totals by vendor and field, and the lines about what is wrong."""
+        command = [sys.executable, str(self.tools / "check.py"), "-v"]
+        run = subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True, timeout=300)
+        print("\n".join(line for line in run.stdout.splitlines() if line.startswith("|")))
+        wrong = [line for line in run.stdout.splitlines() if line.startswith("WRONG")]
+        return _shares(run.stdout), wrong
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _shares(table: str) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return the cells of the comparison's table: `7/11` by vendor and field."""
+    heads: list[str] = []
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| vendor"):
+            heads = cells
+        elif line.startswith("| "):
+            for head, cell in zip(heads[1:], cells[1:], strict=True):
+                if match := re.fullmatch(r"(\d+)/(\d+)", cell):
+                    found[cells[0], head] = (int(match[1]), int(match[2]))
+    return found
+
+
+@contextmanager
+def served(tools: Path, folder: Path) -> Iterator[Cities]:
+    """Serve the cities of these tools; yield them with a new lake in the folder."""
+    state = folder / "city"
+    state.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = {"NEWS_HOME": str(folder / "home"), "NEWS_DESKS": str(folder / "made.yaml")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    today = _now().date().isoformat()
+    city = {"CITY_STATE": str(state), "CITY_PORT": str(port), "CITY_BASE": today, "PATH": path}
+    environment = os.environ | home | city
+    desk = subprocess.run([sys.executable, str(tools / "desk.py")], env=environment, check=True, capture_output=True)
+    (folder / "made.yaml").write_bytes(desk.stdout)
+    os.environ.update(home)
+    server = subprocess.Popen([sys.executable, str(tools / "server.py")], env=environment, stdout=subprocess.DEVNULL)
+    try:
+        _wait_for("127.0.0.11", port)
+        with open_lake() as lake:
+            yield Cities(
+                tools=tools,
+                state=state,
+                environment=environment,
+                desk=load_desks([home["NEWS_DESKS"]], ALL_KINDS)[0],
+                lake=lake,
+                fetcher=HttpFetcher(
+                    user_agent="test",
+                    delay_s=0,
+                    state_dir=folder,
+                    allow_private_hosts=("127.0.0.0/8",),
+                    retry_pauses_s=(),
+                ),
+            )
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _wait_for(host: str, port: int) -> None:
+    for _ in range(START_TRIES):
+        with socket.socket() as client:
+            if client.connect_ex((host, port)) == 0:
+                return
+        time.sleep(START_PAUSE_S)
+    raise SystemExit("the made cities did not start")
+
+
+def below_floors(shares: dict[tuple[str, str], tuple[int, int]]) -> Iterator[str]:
+    """Yield what is below its floor."""
+    for (vendor, name), (right, total) in shares.items():
+        floor, _ = BELOW.get((vendor, name), (FLOORS.get(name, 0.0), ""))
+        if total and right / total < floor:
+            yield f"{vendor}, {name}: {right} of {total}, floor {floor}"
+
+
+def hour_of_faults(cities: Cities) -> Iterator[str]:
+    """Let some vendors refuse for two polls; yield what they changed although nothing may be inferred."""
+    before = {row.meeting_id: row.status for row in cities.lake.read(StoredMeeting)}
+    cities.refuse(FAULTS)
+    cities.read()
+    cities.read()
+    cities.refuse({})
+    after = {row.meeting_id: row.status for row in cities.lake.read(StoredMeeting)}
+    for meeting_id, status in before.items():
+        if after.get(meeting_id) != status:
+            yield f"faults made {meeting_id} {after.get(meeting_id)} that was {status}"
+
+
+def main() -> int:
+    """Run the phases; return 1 if something is below its floor."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tools", type=Path, default=TOOLS)
+    parser.add_argument("--phases", type=int, default=PHASES)
+    parser.add_argument("--wrong", action="store_true", help="print each wrong cell")
+    parser.add_argument("--faults", action="store_true", help="an hour of refusals in between")
+    options = parser.parse_args()
+    if not options.tools.is_dir() or importlib.util.find_spec("reportlab") is None:
+        print("skipped: the made cities, or reportlab, which writes their PDFs, are not installed")
+        return 0
+    failures: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, served(options.tools, Path(folder)) as cities:
+        for phase in range(options.phases):
+            cities.begin(phase)
+            first, again = cities.read(), cities.read()
+            print(f"\nphase {phase}: documents read and articles enriched {first}, again {again}")
+            if again != (0, 0):
+                failures.append(f"phase {phase}: a second pass without a change cost {again}")
+            shares, wrong = cities.compare()
+            if options.wrong:
+                counted = Counter(wrong)
+                print("\n".join(counted))
+            failures += [f"phase {phase}: {one}" for one in below_floors(shares)]
+            if options.faults and phase == 0:
+                failures += hour_of_faults(cities)
+    print("\n" + ("\n".join(failures) or "no share is below its floor"))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
