@@ -47,9 +47,9 @@ def ask_sources(
     `stored` are meetings by agency: their items are requested again if they changed, or are near or old.
     `known_versions` tells which versions of items have their votes and sponsors.
 
-    With `full_pass` no change signal is requested. After `begin_within_s` seconds no request begins: sources of which
-    nothing was requested are left out, and what else is missing is asked for by the next poll. With `past` the sources
-    that can list past days are asked for these.
+    With `full_pass` no change signal is requested, but the items of every listed meeting are. After `begin_within_s`
+    seconds no request begins: sources of which nothing was requested are left out, and the next poll requests what else
+    is missing. With `past` the sources that can list past days are asked for these.
     """
     ends_at = time.monotonic() + begin_within_s
     now = clock()
@@ -98,8 +98,9 @@ def _begun(
 ) -> tuple[Inquiry, datetime | None]:
     """Return the poll of a source, and the time since which the signal is asked for; None for a pass."""
     is_known = state is not None and state.url == source.url and state.passed_at is not None
-    is_nightly = full_pass or is_pass_due(source, state.passed_at if state and is_known else None, now)
-    since = state.last_polled_at if past is None and state and not is_nightly else None
+    passed_at = state.passed_at if state and is_known else None
+    is_pass = full_pass or is_pass_due(source, passed_at, now)
+    since = state.last_polled_at if past is None and state and not is_pass else None
     vendor = vendor_of(source.kind)
     today = day_of(now, source.timezone)
     inquiry = Inquiry(
@@ -112,8 +113,8 @@ def _begun(
         is_roster_due=past is None and (full_pass or not is_known or today.weekday() == _ROSTER_WEEKDAY),
         filters=filters,
         days=past or pass_days(today),
-        is_pass=past is None and (since is None or vendor.signal is None),
-        is_nightly=past is None and is_nightly,
+        is_pass=past is None and is_pass,
+        is_forced=past is None and full_pass,
         is_of_past=past is not None,
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),
     )

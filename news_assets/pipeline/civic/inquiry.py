@@ -6,7 +6,7 @@ new, or was decided or changed since they were requested.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import Final, Literal, NamedTuple
 
@@ -49,6 +49,7 @@ from news_assets.text.dates import day_of
 
 ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 _NO_PAGE: Final = (404, 410)
 
@@ -85,7 +86,7 @@ class Inquiry:
     filters: ItemFilters
     days: Days
     is_pass: bool
-    is_nightly: bool
+    is_forced: bool
     is_of_past: bool
     known_signals: Mapping[str, str]
     known_versions: KnownVersions
@@ -148,7 +149,7 @@ class Inquiry:
             self.asked |= {listed_key(meeting) for meeting in listed}
             return []
         self.asked |= {listed_key(meeting) for meeting in listed if meeting.items}
-        wanted = sorted(filter(self._needs_items, listed), key=self._distance)
+        wanted = sorted(filter(self._needs_items, listed), key=self._turn)
         self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
         if self.has_items_left:
             count = len(wanted) - MAX_ITEM_REQUESTS
@@ -224,14 +225,17 @@ class Inquiry:
             return True
         if self._listed_hash(meeting) != row.listed_hash:
             return True
-        return self.is_pass and self.reading.now - row.items_asked_at >= ITEMS_EVERY
+        is_old = self.reading.now - row.items_asked_at >= ITEMS_EVERY
+        return self.is_forced or (self.is_pass and is_old)
 
     def _needs_document(self, meeting: Meeting) -> bool:
         """Whether the document of an agenda may say more than is known. It may be replaced at its address."""
         row = self.known.get(listed_key(meeting))
         if row is None or row.items_asked_at is None or self._listed_hash(meeting) != row.listed_hash:
             return True
-        return self.is_nightly and meeting.starts_at is not None and self._is_soon(meeting.starts_at)
+        if self.is_forced:
+            return True
+        return self.is_pass and meeting.starts_at is not None and self._is_soon(meeting.starts_at)
 
     def _listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it was."""
@@ -241,6 +245,12 @@ class Inquiry:
 
     def _is_soon(self, starts_at: datetime) -> bool:
         return timedelta(0) <= starts_at - self.reading.now <= SOON
+
+    def _turn(self, meeting: Meeting) -> tuple[datetime, timedelta]:
+        """Return where a meeting stands in the order: by day, but in a forced pass those first that waited longest."""
+        row = self.known.get(listed_key(meeting))
+        asked_at = row.items_asked_at if row and self.is_forced else None
+        return asked_at or _NEVER, self._distance(meeting)
 
     def _distance(self, meeting: Meeting) -> timedelta:
         return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
@@ -364,7 +374,6 @@ class Inquiry:
             return []
         if asked.step == "signal":
             self.problems.append(f"no change signal: {error}")
-            self.is_pass = True
             return self._of_days()
         self.problems.append(f"items of meeting {asked.meeting}: {error}")
         if asked.step == "details":
@@ -476,7 +485,7 @@ class Inquiry:
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
         days = self._whole_days(listed)
         suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
-        if suspicion and not (listed and self.is_nightly):
+        if suspicion and not (listed and self.is_pass):
             days = None
         return Polled(
             source=self.source,

@@ -4,7 +4,7 @@ A line with a number that the numbers below it begin with is a heading: 2 above 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
@@ -13,6 +13,8 @@ from news_assets.records.meetings import AgendaItem
 MIN_ITEMS: Final = 2  # fewer numbered lines are chance
 _MAX_JUMP = 2  # of numbers: an item may have been withdrawn
 _WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
+_WIDTH = 90  # of a page, in characters
+_LABEL = re.compile(r"[A-Z][\w ]{1,25}:\s")  # what begins a line of its own: "Location: Hall"
 _MAX_LINES_OF_TITLE = 5
 _NUMBER = (
     r"\(?(?P<number>(?:\d{1,2}[A-Za-z]?|[IVXL]{1,7}|[A-Z])"
@@ -96,17 +98,24 @@ def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chose
     A letter may be a Roman number: of its readings the one counts that goes on with a list.
     """
     last: dict[Style, Parts] = {}
+    seen: dict[Style, set[Parts]] = {}
     for place, match in candidates:
         readings = _readings(match["number"])
-        going_on = [one for one in readings if _goes_on(last.get(one[0]), one[1])]
+        going_on = [one for one in readings if _goes_on(last.get(one[0]), one[1], seen.get(one[0], ()))]
         beginning = [one for one in readings if _begins(last.get(one[0]), one[1])]
         for style, parts in (*going_on, *beginning)[:1]:
+            is_new_list = (style, parts) not in going_on
+            seen[style] = {parts} if is_new_list else seen[style] | {parts}
             last[style] = parts
             yield place, match, parts
 
 
-def _goes_on(last: Parts | None, parts: Parts) -> bool:
-    return last is not None and parts > last and parts[0] - last[0] <= _MAX_JUMP
+def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
+    """Whether a number follows another one, or is added among those of the same heading."""
+    if last is None or parts in seen:
+        return False
+    is_beside = len(parts) > 1 and parts[:-1] == last[:-1]
+    return is_beside or (parts > last and parts[0] - last[0] <= _MAX_JUMP)
 
 
 def _begins(last: Parts | None, parts: Parts) -> bool:
@@ -145,26 +154,45 @@ def _roman_value(letters: str) -> int:
 
 def _continued(chosen: Sequence[Chosen], lines: Sequence[str]) -> list[NumberedLine]:
     """Return the chosen lines, each with those that it is wrapped on."""
-    full = _WRAPPED * max(len(line) for line in lines)
+    full = _full_length(lines)
     starts = {place for place, _, _ in chosen}
     found: list[NumberedLine] = []
     for first, match, parts in chosen:
         last, title = first, match["title"]
         while last + 1 < len(lines) and last - first < _MAX_LINES_OF_TITLE:
             following = lines[last + 1]
-            if len(lines[last]) < full or not following or last + 1 in starts:
+            if last + 1 in starts or not _goes_on_in(lines[last], following, full):
                 break
-            title, last = f"{title} {following}", last + 1
+            title, last = _joined(title, following), last + 1
         found.append(NumberedLine(match["number"], title, first, last, parts))
     return found
 
 
 def paragraphs_of(lines: Sequence[str]) -> str:
-    """Return lines with those together that are wrapped: a full line is continued on the next."""
-    full = _WRAPPED * max(map(len, lines), default=0)
-    text = before = ""
+    """Return lines with those together that are wrapped, a paragraph a line."""
+    full = _full_length(lines)
+    paragraphs: list[str] = []
+    before = ""
     for line in lines:
-        is_continued = len(before) >= full and line
-        text += f" {line}" if is_continued else f"\n{line}"
+        if paragraphs and _goes_on_in(before, line, full):
+            paragraphs[-1] = _joined(paragraphs[-1], line)
+        else:
+            paragraphs.append(line)
         before = line
-    return text.strip()
+    return "\n".join(paragraphs).strip()
+
+
+def _full_length(lines: Sequence[str]) -> float:
+    """Return from how many characters on a line is full; addresses may be longer than the page is wide."""
+    return _WRAPPED * max((min(len(line), _WIDTH) if "://" in line else len(line) for line in lines), default=0)
+
+
+def _goes_on_in(line: str, following: str, full: float) -> bool:
+    """Whether a line is wrapped: a full one, one within a word, or one that small letters follow."""
+    if not line or not following or _LABEL.match(following):
+        return False
+    return len(line) >= full or line.endswith("-") or following[0].islower()
+
+
+def _joined(text: str, following: str) -> str:
+    return f"{text}{following}" if text.endswith("-") else f"{text} {following}"

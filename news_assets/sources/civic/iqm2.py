@@ -7,7 +7,7 @@ meeting has its agenda in `table#MeetingDetail`, whose rows are indented by empt
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode, urljoin
 
@@ -252,8 +252,3 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's own page."""
     return (Request(url=urljoin(url, f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}")),)
-
-
-def signal(url: str, since: datetime) -> Request:
-    """Return the request for the calendar's feed, which is served as a page."""
-    return Request(url=urljoin(url, "/Services/RSS.aspx?Feed=Calendar"))

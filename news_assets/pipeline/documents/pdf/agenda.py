@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AGENDA_PAGES: Final = 12  # at the start of a document, where items and notes are looked for
 _MAX_BOOKMARKS = 2000
+_HYPHEN: Final = "\ufffe"  # PDFium's sign for a hyphen at the end of a line
 _FRONT = re.compile(
     r"\A\W{0,3}(?:(?:meeting\s)?agenda|cover(?:\s(?:page|sheet))?|table\sof\scontents|contents)\W{0,3}\Z",
     re.IGNORECASE,
@@ -51,8 +52,12 @@ def read_front(body: bytes) -> Front:
 
 
 def _lines(pdf: "PdfDocument", page: int) -> list[str]:
-    """Return the lines of a page, and an empty one, because titles do not go on over pages."""
-    text = clean_text(str(pdf[page].get_textpage().get_text_range()))
+    """Return the lines of a page, and an empty one, because titles do not go on over pages.
+
+    PDFium joins lines at a hyphen. That of an agenda is mostly one of the word, or of an address.
+    """
+    written = str(pdf[page].get_textpage().get_text_range()).replace(_HYPHEN, "-\n")
+    text = clean_text(written)
     return [*(" ".join(line.split()) for line in text.splitlines()), ""]
 
 

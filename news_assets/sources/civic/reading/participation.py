@@ -38,9 +38,13 @@ _PASSCODE = re.compile(
     re.IGNORECASE,
 )
 _HYBRID = re.compile(r"\bhybrid\b(?=.{0,40}\b(?:meeting|format|session|in[- ]person|virtual|zoom)\b)", re.IGNORECASE)
+_REMOTE = (
+    r"(?:virtual(?:ly)?|remote(?:ly)?|online|(?:via|by|on|through|using)\s(?:microsoft\s|google\s)?"
+    r"(?:zoom|teams|webex|meet\b|(?:tele)?phone|teleconference|video\s?conference))"
+)
 _BOTH = re.compile(
-    r"\bin[- ]person\b[^.\n]{0,30}\b(?:and|or)\b[^.\n]{0,30}"
-    r"\b(?:virtual(?:ly)?|remote(?:ly)?|online|(?:via|by)\szoom)\b",
+    rf"\bin[- ]person\b[^.\n]{{0,120}}\b(?:and|or)\b[^.\n]{{0,40}}\b{_REMOTE}"
+    rf"|\b{_REMOTE}\b[^.\n]{{0,60}}\b(?:and|or)\b[^.\n]{{0,30}}\bin[- ]person\b",
     re.IGNORECASE,
 )
 _VIRTUAL = re.compile(
