@@ -101,14 +101,24 @@ class Outcome:
     def __bool__(self) -> bool:
         return any((self.action, self.result, self.tally, self.mover))
 
+    def completed(self, other: "Outcome") -> "Outcome":
+        """Return the outcome with what only the other one states."""
+        return Outcome(
+            action=self.action or other.action,
+            result=self.result or other.result,
+            tally=self.tally or other.tally,
+            mover=self.mover or other.mover,
+            seconder=self.seconder or other.seconder,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaItem:
     """One line of an agenda, in the order of the agenda. `section` is the heading that it stands under.
 
-    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_url` is a page
-    with what the agenda omits, such as attachments; None once it was read, or if there is none. An item with the
-    sequence 0 is such a page's: it completes the one with its `vendor_id`. `version` is
+    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_urls` are pages
+    with what the agenda omits, such as attachments and votes, that are still to be read. An item with the sequence 0 is
+    such a page's, with its address: it completes the one with its `vendor_id`. `version` is
     the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested for each item;
     `has_votes` says that they were.
     """
@@ -124,7 +134,7 @@ class AgendaItem:
     sponsors: tuple[str, ...] = ()
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
-    details_url: str | None = None
+    details_urls: tuple[str, ...] = ()
     outcome: Outcome = Outcome()
     matter_status: str = ""
     version: str = ""

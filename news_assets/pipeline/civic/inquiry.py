@@ -64,14 +64,15 @@ _OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client"
 class Asked(NamedTuple):
     """One request of a poll.
 
-    `meeting` is the key of the meeting whose items are requested, `versions` those of the items whose votes or sponsors
-    are.
+    `meeting` is the key of the meeting whose items are requested, `item` the vendor's id of the one whose own page is,
+    `versions` those of the items whose votes or sponsors are.
     """
 
     inquiry: "Inquiry"
     step: Step
     meeting: str = ""
     versions: tuple[str, ...] = ()
+    item: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -269,8 +270,10 @@ class Inquiry:
             why = filtered(item.title, self.filters)
             is_dropped = why is not None and why.tier == "dropped"
             is_known = row is not None and titles.get(item_id(row.meeting_id, item)) == item.title
-            if item.details_url and not is_dropped and not is_known:
-                wanted.append((Request(url=item.details_url), Asked(self, "details", key)))
+            if is_dropped or is_known or not item.vendor_id:
+                continue
+            asked = Asked(self, "details", key, item=item.vendor_id)
+            wanted += [(Request(url=url), asked) for url in item.details_urls]
         return wanted
 
     # --- answers -----------------------------------------------------------------------------------------------------
@@ -333,13 +336,15 @@ class Inquiry:
     def _after_items(self, asked: Asked, listing: MeetingListing) -> list[tuple[Request, Asked]]:
         """Add what completes a meeting; return the requests for the own pages of its items."""
         self.asked.add(asked.meeting)
-        self.partial += [
-            replace(meeting, vendor_id=asked.meeting, agenda_id="", is_partial=True) for meeting in listing.meetings
-        ]
+        for meeting in listing.meetings:
+            items = meeting.items
+            if asked.step == "details":
+                items = tuple(replace(item, vendor_id=asked.item) for item in items)
+            self.partial.append(replace(meeting, vendor_id=asked.meeting, agenda_id="", items=items, is_partial=True))
         if asked.step == "details":
             return []
-        items = [item for meeting in listing.meetings for item in meeting.items]
-        return self._of_details(asked.meeting, items)
+        listed = chain.from_iterable(meeting.items for meeting in listing.meetings)
+        return self._of_details(asked.meeting, listed)
 
     def defer(self, asked: Asked) -> None:
         """Note a request that is not sent: the next poll sends it."""

@@ -11,7 +11,15 @@ from news_assets.pipeline.civic.matters import matter_key
 from news_assets.pipeline.civic.topics import topics_of_item
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.records.desks import ItemFilters, Source
-from news_assets.records.meetings import AgendaItem, Attachment, MeetingAnswer, StoredItem, StoredMeeting
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    MeetingAnswer,
+    Outcome,
+    StoredItem,
+    StoredMeeting,
+    Vote,
+)
 from news_assets.sources.civic.reading.ids import item_id
 from news_assets.text.limits import line
 
@@ -193,8 +201,8 @@ def _item_row(
 
 
 def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaItem:
-    """Return an item whose own page was not read this time with what it stated before."""
-    if item.details_url is None or before is None:
+    """Return an item whose own pages were not all read this time with what they stated before."""
+    if not item.details_urls or before is None:
         return item
     pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
     former = tuple(Attachment(name=name, url=url) for name, url in pairs)
@@ -205,7 +213,13 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
         matter_type=item.matter_type or before.matter_type,
         sponsors=item.sponsors or before.sponsors,
         attachments=tuple(dict.fromkeys((*item.attachments, *former))),
+        votes=item.votes or tuple(Vote(**vote) for vote in json.loads(before.votes_json)),
+        outcome=item.outcome.completed(_outcome_of(before)),
     )
+
+
+def _outcome_of(item: StoredItem) -> Outcome:
+    return Outcome(action=item.action, result=item.result, tally=item.tally, mover=item.mover, seconder=item.seconder)
 
 
 def _topics(item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None) -> tuple[str, ...]:

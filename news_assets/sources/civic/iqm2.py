@@ -17,6 +17,7 @@ from news_assets.records.meetings import AgendaItem, Attachment, Link, Location,
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.labelled import decision_of
 from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
 from news_assets.sources.civic.vendor import Reading
@@ -198,7 +199,7 @@ def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
         section=section,
         matter_id=parameter(matter, "id") or None,
         attachments=_attachments([link for link in row.links if _FILE.search(link.href)]),
-        details_url=matter,
+        details_urls=(matter,) if matter else (),
     )
 
 
@@ -214,6 +215,7 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
     facts = _table(select(tree, "table#tblLegiFileInfo")[0])
     files = [link for link in links_in(tree, base) if _FILE.search(link.href) and link.title]
     sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", facts.get("sponsors", ""))
+    outcome, votes = decision_of(_last_result(tree))
     item = AgendaItem(
         sequence=0,
         title="",
@@ -221,8 +223,25 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         matter_type=facts.get("category") or facts.get("type") or None,
         sponsors=tuple(filter(None, sponsors)),
         attachments=_attachments(files),
+        votes=votes,
+        outcome=outcome,
+        details_urls=(page.url,),
     )
     return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
+
+
+def _last_result(tree: HtmlElement) -> dict[str, str]:
+    """Return the rows of the last decision that a page shows: RESULT, MOVER, SECONDER, AYES and the like."""
+    facts: dict[str, str] = {}
+    for row in select(tree, "tr"):
+        cells = [clean(words_of(cell)) for cell in row.findall("td")]
+        if len(cells) < 2 or not cells[0].endswith(":"):
+            continue
+        name = cells[0].rstrip(": ").lower()
+        if name == "result":
+            facts = {}
+        facts[name] = cells[1]
+    return facts if "result" in facts else {}
 
 
 def _table(table: HtmlElement) -> dict[str, str]:

@@ -130,7 +130,7 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
                     number=_number_before(element),
                     title=title,
                     section=section,
-                    details_url=href,
+                    details_urls=(href,),
                 )
             )
         elif href and items and _ATTACHMENT.search(href):
@@ -174,6 +174,7 @@ def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
         vendor_id=parameter(page.final_url, "itemid"),
         matter_file=next((file for text in visible_lines(tree) if (file := file_in(text))), None),
         attachments=tuple(files),
+        details_urls=(page.url,),
     )
     return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
 
