@@ -211,19 +211,19 @@ class MeetingAnswer:
         meetings: The meetings listed, by key (`listed_key`), with the items that were requested.
         whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
             ones.
-        asked: Keys of the meetings whose items the answers hold, or say that there are none.
+        read_agendas: Keys of the meetings whose items the answers hold, or say that there are none.
         undetailed: Keys of those with items whose own pages could not be read.
         listed_hashes: Hash of each meeting as it was listed, without what its own pages add, by key.
-        signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
-        is_pass: Whether all days were asked for, not only those that the signal shows as changed, and no items of their
-            meetings are left for the next poll.
+        signals: `day=hash` of each day that the change signal listed; None if it was not requested.
+        is_pass: Whether it completes the pass of a night: all days were requested, and no items of their meetings are
+            left for the next poll.
         filters: The phrases that decide which items become articles.
         roster: Bodies, persons and offices, if they were requested.
     """
 
     meetings: Mapping[str, Meeting] = field(default_factory=dict)
     whole_days: tuple[date, date] | None = None
-    asked: frozenset[str] = frozenset()
+    read_agendas: frozenset[str] = frozenset()
     undetailed: frozenset[str] = frozenset()
     listed_hashes: Mapping[str, str] = field(default_factory=dict)
     signals: tuple[str, ...] | None = None

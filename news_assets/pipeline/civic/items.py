@@ -48,7 +48,7 @@ def item_rows(
     agenda is revised item by item.
     """
     same_day = [replace(item, day=meeting.day) for item in before]
-    if key is None or key not in poll.answer.asked:
+    if key is None or key not in poll.answer.read_agendas:
         return same_day
     listed = poll.answer.meetings[key]
     known = {item.item_id: item for item in before}
