@@ -1,7 +1,7 @@
 """Makes the rows of agenda items from a poll's answer. Their ids never change with a title."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -95,15 +95,21 @@ def item_keys(of_meeting: str, items: Sequence[AgendaItem], before: Sequence[Sto
             if len(same) == 1 or (same and trait is _title_of):
                 found[place] = same[0]
                 del open_rows[same[0]]
-    used = named | set(found.values()) | {row.item_id for row in before}
-    keys: list[str] = []
+    known = named | set(found.values()) | {row.item_id for row in before}
+    keys: dict[str, None] = {}
     for place, item in enumerate(items):
         key = found.get(place) or item_id(of_meeting, item)
-        if key in used and place not in found and not item.vendor_id:
-            key = f"{key}-{item.sequence}"
-        used.add(key)
-        keys.append(key)
-    return keys
+        is_new = place not in found and not item.vendor_id
+        keys[_free_key(key, keys, known if is_new else ())] = None
+    return list(keys)
+
+
+def _free_key(key: str, listed: Collection[str], known: Collection[str]) -> str:
+    """Return a key that no other item has: a matter may be twice on an agenda."""
+    free, number = key, 2
+    while free in listed or free in known:
+        free, number = f"{key}-{number}", number + 1
+    return free
 
 
 def _file_of(item: AgendaItem | StoredItem) -> str:
