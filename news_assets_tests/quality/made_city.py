@@ -5,7 +5,7 @@
 FOLDER has the server of the cities, their scenario and the comparison (`../shared/tools/city` without the option).
 The cities publish, revise, move, cancel and delete meetings in four phases. After each, every city is polled and its
 documents are read, then polled once more, which must read and enrich nothing. With `--faults` an hour of refusals,
-pages for browsers and empty lists lies between the first two phases; it must change no meeting.
+pages for browsers and empty lists follows the last phase; it must change no meeting.
 
 Prints one table for each phase. Exits 1 if a share is below its floor; floors are raised and never lowered.
 """
@@ -283,7 +283,7 @@ def main() -> int:
                 print("\n".join(one for one in wrong if not options.kinds or one.split()[1] in options.kinds))
             polled = {cell: share for cell, share in shares.items() if cell[0] in cities.kinds}
             failures += [f"phase {phase}: {one}" for one in below_floors(polled)]
-            if options.faults and phase == 0:
+            if options.faults and phase == options.phases - 1:
                 failures += hour_of_faults(cities)
     print("\n" + ("\n".join(failures) or "no share is below its floor"))
     return 1 if failures else 0

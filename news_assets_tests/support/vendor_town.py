@@ -327,10 +327,20 @@ def _pdf_links() -> Answers:
     return {"/agendas": _page(listing), "/docs/7-agenda.pdf": pdf_of("\n".join(AGENDA_LINES))}
 
 
+def _icalendar() -> Answers:
+    lines = (
+        *("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//town//EN", "BEGIN:VEVENT", "UID:7@town"),
+        *("DTSTAMP:20260201T000000Z", "DTSTART;TZID=America/Chicago:20260310T180000"),
+        *("SUMMARY:City Council", f"DESCRIPTION:{HEAD}", "STATUS:CONFIRMED", "END:VEVENT", "END:VCALENDAR"),
+    )
+    return {"/calendar.ics": "\r\n".join(lines) + "\r\n"}
+
+
 TOWNS: dict[str, tuple[str, Callable[[], Answers]]] = {
     "civicclerk": ("/", _civicclerk),
     "civicplus": ("/AgendaCenter", _civicplus),
     "escribe": ("/", _escribe),
+    "icalendar": ("/calendar.ics", _icalendar),
     "granicus": ("/ViewPublisher.php?view_id=2", _granicus),
     "iqm2": ("/Citizens/", _iqm2),
     "legistar_html": ("/", _legistar_html),

@@ -6,7 +6,7 @@ new, or was decided or changed since they were requested.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from itertools import chain
 from typing import Final, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.chain import SUSPECT
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.identity import known_rows
-from news_assets.pipeline.civic.pace import SOON
+from news_assets.pipeline.civic.needs import AgendaState, Needs
 from news_assets.pipeline.documents.agenda import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
@@ -47,9 +47,7 @@ from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
-ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
-_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
 _NO_PAGE: Final = (404, 410)
 
@@ -86,8 +84,7 @@ class CouncilPoll:
     known_items: KnownItems
     filters: ItemFilters
     days: Days
-    is_pass: bool
-    is_forced: bool
+    needs: Needs
     is_of_past: bool
     known_signals: Mapping[str, str]
     known_versions: KnownVersions
@@ -145,22 +142,23 @@ class CouncilPoll:
         self.has_requested_items = True
         listed = self._listed()
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
-        self.changed = {listed_key(meeting) for meeting in listed if self._needs_document(meeting)}
+        found = [AgendaState(one, self.known.get(listed_key(one)), self._listed_hash(one)) for one in listed]
+        self.changed = {listed_key(one.meeting) for one in found if self.needs.document(one)}
         if self.vendor.items is None:
             self.read_agendas |= {listed_key(meeting) for meeting in listed}
             return []
         self.read_agendas |= {listed_key(meeting) for meeting in listed if meeting.items}
-        wanted = sorted(filter(self._needs_items, listed), key=self._turn)
+        wanted = sorted(filter(self.needs.items, found), key=self.needs.turn)
         self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
         if self.has_items_left:
             count = len(wanted) - MAX_ITEM_REQUESTS
             self.problems.append(f"items of {count} meetings are left for the next poll")
         requests: list[tuple[Request, Purpose]] = []
-        for meeting in wanted[:MAX_ITEM_REQUESTS]:
-            key = listed_key(meeting)
-            if not self._is_changed(meeting):
+        for one in wanted[:MAX_ITEM_REQUESTS]:
+            key = listed_key(one.meeting)
+            if not self.needs.is_changed(one):
                 self.rechecked.add(key)
-            of_meeting = self.vendor.items(self.source.url, meeting)
+            of_meeting = self.vendor.items(self.source.url, one.meeting)
             if not of_meeting:  # it has no agenda yet
                 self.read_agendas.add(key)
             requests += [(request, Purpose(self, "items", key)) for request in of_meeting]
@@ -207,54 +205,18 @@ class CouncilPoll:
         Each has the key of its meeting.
         """
         found = merged_by_key((*self._listed(), *self.partial))
-        meetings = sorted(found.items(), key=lambda one: self._distance(one[1]))
+        meetings = sorted(found.items(), key=lambda one: self.needs.distance(one[1]))
         known = self.known_versions(self.source.agency, {item.version for _, one in meetings for item in one.items})
         for key, meeting in meetings:
             for item in meeting.items:
                 if item.version and item.version not in known:
                     yield key, item
 
-    def _needs_items(self, meeting: Meeting) -> bool:
-        if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
-            return False
-        return self._is_changed(meeting) or self._is_soon(meeting.starts_at)
-
-    def _is_changed(self, meeting: Meeting) -> bool:
-        """Whether a meeting is new or listed otherwise than before, or its items are old."""
-        row = self.known.get(listed_key(meeting))
-        if row is None or row.items_asked_at is None:
-            return True
-        if self._listed_hash(meeting) != row.listed_hash:
-            return True
-        is_old = self.reading.now - row.items_asked_at >= ITEMS_EVERY
-        return self.is_forced or (self.is_pass and is_old)
-
-    def _needs_document(self, meeting: Meeting) -> bool:
-        """Whether the document of an agenda may say more than is known. It may be replaced at its address."""
-        row = self.known.get(listed_key(meeting))
-        if row is None or row.items_asked_at is None or self._listed_hash(meeting) != row.listed_hash:
-            return True
-        if self.is_forced:
-            return True
-        return self.is_pass and meeting.starts_at is not None and self._is_soon(meeting.starts_at)
-
     def _listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it was."""
         row = self.known.get(listed_key(meeting))
         is_from_lake = any(meeting is one for one in self.again)
         return row.listed_hash if row and is_from_lake else fingerprint(meeting)
-
-    def _is_soon(self, starts_at: datetime) -> bool:
-        return timedelta(0) <= starts_at - self.reading.now <= SOON
-
-    def _turn(self, meeting: Meeting) -> tuple[datetime, timedelta]:
-        """Return where a meeting stands in the order: by day, but in a forced pass those first that waited longest."""
-        row = self.known.get(listed_key(meeting))
-        asked_at = row.items_asked_at if row and self.is_forced else None
-        return asked_at or _NEVER, self._distance(meeting)
-
-    def _distance(self, meeting: Meeting) -> timedelta:
-        return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
 
     def _of_details(self, key: str, items: Iterable[AgendaItem]) -> list[tuple[Request, Purpose]]:
         """Return the requests for the own pages of items, except of dropped ones.
@@ -420,7 +382,7 @@ class CouncilPoll:
         found: list[StoredMeeting] = []
         for row in self.stored:
             is_own = row.source_id == self.source.source_id and row.status != "cancelled"
-            if is_own and row.starts_at and (row.items_asked_at is None or self._is_soon(row.starts_at)):
+            if is_own and row.starts_at and (row.items_asked_at is None or self.needs.is_soon(row.starts_at)):
                 found.append(row)
         return found
 
@@ -490,7 +452,7 @@ class CouncilPoll:
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
         days = self._whole_days(listed)
         suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
-        if suspicion and not (listed and self.is_pass):
+        if suspicion and not (listed and self.needs.is_pass):
             days = None
         return Polled(
             source=self.source,
@@ -508,7 +470,7 @@ class CouncilPoll:
                 undetailed=frozenset(self.undetailed),
                 listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
                 signals=self._signals(),
-                is_pass=self.is_pass and self.is_whole and not self.has_items_left,
+                is_pass=self.needs.is_pass and self.is_whole and not self.has_items_left,
                 filters=self.filters,
                 roster=_joined(self.rosters),
             ),

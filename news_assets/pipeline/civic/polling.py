@@ -11,6 +11,7 @@ from datetime import datetime
 from math import inf
 
 from news_assets.pipeline.civic.council_poll import CouncilPoll, Days, KnownItems, KnownVersions, Purpose
+from news_assets.pipeline.civic.needs import Needs
 from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.paging import SOURCE_S
@@ -113,8 +114,7 @@ def _begun(
         is_roster_due=past is None and (full_pass or not is_known or today.weekday() == _ROSTER_WEEKDAY),
         filters=filters,
         days=past or pass_days(today),
-        is_pass=past is None and is_pass,
-        is_forced=past is None and full_pass,
+        needs=Needs(now=now, is_pass=past is None and is_pass, is_forced=past is None and full_pass),
         is_of_past=past is not None,
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),
     )
