@@ -62,6 +62,7 @@ _DEADLINE = re.compile(
     rf"(?P<value>\b(?:no\slater\sthan|not\slater\sthan|by|before|until|prior\sto|deadline)\s(?:is\s|of\s)?{_WHEN}[^.\n;]{{0,60}})",
     re.IGNORECASE,
 )
+_CONTACT = re.compile(r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z")  # where to, behind a deadline
 _INSTRUCTION = re.compile(
     r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
     re.IGNORECASE,
@@ -138,7 +139,7 @@ def _formats(text: str) -> Iterator[ParticipationFact]:
 def _deadlines(text: str) -> Iterator[ParticipationFact]:
     for match in _DEADLINE.finditer(text):
         start = match.start("value")
-        value = match["value"].rstrip(" ,")
+        value = _CONTACT.sub("", match["value"]).rstrip(" ,")
         yield _fact("deadline", value, start, start + len(value))
 
 
