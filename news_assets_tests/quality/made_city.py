@@ -52,7 +52,7 @@ from news_assets_tests.support.inline_sandbox import InlineSandbox
 TOOLS = CORPUS.parent / "tools" / "city"
 PHASES = 4
 STAGES = ("documents", "raw_articles", "enriched_articles")
-FAULTS = {"granicus": "429", "escribe": "500", "primegov": "captcha", "legistar": "empty"}
+FAULTS = {"granicus": "429", "escribe": "500", "iqm2": "captcha", "primegov": "empty"}
 START_TRIES, START_PAUSE_S = 300, 0.1
 
 # Shares that hold for each vendor with the field, unless BELOW has the vendor's own.
