@@ -101,14 +101,24 @@ class Outcome:
     def __bool__(self) -> bool:
         return any((self.action, self.result, self.tally, self.mover))
 
+    def completed(self, other: "Outcome") -> "Outcome":
+        """Return the outcome with what only the other one states."""
+        return Outcome(
+            action=self.action or other.action,
+            result=self.result or other.result,
+            tally=self.tally or other.tally,
+            mover=self.mover or other.mover,
+            seconder=self.seconder or other.seconder,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaItem:
     """One line of an agenda, in the order of the agenda. `section` is the heading that it stands under.
 
-    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_url` is a page
-    with what the agenda omits, such as attachments; None once it was read, or if there is none. An item with the
-    sequence 0 is such a page's: it completes the one with its `vendor_id`. `version` is
+    `matter_file` is the public number of the matter, `matter_id` the vendor's internal one. `details_urls` are pages
+    with what the agenda omits, such as attachments and votes, that are still to be read. An item with the sequence 0 is
+    such a page's, with its address: it completes the one with its `vendor_id`. `version` is
     the vendor's id of the item with its last change, for a vendor whose votes and sponsors are requested for each item;
     `has_votes` says that they were.
     """
@@ -124,7 +134,7 @@ class AgendaItem:
     sponsors: tuple[str, ...] = ()
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
-    details_url: str | None = None
+    details_urls: tuple[str, ...] = ()
     outcome: Outcome = Outcome()
     matter_status: str = ""
     version: str = ""
@@ -201,19 +211,19 @@ class MeetingAnswer:
         meetings: The meetings listed, by key (`listed_key`), with the items that were requested.
         whole_days: First and last day of which every meeting is listed; None if nothing may be inferred about missing
             ones.
-        asked: Keys of the meetings whose items the answers hold, or say that there are none.
+        read_agendas: Keys of the meetings whose items the answers hold, or say that there are none.
         undetailed: Keys of those with items whose own pages could not be read.
         listed_hashes: Hash of each meeting as it was listed, without what its own pages add, by key.
-        signals: `day=hash` of each day that the change signal listed; None if it was not asked for.
-        is_pass: Whether all days were asked for, not only those that the signal shows as changed, and no items of their
-            meetings are left for the next poll.
+        signals: `day=hash` of each day that the change signal listed; None if it was not requested.
+        is_pass: Whether it completes the pass of a night: all days were requested, and no items of their meetings are
+            left for the next poll.
         filters: The phrases that decide which items become articles.
         roster: Bodies, persons and offices, if they were requested.
     """
 
     meetings: Mapping[str, Meeting] = field(default_factory=dict)
     whole_days: tuple[date, date] | None = None
-    asked: frozenset[str] = frozenset()
+    read_agendas: frozenset[str] = frozenset()
     undetailed: frozenset[str] = frozenset()
     listed_hashes: Mapping[str, str] = field(default_factory=dict)
     signals: tuple[str, ...] | None = None

@@ -34,6 +34,7 @@ from news_assets.web.meetings.pages import MeetingPages
 from news_assets.web.operations.access import READ_ONLY, Access
 from news_assets.web.operations.routes import operator_routes
 from news_assets.web.pages import Pages
+from news_assets.web.parameters import OneMeeting, OnePerson
 
 _HERE: Final = Path(__file__).parent
 _HEADERS: Final = {
@@ -120,9 +121,9 @@ def build_app(
             else ()
         ),
         cached("/articles/{article_id:article_id}{suffix:suffix}", pages.article),
-        cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting),
+        cached("/meetings/{meeting_id:meeting_id}{suffix:suffix}", meetings.meeting, OneMeeting.names()),
         cached("/matters/{desk}/{agency}/{matter:path}", meetings.matter),
-        cached("/persons/{desk}/{agency}/{person}", meetings.person),
+        cached("/persons/{desk}/{agency}/{person}", meetings.person, OnePerson.names()),
         *(cached(f"{PREFIX}/{one.route}", handler_of(one, archive), None) for one in OPERATIONS),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
         *operator_routes(archive, access, pages.page, cache),

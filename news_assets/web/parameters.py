@@ -137,9 +137,10 @@ class MeetingParameters(OfDesk, frozen=True):
     to_day: date | None = Field(None, alias="to", description="last day")
 
 
-class OneMeeting(Parameters, frozen=True):
-    """A meeting."""
+class OneMeeting(ListParameters, frozen=True):
+    """A meeting with a part of its agenda."""
 
+    limit: int = Field(250, ge=1, le=1_000, description="number of agenda items")
     meeting_id: str = Field(max_length=MAX_KEY_CHARS, description="id of the meeting")
 
 

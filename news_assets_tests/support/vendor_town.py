@@ -300,6 +300,19 @@ def _legistar_html() -> Answers:
     }
 
 
+def _decided_legistar() -> Answers:
+    columns = ("File #", "Agenda #", "Type", "Title", "Action", "Result", "Action Details")
+    details = '<a href="HistoryDetail.aspx?ID=3&GUID=G">Action details</a>'
+    file = '<a href="LegislationDetail.aspx?ID=12&GUID=M">RES 2026-014</a>'
+    rows = ((file, "2.", "Resolution", TITLE, "adopted", "Pass", details),)
+    when = "<span id=x_lblDate>3/10/2026</span><span id=x_lblTime>6:00 PM</span>"
+    votes = _grid(("Person Name", "Vote"), (("A. Bee", "Yea"), ("C. Dee", "Nay")))
+    return {
+        "/meetingdetail.aspx": _page(when, "<a id=x_hypName>City Council</a>", _grid(columns, rows)),
+        "/historydetail.aspx": _page("<a id=x_hypMover>A. Bee</a>", votes.replace("<table", "<table id=x_gridVote")),
+    }
+
+
 def _grid(columns: tuple[str, ...], rows: Iterator[tuple[str, ...]] | object) -> str:
     heads = "".join(f'<th class="rgHeader">{name}</th>' for name in columns)
     body = "".join(
@@ -314,10 +327,20 @@ def _pdf_links() -> Answers:
     return {"/agendas": _page(listing), "/docs/7-agenda.pdf": pdf_of("\n".join(AGENDA_LINES))}
 
 
+def _icalendar() -> Answers:
+    lines = (
+        *("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//town//EN", "BEGIN:VEVENT", "UID:7@town"),
+        *("DTSTAMP:20260201T000000Z", "DTSTART;TZID=America/Chicago:20260310T180000"),
+        *("SUMMARY:City Council", f"DESCRIPTION:{HEAD}", "STATUS:CONFIRMED", "END:VEVENT", "END:VCALENDAR"),
+    )
+    return {"/calendar.ics": "\r\n".join(lines) + "\r\n"}
+
+
 TOWNS: dict[str, tuple[str, Callable[[], Answers]]] = {
     "civicclerk": ("/", _civicclerk),
     "civicplus": ("/AgendaCenter", _civicplus),
     "escribe": ("/", _escribe),
+    "icalendar": ("/calendar.ics", _icalendar),
     "granicus": ("/ViewPublisher.php?view_id=2", _granicus),
     "iqm2": ("/Citizens/", _iqm2),
     "legistar_html": ("/", _legistar_html),
@@ -326,3 +349,4 @@ TOWNS: dict[str, tuple[str, Callable[[], Answers]]] = {
     "pdf_links": ("/agendas", _pdf_links),
     "primegov": ("/", _primegov),
 }
+DECIDED_LEGISTAR: Answers = _decided_legistar()  # what the pages of Legistar show after the meeting

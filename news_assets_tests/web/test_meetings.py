@@ -91,6 +91,13 @@ def test_a_meeting_shows_its_agenda_documents_and_how_to_take_part(visitor: http
         assert shown.replace(") :", "):") in page.replace(") :", "):"), shown
 
 
+def test_a_long_agenda_is_shown_part_by_part(visitor: httpx.Client) -> None:
+    first = visitor.get(f"/meetings/{NEXT}?limit=1").text
+    [following] = [link for link in links_of(first) if "cursor=" in link]
+    assert "Items 1 to 1 of 2" in text_of(first)
+    assert "Items 2 to 2 of 2" in text_of(visitor.get(following.replace("&amp;", "&")).text)
+
+
 def test_a_cancelled_meeting_says_so_and_why_and_its_texts_are_only_text(visitor: httpx.Client) -> None:
     answer = visitor.get(f"/meetings/{CANCELLED}").text
     assert "This meeting is cancelled. two listings lack it" in text_of(answer)

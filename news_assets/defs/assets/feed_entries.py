@@ -77,6 +77,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         includes both), or with `only_due` those that are due, and leaves to the next run what it has no time for.
         Validators are stored in the same transaction as all entries of the document. Only agencies with new or changed
         entries are materialised. A failed poll is a row in `polls` with its reason; the run fails if every poll failed.
+        Without `only_due`, all meetings and agendas of a nightly pass are requested from councils.
 
         With `from_day`, sources that can list past days (listing pages, JSON searches, sitemaps; not feeds) are polled
         for those days, and the agency-day assets then process the entries. The run fails if no source can.
@@ -98,6 +99,7 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
             only=config.sources or None,
             busy=() if config.ask_again else polled_sources(desk, earlier),
             past=past,
+            full_pass=not config.only_due and past is None,
             cooldown=timedelta(0) if config.ask_again else cooldown,
         )
         _report(context, lake, desk, list(polls))

@@ -1,8 +1,8 @@
 """Fetches and reads the attachments of agenda items. Each content is read once, under whatever addresses it is listed.
 
 An attachment that was read is not requested again, because most vendors give a new document a new address. Those of the
-meetings of a week, and with `checks_documents` of all meetings to come, are requested by HEAD after each nightly pass,
-and fetched where the headers show another file. Where a meeting has one packet and no attachments, an item's document
+next two weeks, and with `checks_documents` of all meetings to come, are requested by HEAD after each nightly pass, and
+fetched where the headers show another file. Where a meeting has one packet and no attachments, an item's document
 is the pages of the packet that the item begins on.
 """
 
@@ -21,7 +21,7 @@ from news_assets.pipeline.civic.document_rows import (
     rows_of_page,
     same_file,
 )
-from news_assets.pipeline.civic.pace import SOON
+from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.civic.withdrawal import withdrawn_documents
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -127,7 +127,7 @@ def _check_from(
     passed_at: Mapping[str, datetime], checking: Collection[str], entry: FeedEntry, today: date
 ) -> datetime | None:
     """Return the time since which a document should have been compared; None for one that is not compared."""
-    is_near = today <= entry.day <= today + SOON
+    is_near = today <= entry.day <= today + COMPARED
     is_checked = entry.source_id in checking and entry.day >= today
     return passed_at.get(entry.source_id) if is_near or is_checked else None
 

@@ -1,7 +1,7 @@
 """Makes the rows of agenda items from a poll's answer. Their ids never change with a title."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -11,7 +11,15 @@ from news_assets.pipeline.civic.matters import matter_key
 from news_assets.pipeline.civic.topics import topics_of_item
 from news_assets.pipeline.stage_state.declaration import sha256
 from news_assets.records.desks import ItemFilters, Source
-from news_assets.records.meetings import AgendaItem, Attachment, MeetingAnswer, StoredItem, StoredMeeting
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    MeetingAnswer,
+    Outcome,
+    StoredItem,
+    StoredMeeting,
+    Vote,
+)
 from news_assets.sources.civic.reading.ids import item_id
 from news_assets.text.limits import line
 
@@ -40,7 +48,7 @@ def item_rows(
     agenda is revised item by item.
     """
     same_day = [replace(item, day=meeting.day) for item in before]
-    if key is None or key not in poll.answer.asked:
+    if key is None or key not in poll.answer.read_agendas:
         return same_day
     listed = poll.answer.meetings[key]
     known = {item.item_id: item for item in before}
@@ -87,15 +95,21 @@ def item_keys(of_meeting: str, items: Sequence[AgendaItem], before: Sequence[Sto
             if len(same) == 1 or (same and trait is _title_of):
                 found[place] = same[0]
                 del open_rows[same[0]]
-    used = named | set(found.values()) | {row.item_id for row in before}
-    keys: list[str] = []
+    known = named | set(found.values()) | {row.item_id for row in before}
+    keys: dict[str, None] = {}
     for place, item in enumerate(items):
         key = found.get(place) or item_id(of_meeting, item)
-        if key in used and place not in found and not item.vendor_id:
-            key = f"{key}-{item.sequence}"
-        used.add(key)
-        keys.append(key)
-    return keys
+        is_new = place not in found and not item.vendor_id
+        keys[_free_key(key, keys, known if is_new else ())] = None
+    return list(keys)
+
+
+def _free_key(key: str, listed: Collection[str], known: Collection[str]) -> str:
+    """Return a key that no other item has: a matter may be twice on an agenda."""
+    free, number = key, 2
+    while free in listed or free in known:
+        free, number = f"{key}-{number}", number + 1
+    return free
 
 
 def _file_of(item: AgendaItem | StoredItem) -> str:
@@ -193,8 +207,8 @@ def _item_row(
 
 
 def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaItem:
-    """Return an item whose own page was not read this time with what it stated before."""
-    if item.details_url is None or before is None:
+    """Return an item whose own pages were not all read this time with what they stated before."""
+    if not item.details_urls or before is None:
         return item
     pairs = zip(before.attachment_names, before.attachment_urls, strict=True)
     former = tuple(Attachment(name=name, url=url) for name, url in pairs)
@@ -205,7 +219,13 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
         matter_type=item.matter_type or before.matter_type,
         sponsors=item.sponsors or before.sponsors,
         attachments=tuple(dict.fromkeys((*item.attachments, *former))),
+        votes=item.votes or tuple(Vote(**vote) for vote in json.loads(before.votes_json)),
+        outcome=item.outcome.completed(_outcome_of(before)),
     )
+
+
+def _outcome_of(item: StoredItem) -> Outcome:
+    return Outcome(action=item.action, result=item.result, tally=item.tally, mover=item.mover, seconder=item.seconder)
 
 
 def _topics(item: AgendaItem, why: tuple[str, str] | None, before: StoredItem | None) -> tuple[str, ...]:

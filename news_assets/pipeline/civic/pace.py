@@ -19,7 +19,8 @@ _SIGNAL_STEP_S = 300.0  # longer after each answer without a change
 _WORKING_DAYS, _WORKING_HOURS = range(5), range(8, 18)  # local, when offices of cities publish
 
 PAST_DAYS, FUTURE_DAYS = 7, 90
-SOON = timedelta(days=7)  # meetings so near are looked at more often: items with each signal, documents each night
+SOON = timedelta(days=7)  # items of meetings so near are requested with each signal
+COMPARED = timedelta(days=14)  # documents of meetings so near are compared each night; few have an agenda earlier
 _PASS_AT = time(1)  # local
 _PASS_SPREAD_S = 3 * 3600.0
 

@@ -129,7 +129,7 @@ def _meeting_row(poll: CivicPoll, own_id: str, key: str, before: StoredMeeting |
     """Return the row of the meeting that is listed with this key."""
     meeting = poll.answer.meetings[key]
     found = poll.answer.listed_hashes.get(key) or fingerprint(meeting)
-    was_read = key in poll.answer.asked
+    was_read = key in poll.answer.read_agendas
     asked_at = before.items_asked_at if before is not None and before.listed_hash == found else None
     if was_read:
         asked_at = None if key in poll.answer.undetailed else poll.now

@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from news_assets.pipeline.documents.archive import open_archive
+from news_assets.pipeline.documents.list_numbers import ListNumbers
 from news_assets.pipeline.documents.markdown import ADDED, STRUCK, Mark, marked, table
 from news_assets.records.documents import ReadDocument
 from news_assets.text.limits import clean_text
@@ -37,6 +38,41 @@ def read_docx(body: bytes) -> ReadDocument:
     return ReadDocument(
         kind="docx", outcome="ok", title=document.core_properties.title or None, texts=(clean_text(text),)
     )
+
+
+def numbered_paragraphs(body: bytes) -> list[str]:
+    """Return the paragraphs and table rows of a Word document with their numbers, an empty line behind each.
+
+    Raises ReadingError and the errors of python-docx and lxml.
+    """
+    import docx
+
+    open_archive(body).close()
+    document = docx.Document(BytesIO(body))
+    counters = ListNumbers.of(document)
+    lines: list[str] = []
+    for text in _lines(document.element.body, counters):
+        lines += [" ".join(text.split()), ""]
+    return lines
+
+
+def _lines(parent: "_Element", numbers: ListNumbers) -> Iterator[str]:
+    for child in parent:
+        if child.tag == f"{_W}p":
+            yield f"{numbers.next_of(child)} {_plain(child)}".strip()
+        elif child.tag == f"{_W}tr":
+            yield "  ".join(filter(None, (_cell(cell, numbers) for cell in child.iter(f"{_W}tc"))))
+        elif child.tag in (*_WRAPPERS, f"{_W}tbl"):
+            yield from _lines(child, numbers)
+
+
+def _cell(cell: "_Element", numbers: ListNumbers) -> str:
+    return " ".join(_lines(cell, numbers)).strip()
+
+
+def _plain(paragraph: "_Element") -> str:
+    """Return the text of a paragraph without what is struck out."""
+    return "".join(text for text, mark in _pieces(paragraph, "") if mark != STRUCK).strip()
 
 
 def _beginnings(document: "Document") -> dict[str, str]:

@@ -9,10 +9,10 @@ from math import inf
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.civic.asking import ask_sources
 from news_assets.pipeline.civic.chain import waiting_sources
-from news_assets.pipeline.civic.inquiry import KnownVersions
+from news_assets.pipeline.civic.council_poll import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
+from news_assets.pipeline.civic.polling import poll_councils
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
@@ -86,7 +86,7 @@ def poll_agencies(
         known = _known_hashes(lake)
         civic, listed = [one for one in due if one.is_civic], [one for one in due if not one.is_civic]
         polls = poll_sources(listed, states, adapter_of, fetcher, sandbox, clock, known, desk.first_day, begin_within_s)
-    asked = ask_sources(
+    asked = poll_councils(
         civic,
         states,
         _stored_meetings(lake, civic, past or (now.date(), now.date())),

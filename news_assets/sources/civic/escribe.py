@@ -6,15 +6,27 @@ were UTC. `Description` holds the place: its lines below `Location` are the addr
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Location, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Location,
+    Meeting,
+    MeetingListing,
+    Outcome,
+    Request,
+    Vote,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.labelled import decision_of
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.pages import (
     Object,
@@ -41,6 +53,7 @@ _EPOCH = re.compile(r"/Date\((-?\d{1,14})")
 _BREAK = re.compile(r"<br\s?/?>|</p>|\n", re.IGNORECASE)
 _FORM = re.compile(r"\s?\((?:PDF|HTML)\)$")
 _CONTAINER = ".AgendaItemContainer"
+_MINUTES = re.compile(r"agenda=postminutes", re.IGNORECASE)
 _FILE = re.compile(r"filestream\.ashx", re.IGNORECASE)
 _ITEM_CLASS = re.compile(r"\bAgendaItem(\d+)\b")
 
@@ -118,7 +131,10 @@ def _agenda(page: Page) -> MeetingListing:
         raise changed(page, _EXPECTED)
     leaves = [element for element in containers if not select(element, _CONTAINER)]
     titles = {element: words_at(element, ".AgendaItemTitle") for element in set(containers) - set(leaves)}
+    completes = _MINUTES.search(page.url) is not None
     items = [_item(element, number, titles, base) for number, element in enumerate(leaves, start=1)]
+    if completes:
+        items = [replace(item, sequence=0) for item in items if item.outcome]
     notes = notes_beside(tree, containers)
     return MeetingListing(meetings=(agenda_of(items, notes, parameter(page.final_url, "id")),))
 
@@ -128,9 +144,12 @@ def _item(element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], b
     within = (one.get("class") or "" for one in element.iterdescendants("div"))
     found = _ITEM_CLASS.search(" ".join([element.get("class") or "", *within])[:10_000])
     section = next((titles[above] for above in element.iterancestors("div") if above in titles), "")
+    outcome, votes = _decision(element)
     return AgendaItem(
         sequence=sequence,
         vendor_id=found[1] if found else "",
+        outcome=outcome,
+        votes=votes,
         number=words_at(element, ".AgendaItemCounter").rstrip("."),
         title=words_at(element, ".AgendaItemTitle") or clean(words_of(element)),
         section=section,
@@ -138,6 +157,22 @@ def _item(element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], b
             Attachment(name=link.title, url=link.href) for link in links_in(element, base) if _FILE.search(link.href)
         ),
     )
+
+
+def _decision(element: HtmlElement) -> tuple[Outcome, tuple[Vote, ...]]:
+    """Return the last decided motion of an item; agendas have motions without a result."""
+    decided = [motion for motion in select(element, ".AgendaItemMotion") if words_at(motion, ".MotionResult")]
+    if not decided:
+        return Outcome(), ()
+    motion = decided[-1]
+    facts = {
+        "result": words_at(motion, ".MotionResult"),
+        "mover": words_at(motion, ".MovedBy"),
+        "seconder": words_at(motion, ".SecondedBy"),
+    }
+    for row in select(motion, ".MotionVoters tr"):
+        facts[words_at(row, ".VoterVote")] = words_at(row, ".VotesUsers")
+    return decision_of(facts)
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -155,7 +190,11 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
-    """Return the request for a meeting's agenda as a page, if it has published anything."""
+    """Return the requests for a meeting's agenda as a page, if it has published anything, and for its minutes."""
     if not meeting.links:
         return ()
-    return (Request(url=urljoin(url, f"/Meeting.aspx?Id={meeting.vendor_id}&Agenda=Merged&lang=English")),)
+    forms = ["Merged"]
+    if any(_MINUTES.search(link.href) for link in meeting.links):
+        forms.append("PostMinutes")
+    base = urljoin(url, f"/Meeting.aspx?Id={meeting.vendor_id}")
+    return tuple(Request(url=f"{base}&Agenda={form}&lang=English") for form in forms)

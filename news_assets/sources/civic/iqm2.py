@@ -5,9 +5,9 @@ meeting has its agenda in `table#MeetingDetail`, whose rows are indented by empt
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode, urljoin
 
@@ -17,6 +17,7 @@ from news_assets.records.meetings import AgendaItem, Attachment, Link, Location,
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, meeting_of
+from news_assets.sources.civic.reading.labelled import decision_of
 from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
 from news_assets.sources.civic.vendor import Reading
@@ -29,7 +30,6 @@ _NO_ADDRESS = re.compile(r"(?:N/?A[\s,]*+)+")  # what clerks type for a meeting 
 _MATTER = re.compile(r"Detail_(?:LegiFile|Motion)\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"Detail_LegiFile\.aspx", re.IGNORECASE)
 _FILE = re.compile(r"File(?:Open|View)\.aspx", re.IGNORECASE)
-_FILE_NUMBER = re.compile(r"\A(?P<file>(?:[A-Z]{1,6}\s{0,2})?#?\d{2,4}-\d{1,6}[A-Z]?)\s{0,2}[:.]\s{0,3}(?=\S)")
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -150,8 +150,8 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
     items: list[AgendaItem] = []
     headings: dict[int, str] = {}
     rows = list(_rows(tree, base))
-    own = [row for row in rows if not row.is_file]
-    for row in rows:
+    following = _depths_below(rows)
+    for place, row in enumerate(rows):
         if row.is_file:
             if items:
                 files = _attachments(row.links)
@@ -160,11 +160,20 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
         headings = {depth: title for depth, title in headings.items() if depth < row.depth}
         above = headings[max(headings)] if headings else ""
         headings[row.depth] = row.title
-        following = next(iter(own[own.index(row) + 1 :]), None)
-        is_heading = following is not None and following.depth > row.depth and not row.links
+        is_heading = following[place] > row.depth and not row.links
         if not is_heading:
             items.append(_item(row, len(items) + 1, above))
     return items
+
+
+def _depths_below(rows: Sequence[_Row]) -> list[int]:
+    """Return how far the next row after each is indented that is no attachment; 0 after the last one."""
+    depths: list[int] = []
+    depth = 0
+    for row in reversed(rows):
+        depths.append(depth)
+        depth = depth if row.is_file else row.depth
+    return depths[::-1]
 
 
 def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
@@ -182,17 +191,15 @@ def _rows(tree: HtmlElement, base: str) -> Iterator[_Row]:
 
 def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
     matter = next((link.href for link in row.links if _LEGISLATION.search(link.href)), None)
-    file = _FILE_NUMBER.match(row.title)
     return AgendaItem(
         sequence=sequence,
         vendor_id=next((value for link in row.links if (value := parameter(link.href, "id"))), ""),
         number=row.number,
         title=row.title,
         section=section,
-        matter_file=file["file"] if file and matter else None,
         matter_id=parameter(matter, "id") or None,
         attachments=_attachments([link for link in row.links if _FILE.search(link.href)]),
-        details_url=matter,
+        details_urls=(matter,) if matter else (),
     )
 
 
@@ -208,6 +215,7 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
     facts = _table(select(tree, "table#tblLegiFileInfo")[0])
     files = [link for link in links_in(tree, base) if _FILE.search(link.href) and link.title]
     sponsors = re.split(r"\s{0,3}[,;]\s{0,3}", facts.get("sponsors", ""))
+    outcome, votes = decision_of(_last_result(tree))
     item = AgendaItem(
         sequence=0,
         title="",
@@ -215,8 +223,25 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         matter_type=facts.get("category") or facts.get("type") or None,
         sponsors=tuple(filter(None, sponsors)),
         attachments=_attachments(files),
+        votes=votes,
+        outcome=outcome,
+        details_urls=(page.url,),
     )
     return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
+
+
+def _last_result(tree: HtmlElement) -> dict[str, str]:
+    """Return the rows of the last decision that a page shows: RESULT, MOVER, SECONDER, AYES and the like."""
+    facts: dict[str, str] = {}
+    for row in select(tree, "tr"):
+        cells = [clean(words_of(cell)) for cell in row.findall("td")]
+        if len(cells) < 2 or not cells[0].endswith(":"):
+            continue
+        name = cells[0].rstrip(": ").lower()
+        if name == "result":
+            facts = {}
+        facts[name] = cells[1]
+    return facts if "result" in facts else {}
 
 
 def _table(table: HtmlElement) -> dict[str, str]:
@@ -246,8 +271,3 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:
     """Return the request for a meeting's own page."""
     return (Request(url=urljoin(url, f"/Citizens/Detail_Meeting.aspx?ID={meeting.vendor_id}")),)
-
-
-def signal(url: str, since: datetime) -> Request:
-    """Return the request for the calendar's feed, which is served as a page."""
-    return Request(url=urljoin(url, "/Services/RSS.aspx?Feed=Calendar"))

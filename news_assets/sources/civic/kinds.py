@@ -82,7 +82,6 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         upcoming=iqm2.upcoming,
         days=iqm2.days,
         items=iqm2.items,
-        signal=iqm2.signal,
         delay_s=3.0,
     ),
     "legistar": Vendor(
@@ -110,7 +109,6 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         upcoming=municode_api.upcoming,
         days=municode_api.days,
         items=municode_api.items,
-        signal=municode_api.signal,
         delay_s=3.0,
     ),
     "novusagenda": Vendor(

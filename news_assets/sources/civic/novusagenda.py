@@ -19,6 +19,7 @@ from news_assets.sources.civic.reading.build import Stated, location_of, meeting
 from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
+from news_assets.sources.civic.reading.numbers import number_alone
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, parameter, tree_of, unique_links
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
@@ -27,7 +28,6 @@ _EXPECTED = "a page of NovusAgenda"
 _ROWS = "tr.rgRow, tr.rgAltRow"
 _AGENDA_ITEM = re.compile(r"CoverSheet\.aspx", re.IGNORECASE)
 _ATTACHMENT = re.compile(r"AttachmentViewer\.ashx", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:\d{1,3}|[A-Z]|[IVX]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z]))?\s?[.)]?")
 _DOCUMENTS = (
     ("DisplayAgendaPDF", "Agenda (PDF)"),
     ("doctype=minutes", "Minutes"),
@@ -130,7 +130,7 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
                     number=_number_before(element),
                     title=title,
                     section=section,
-                    details_url=href,
+                    details_urls=(href,),
                 )
             )
         elif href and items and _ATTACHMENT.search(href):
@@ -151,8 +151,7 @@ def _heading(row: HtmlElement) -> str:
 def _number_before(anchor: HtmlElement) -> str:
     cell = next(anchor.iterancestors("td"), None)
     before = cell.getprevious() if cell is not None else None
-    text = clean(words_of(before)) if before is not None else ""
-    return text.rstrip(".) ") if _NUMBER.fullmatch(text) else ""
+    return number_alone(clean(words_of(before))) if before is not None else ""
 
 
 def _agenda_rows(tree: HtmlElement) -> list[HtmlElement]:
@@ -175,6 +174,7 @@ def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
         vendor_id=parameter(page.final_url, "itemid"),
         matter_file=next((file for text in visible_lines(tree) if (file := file_in(text))), None),
         attachments=tuple(files),
+        details_urls=(page.url,),
     )
     return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
 

@@ -1,4 +1,4 @@
-"""A page of PDF links, such as a body's own page: one meeting per day and name, read with the desk file's selectors.
+"""A page of links to PDF or Word files, such as a body's own page: one meeting per day and name.
 
 `item` matches what holds one meeting; without selectors, each link to a PDF is its own. The date stands in the link,
 in its file's name, or in the text around it.
@@ -20,9 +20,9 @@ from news_assets.sources.civic.reading.pages import changed, clean, href_of, lin
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
 
-_EXPECTED = "a page with links to PDF documents"
-_PDF_LINKS = "a[href*='.pdf'], a[href*='.PDF']"
-_PDF = re.compile(r"\.pdf(?:$|[?&#])", re.IGNORECASE)
+_EXPECTED = "a page with links to PDF or Word documents"
+_FILE_LINKS = "a[href*='.pdf'], a[href*='.PDF'], a[href*='.doc'], a[href*='.DOC']"
+_FILE = re.compile(r"\.(?:pdf|docx?)(?:$|[?&#])", re.IGNORECASE)
 _AROUND = ("li", "tr", "p", "dd", "article")  # whose text tells of the link in it
 _MAX_AROUND_CHARS = 300
 _SEPARATORS = re.compile(r"[_+.\s-]+")
@@ -34,7 +34,7 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     """Return the meetings of a page: the documents of one day and heading together.
 
     Raises:
-        ListingChangedError: No link to a PDF, or the selectors match nothing.
+        ListingChangedError: No link to a document, or the selectors match nothing.
         SourceError: An empty document.
     """
     tree = tree_of(page, _EXPECTED)
@@ -59,7 +59,7 @@ Entry = tuple[str, Moment | None, list[Link]]
 
 def _of_item(element: HtmlElement, base: str, reading: Reading) -> Entry:
     selectors = reading.selectors
-    links = list(links_in(element, base, selectors.link if selectors and selectors.link else _PDF_LINKS))
+    links = list(links_in(element, base, selectors.link if selectors and selectors.link else _FILE_LINKS))
     title = words_at(element, selectors.title) if selectors and selectors.title else ""
     stated = words_at(element, selectors.date) if selectors and selectors.date else clean(words_of(element))
     return title or (links[0].title if links else ""), moment_of_text(stated) or _moment_of(links, ""), links
@@ -75,7 +75,7 @@ def _of_links(tree: HtmlElement, base: str) -> Iterator[Entry]:
             heading = clean(words_of(element))
             continue
         href = href_of(element, base)
-        if not href or not _PDF.search(href[:4000]):
+        if not href or not _FILE.search(href[:4000]):
             continue
         link = Link(title=clean(words_of(element)), href=href)
         moment = _moment_of([link], _text_around(element, texts))

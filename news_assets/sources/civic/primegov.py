@@ -6,7 +6,7 @@ documents do. Titles that end in " - SAP" are Spanish copies of another meeting.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from urllib.parse import urljoin
 
@@ -18,6 +18,7 @@ from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, wall_clock
+from news_assets.sources.civic.reading.numbers import number_alone, split_number
 from news_assets.sources.civic.reading.pages import (
     Object,
     changed,
@@ -42,7 +43,6 @@ _COPY = " - SAP"
 _MAX_TYPE_CHARS = 60
 _ITEMS = "div.meeting-item[data-itemid], table[data-itemid], div.agenda-item"
 _NUMBERS = ".number-cell, .number, .item-number, .agenda-item-number"
-_NUMBER = re.compile(r"\(?(?P<number>(?:\d{1,3}|[A-Z]|[IVX]{1,5})(?:[.-]?[A-Za-z0-9]{1,3}){0,3})[.)]{1,2}")
 _ITEM_ID = re.compile(r"(?:AgendaItem_|agenda_item_)(\w{1,40})", re.IGNORECASE)
 _ATTACHMENT = re.compile(r"attachment|\.pdf|document", re.IGNORECASE)
 _BODY = re.compile(r"\s[-–—|]\s|\(")  # what follows the body in a title
@@ -152,15 +152,17 @@ def _item(element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement],
     """Return one item; its attachments stand in an area of their own, within the element or behind it."""
     own_id = _id_of(element)
     area = areas.get(f"agenda_item_area_{own_id}".lower())
-    cells = _cells(element)
-    file = next((found for cell in cells if (found := file_in(cell))), None)
-    title = words_at(element, ".item-title, .agenda-item-title, .title") or _title(cells)
-    number = words_at(element, _NUMBERS).strip("(). ")
-    if not number and (match := _NUMBER.match(cells[0] if cells else title)):
-        number = match["number"]
-        title = title[match.end() :].strip() if title.startswith(match[0]) else title
     holders = [element] if area is None else [element, area]
     links = unique_links(link for holder in holders for link in links_in(holder, base))
+    files = [link for link in links if _ATTACHMENT.search(link.href)]
+    cells = _cells(element, {link.title for link in files})
+    number = words_at(element, _NUMBERS).strip("(). ") or number_alone(next(iter(cells), ""))
+    stated = [cell for cell in cells if cell.strip("(). ") != number]
+    file = next((found for cell in stated if (found := file_in(cell))), None)
+    kind, title = _kind_and_title([cell for cell in stated if not file or file_in(cell) != file])
+    title = words_at(element, ".item-title, .agenda-item-title, .title") or title
+    if not number:
+        number, title = split_number(title)
     return AgendaItem(
         sequence=sequence,
         vendor_id=own_id,
@@ -168,10 +170,8 @@ def _item(element: HtmlElement, sequence: int, areas: Mapping[str, HtmlElement],
         title=title,
         matter_file=file,
         matter_id=element.get("data-mig") or None,
-        matter_type=_type(cells, title, file),
-        attachments=tuple(
-            Attachment(name=link.title, url=link.href) for link in links if _ATTACHMENT.search(link.href)
-        ),
+        matter_type=kind if file else None,
+        attachments=tuple(Attachment(name=link.title, url=link.href) for link in files),
     )
 
 
@@ -182,24 +182,18 @@ def _id_of(element: HtmlElement) -> str:
     return match[1] if match else element.get("id") or ""
 
 
-def _cells(element: HtmlElement) -> list[str]:
-    """Return the texts of an item, a cell each, without its attachments."""
+def _cells(element: HtmlElement, names: Collection[str]) -> list[str]:
+    """Return the texts of an item, a cell each, without the names of its attachments."""
     leaves = [cell for cell in select(element, "td") if not select(cell, "td, table")]
     texts = [clean(words_of(cell)) for cell in leaves or [element]]
-    return [text for text in texts if text]
+    return [text for text in texts if text and text not in names]
 
 
-def _title(cells: Sequence[str]) -> str:
-    return max(cells, key=len, default="")
-
-
-def _type(cells: Sequence[str], title: str, file: str | None) -> str | None:
-    """Return the kind of matter: the short cell between its number and its title."""
-    if file is None or title not in cells:
-        return None
-    between = [cell for cell in cells[: cells.index(title)] if file_in(cell) is None]
-    words = [cell for cell in between if not _NUMBER.match(cell)]
-    return words[-1] if words and len(words[-1]) <= _MAX_TYPE_CHARS else None
+def _kind_and_title(cells: Sequence[str]) -> tuple[str | None, str]:
+    """Return the kind of matter, a short cell before others, and the title, the longest of these."""
+    if len(cells) > 1 and len(cells[0]) <= _MAX_TYPE_CHARS:
+        return cells[0], max(cells[1:], key=len)
+    return None, max(cells, key=len, default="")
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ function for something cannot do it: without `days` it cannot list its past, wit
 signal. Answers of `signal` and of listings are compared by `reading/signal.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
@@ -13,6 +13,7 @@ from news_assets.records.desks import Selectors
 from news_assets.records.meetings import AgendaItem, AnswerState, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
+from news_assets.sources.civic.reading.ids import listed_key
 from news_assets.sources.civic.reading.matter_numbers import with_matter_numbers
 
 STALE_DAYS = 45  # a client that moved to another vendor goes on answering with its last meetings for years
@@ -71,12 +72,23 @@ def read(vendor: Vendor, page: Page, reading: Reading) -> MeetingListing:
     listing = vendor.parse(page, reading)
     if not listing.meetings:
         return replace(listing, state="empty")
-    listing = replace(listing, meetings=tuple(map(with_matter_numbers, listing.meetings)))
+    listing = replace(
+        listing,
+        meetings=tuple(map(with_matter_numbers, listing.meetings)),
+        problems=(*listing.problems, *_unnamed(listing)),
+    )
     newest = max((meeting.starts_at for meeting in listing.meetings if meeting.starts_at), default=None)
     if newest is not None and newest < reading.now - timedelta(days=STALE_DAYS):
         problem = f"stale: the newest meeting is of {newest:%Y-%m-%d}"
         return replace(listing, state="stale", problems=(*listing.problems, problem))
     return listing
+
+
+def _unnamed(listing: MeetingListing) -> Iterator[str]:
+    """Yield the problem of meetings that nothing tells from others: they are not stored."""
+    count = sum(not one.is_partial and not listed_key(one) for one in listing.meetings)
+    if count:
+        yield f"{count} meetings have neither id, title nor day"
 
 
 def _refusal(vendor: Vendor, page: Page) -> tuple[AnswerState | None, str]:

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
-from news_assets.pipeline.civic.pace import SOON
+from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records.desks import Desk
@@ -186,7 +186,7 @@ def pending_entries(lake: Lake | Snapshot, desk: Desk, now: datetime, first_day:
     if desk.is_civic:
         today = day_of(now, desk.timezone)
         checking = [source.source_id for source in desk.sources if source.checks_documents]
-        coming = {"first_day": max(first_day, today), "checking": checking, "near": today + SOON}
+        coming = {"first_day": max(first_day, today), "checking": checking, "near": today + COMPARED}
         queries.append((_UNCHECKED, params | coming))
     return newest_first(pl.concat([lake.query(*query).select(COLUMNS) for query in queries]), desk)
 

@@ -94,7 +94,8 @@ class AgendaLine:
 class MeetingView:
     """A meeting with its agenda. `participation` says how to take part: kind, value, purpose and text of each fact.
 
-    `topics` are the numbers of items by topic, the most frequent first.
+    `topics` are the numbers of items by topic, the most frequent first. `items` is the part from `first_item` on, of
+    `item_count`, counted from 1; `next` is the cursor of the part that follows.
     """
 
     meeting: MeetingItem
@@ -104,6 +105,9 @@ class MeetingView:
     topics: Mapping[str, int]
     items: Sequence[AgendaLine]
     minutes_article_id: str | None = None
+    first_item: int = 1
+    item_count: int = 0
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

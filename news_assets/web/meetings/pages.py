@@ -12,7 +12,7 @@ from news_assets.web.forms.choice import form_of
 from news_assets.web.forms.documents import calendar_file, json_document
 from news_assets.web.meetings.forms import calendar_of_meeting
 from news_assets.web.meetings.reading import matter_view, meeting_view, person_view
-from news_assets.web.parameters import OneMatter, OnePerson
+from news_assets.web.parameters import OneMatter, OneMeeting, OnePerson
 
 Render = Callable[..., Response]
 
@@ -26,15 +26,15 @@ class MeetingPages:
 
     def meeting(self, request: Request) -> Response:
         """Return a meeting with its agenda, also as iCalendar; in any other form as JSON."""
-        meeting_id = request.path_params["meeting_id"]
-        view = meeting_view(self._archive, meeting_id)
+        one = OneMeeting.of({**request.query_params, **request.path_params})
+        view = meeting_view(self._archive, one)
         if view is None:
-            raise HTTPException(404, f"no meeting {meeting_id}")
+            raise HTTPException(404, f"no meeting {one.meeting_id}")
         if (form := form_of(request)) == ".ics":
-            return calendar_file(calendar_of_meeting(self._archive, meeting_id))
+            return calendar_file(calendar_of_meeting(self._archive, one.meeting_id))
         if form:
             return json_document(asdict(view))
-        return self._render(request, "meeting.html", view=view)
+        return self._render(request, "meeting.html", view=view, parameters=one)
 
     def matter(self, request: Request) -> Response:
         """Return a matter with its appearances."""

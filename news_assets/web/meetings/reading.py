@@ -26,7 +26,7 @@ from news_assets.web.meetings.answers import (
     MeetingView,
     PersonView,
 )
-from news_assets.web.parameters import MeetingParameters, OneMatter, OnePerson, cursor_of
+from news_assets.web.parameters import MeetingParameters, OneMatter, OneMeeting, OnePerson, cursor_of
 from news_assets.web.parts import part_of
 
 _TO_COME: Final = ("confirmed", "tentative")
@@ -66,20 +66,26 @@ def _items_with(archive: Archive, parameters: MeetingParameters, first_day: date
     return coming | past
 
 
-def meeting_view(archive: Archive, meeting_id: str) -> MeetingView | None:
-    """Return a meeting with its agenda; None for an unknown id."""
-    details = meeting_details(archive.lake, meeting_id)
+def meeting_view(archive: Archive, one: OneMeeting) -> MeetingView | None:
+    """Return a meeting with a part of its agenda; None for an unknown id. Raises ParameterError."""
+    [begin] = one.position(int) or (0,)
+    end = begin + one.limit
+    details = meeting_details(archive.lake, one.meeting_id, slice(max(begin, 0), end))
     if details is None:
         return None
-    lines = [_line(one) for one in details.items]
+    lines = [_line(item) for item in details.items]
+    topics = [item.topics for item in details.agenda if item.topics]
     return MeetingView(
         meeting=_item(details.meeting, zones_of(archive.desks)),
         comment=details.meeting.comment,
         links=[Link(**link) for link in json.loads(details.meeting.links_json)],
         participation=json.loads(details.meeting.participation_json),
-        topics=dict(topics_of_meeting([line.topics for line in lines if line.topics])),
+        topics=dict(topics_of_meeting(topics)),
         items=lines,
         minutes_article_id=details.minutes.article_id if details.minutes else None,
+        first_item=begin + 1,
+        item_count=len(details.agenda),
+        next=cursor_of(end) if end < len(details.agenda) else None,
     )
 
 

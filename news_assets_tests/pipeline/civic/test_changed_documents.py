@@ -111,7 +111,7 @@ def test_a_server_whose_head_states_another_size_costs_one_more_fetch(checking: 
     assert (council.requests[HEAD], council.requests[FILE]) == (2, 1)
 
 
-def test_without_metadata_files_of_the_coming_week_are_compared(checking: CouncilRoom, council: Council) -> None:
+def test_without_metadata_files_of_the_coming_weeks_are_compared(checking: CouncilRoom, council: Council) -> None:
     [agency] = checking.desk.agencies
     [source] = agency.sources
     by_name = replace(agency, sources=(replace(source, checks_documents=False),))

@@ -10,14 +10,16 @@ import pytest
 
 from news_assets.clients.search.backends import open_index
 from news_assets.records.articles import RawArticle
+from news_assets.records.councils import StoredVote
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.polling import SourceState
 from news_assets.store.lake import Lake
 from news_assets_tests.support.council_room import CouncilRoom
-from news_assets_tests.support.vendor_town import REPORT, TITLE, TOWNS, Town, serving
+from news_assets_tests.support.vendor_town import DECIDED_LEGISTAR, REPORT, TITLE, TOWNS, Town, serving
 
 AT = datetime(2026, 3, 10, 23, tzinfo=UTC)  # 18:00 in Springfield, in summer time
 WITHOUT_REPORTS = ("pdf_links",)
+WITH_ITEMS = [kind for kind in TOWNS if kind != "icalendar"]
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def open_room(lake: Lake, tmp_path: Path) -> Iterator[object]:
         yield open_town
 
 
-@pytest.mark.parametrize("kind", TOWNS)
+@pytest.mark.parametrize("kind", WITH_ITEMS)
 def test_a_meeting_arrives_whole(kind: str, open_room: object) -> None:
     room, _ = open_room(kind)  # type: ignore[operator]
 
@@ -57,7 +59,7 @@ def test_a_meeting_arrives_whole(kind: str, open_room: object) -> None:
         assert REPORT in " ".join((article.text or "").split())
 
 
-@pytest.mark.parametrize("kind", TOWNS)
+@pytest.mark.parametrize("kind", WITH_ITEMS)
 def test_a_second_poll_without_a_change_reads_nothing_again(kind: str, open_room: object) -> None:
     room, _ = open_room(kind)  # type: ignore[operator]
     room.poll()
@@ -87,3 +89,27 @@ def test_an_item_whose_page_fails_stays_and_is_completed_by_the_next_poll(kind: 
 
     [item] = [item for item in room.lake.read(StoredItem) if item.title == TITLE]
     assert item.attachment_names == ("Report",)
+
+
+def test_votes_of_a_page_arrive_in_the_table_of_votes(open_room: object) -> None:
+    room, town = open_room("legistar_html")  # type: ignore[operator]
+    room.poll()
+    town.answers.update(DECIDED_LEGISTAR)
+
+    room.poll(after=timedelta(days=9))
+
+    [item] = [item for item in room.lake.read(StoredItem) if item.title == TITLE]
+    assert (item.action, item.result, item.mover) == ("adopted", "Pass", "A. Bee")
+    votes = room.lake.read(StoredVote)
+    assert {(vote.person, vote.value) for vote in votes} == {("a-bee", "Yea"), ("c-dee", "Nay")}
+
+
+def test_a_meeting_of_a_calendar_arrives_with_how_to_take_part(open_room: object) -> None:
+    room, _ = open_room("icalendar")  # type: ignore[operator]
+
+    [poll] = room.poll()
+
+    assert poll.outcome == "ok", poll.reason
+    [meeting] = room.lake.read(StoredMeeting)
+    assert (meeting.title, meeting.starts_at, meeting.status) == ("City Council", AT, "confirmed")
+    assert "clerk@springfield.gov" in meeting.participation_json

@@ -130,7 +130,7 @@ def test_iqm2s_meeting_page_gives_items_with_sections_and_files() -> None:
     [item] = meeting.items
     assert (item.section, item.number, item.title) == ("New Business", "A", "Trees")
     assert (item.matter_id, item.matter_file, item.attachments[0].name) == ("77", "2026-114", "Map")
-    assert "Detail_LegiFile.aspx" in (item.details_url or "")
+    assert "Detail_LegiFile.aspx" in item.details_urls[0]
 
 
 NOVUS = """<table class=rgMasterTable><tr><th class=rgHeader>Date</th><th class=rgHeader>Meeting Type</th>

@@ -169,3 +169,11 @@ def test_municodes_dates_are_local_in_both_forms(when: object) -> None:
     }
     meeting = one("municode", {"Meetings": [row]}, "https://s.municodemeetings.com/api/v1/public/meeting/list.json")
     assert (meeting.vendor_id, local(meeting), meeting.body) == ("ab12", "2026-03-19T18:00:00-05:00", "City Council")
+
+
+def test_a_meeting_that_nothing_tells_from_others_is_a_problem() -> None:
+    rows = [
+        {"id": None, "title": "", "documentList": []},
+        {"id": 7, "title": "Council", "dateTime": "2026-03-12T18:00:00"},
+    ]
+    assert listing("primegov", rows).problems == ("1 meetings have neither id, title nor day",)

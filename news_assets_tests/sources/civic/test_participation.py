@@ -63,6 +63,8 @@ def test_what_is_not_said_is_not_found(text: str) -> None:
         ("Virtual Via Zoom", "virtual"),
         ("Attend in person or via Zoom.", "hybrid"),
         ("Hybrid - Virtual Via Zoom", "hybrid"),
+        ("Attend in person at the Chamber, 41 Court Street, and online through Microsoft Teams", "hybrid"),
+        ("Join via Zoom or in person", "hybrid"),
     ],
 )
 def test_the_format_is_what_the_text_calls_it(text: str, value: str) -> None:
@@ -75,6 +77,7 @@ def test_the_format_is_what_the_text_calls_it(text: str, value: str) -> None:
         ("Comments must be received by noon on March 3", "by noon on March 3"),
         ("Public comment may be submitted until 24 hours before the meeting", "until 24 hours before the meeting"),
         ("Register to speak by Tuesday at 4 pm; late cards are kept", "by Tuesday at 4 pm"),
+        ("Comments are due by noon the day before, at clerk@town.org.", "by noon the day before"),
     ],
 )
 def test_a_deadline_is_given_in_the_words_of_the_text(text: str, value: str) -> None:

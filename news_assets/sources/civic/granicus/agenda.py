@@ -19,15 +19,13 @@ from news_assets.sources.civic.reading.agenda import notes_beside, visible_lines
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.matter_numbers import file_in
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, moment_of_text
+from news_assets.sources.civic.reading.numbers import number_alone, split_number
 from news_assets.sources.civic.reading.pages import clean, href_of, parameter, words_at
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import select, title_of, words_of
 
 _HEAD_LINES = 80  # where day, hour and place are stated; the agenda itself follows
 _NEAR_LINES = 4  # behind the day
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z])){0,3}\s?[.):]{0,2}")
-_LEADING = re.compile(r"(?P<number>\(?(?:\d{1,3}|[A-Z]|[IVX]{1,5})(?:[.-](?:\d{1,3}|[A-Za-z])){0,3}[.):]{1,2})\s")
-_SECTION_LETTER = re.compile(r"\A[A-Z]\.(?=\d)")  # a grid's number has its section before it: A.4.B
 _LOADED = re.compile(r"loadAgendaItem\(\s?'?(\w{1,40})")
 _FILE_LINES = 6  # of an item, where its file's number is looked for
 _MAX_BOLD_PARTS = 5
@@ -121,25 +119,27 @@ def _items(tree: HtmlElement, entries: Sequence[_Entry], base: str) -> list[Agen
     """Return the items with the documents that follow each, up to the next."""
     by_element = {entry.element: entry for entry in entries}
     items: list[AgendaItem] = []
-    section = ""
+    heading: _Entry | None = None
     for element in tree.iter("tr", "div", "a", "strong", "b", "h2", "h3"):
         entry = by_element.get(element)
         if entry is not None and entry.is_heading:
-            section = entry.title
+            heading = entry
         elif entry is not None:
-            items.append(_item(entry, len(items) + 1, section, base))
+            items.append(_item(entry, len(items) + 1, heading, base))
         elif element.tag == "a" and items:
             items[-1] = _with_document(items[-1], element, base)
     return items
 
 
-def _item(entry: _Entry, sequence: int, section: str, base: str) -> AgendaItem:
+def _item(entry: _Entry, sequence: int, heading: _Entry | None, base: str) -> AgendaItem:
+    """Return an item; the number of its heading is left out of its own: 4.B below A for A.4.B."""
+    above = f"{heading.number}." if heading and heading.number else ""
     return AgendaItem(
         sequence=sequence,
         vendor_id=_own_id(entry.element, base),
-        number=entry.number,
+        number=entry.number.removeprefix(above),
         title=entry.title,
-        section=section,
+        section=heading.title if heading else "",
         matter_file=entry.file,
     )
 
@@ -157,10 +157,9 @@ def _accessible(tree: HtmlElement) -> list[_Entry]:
     for element in select(tree, ".accessible-item"):
         stated = words_at(element, ".accessible-item-text")
         text = clean(words_of(element))
-        match = _LEADING.match(text)
-        title = stated or (text[match.end() :] if match else text)
-        if title:
-            entries.append(_Entry(element, _plain(match["number"]) if match else "", title))
+        number, title = split_number(text)
+        if title := stated or title:
+            entries.append(_Entry(element, number, title))
     return entries
 
 
@@ -173,9 +172,8 @@ def _grid(tree: HtmlElement) -> list[_Entry]:
             continue
         spans = [clean(words_of(span)) for span in select(heads[0], "span")]
         parts = [span for span in spans if span] or [clean(words_of(heads[0]))]
-        number = parts[0] if len(parts) > 1 else ""
+        number = parts[0].strip("(). :") if len(parts) > 1 else ""
         title = " ".join(parts[1:]) if number else parts[0]
-        number = _SECTION_LETTER.sub("", _plain(number))
         entries.append(_Entry(element, number, title, is_heading=heads[0].tag == "h2"))
     return entries
 
@@ -204,17 +202,13 @@ def _bold(element: HtmlElement) -> str:
 def _numbered(row: HtmlElement) -> _Entry | None:
     """Return the entry of a row; None for a row of layout. What follows the title's first line is its text."""
     filled = [cell for cell in row.findall("td") if clean(words_of(cell))]
-    if len(filled) < 2 or not _NUMBER.fullmatch(number := clean(words_of(filled[0]))):
+    if len(filled) < 2 or not (number := number_alone(clean(words_of(filled[0])))):
         return None
     lines = visible_lines(filled[1])
     if not lines:
         return None
     file = next((found for line in lines[1:_FILE_LINES] if (found := file_in(line))), None)
-    return _Entry(row, _plain(number), clean(lines[0]), file)
-
-
-def _plain(number: str) -> str:
-    return number.strip("(). :")
+    return _Entry(row, number, clean(lines[0]), file)
 
 
 def _own_id(row: HtmlElement, base: str) -> str:

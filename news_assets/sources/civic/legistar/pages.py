@@ -11,7 +11,16 @@ from urllib.parse import urlencode, urljoin
 
 from lxml.html import HtmlElement
 
-from news_assets.records.meetings import AgendaItem, Attachment, Link, Meeting, MeetingListing, Request
+from news_assets.records.meetings import (
+    AgendaItem,
+    Attachment,
+    Link,
+    Meeting,
+    MeetingListing,
+    Outcome,
+    Request,
+    Vote,
+)
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import notes_beside, with_notes
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
@@ -28,6 +37,7 @@ _NAME, _DATE, _TIME, _PLACE = "name", "meeting date", "meeting time", "meeting l
 _NO_DOCUMENTS = {_NAME, _DATE, _TIME, _PLACE, "ics", "ical", "icalendar", "meeting details", "ecomment", ""}
 _EXPECTED = "a page of Legistar"
 _ID = "[id$={}]"
+_HISTORY = re.compile(r"HistoryDetail\.aspx", re.IGNORECASE)
 _LEGISLATION = re.compile(r"LegislationDetail\.aspx", re.IGNORECASE)
 _POSTBACK = re.compile(r"__doPostBack\('([^']{1,200})'")
 _AHEAD_DAYS = 90  # of a pass
@@ -46,6 +56,8 @@ def parse(page: Page, reading: Reading) -> MeetingListing:
     base = base_of(tree, page)
     if _LEGISLATION.search(page.final_url):
         return MeetingListing(meetings=(_legislation(tree, base, page),))
+    if _HISTORY.search(page.final_url):
+        return MeetingListing(meetings=(_history(tree, page),))
     if select(tree, _ID.format("_lblDate")) and select(tree, _ID.format("_lblTime")):
         return MeetingListing(meetings=(_detail(tree, base, page, reading),))
     grids = select(tree, _GRIDS)
@@ -176,14 +188,26 @@ def _item(cells: dict[str, HtmlElement], sequence: int, base: str) -> AgendaItem
         matter_file=(clean(words_of(file)) or None) if file is not None else None,
         matter_id=(_id_of(links[0].href) or None) if links else None,
         matter_type=(clean(words_of(cells["type"])) or None) if "type" in cells else None,
-        details_url=links[0].href if links and _LEGISLATION.search(links[0].href) else None,
+        details_urls=tuple(_detail_pages(cells, links, base)),
+        outcome=Outcome(action=_text_in(cells, "action"), result=_text_in(cells, "result")),
         attachments=tuple(
             Attachment(name=link.title, url=link.href) for link in links_in(cells["title"], base) if link.title
         ),
     )
 
 
-# --- the page of one matter -----------------------------------------------------------------------------------------
+def _detail_pages(cells: dict[str, HtmlElement], links: Sequence[Link], base: str) -> Iterator[str]:
+    """Yield the page of an item's matter, and that of its votes once there is a result."""
+    yield from (link.href for link in links[:1] if _LEGISLATION.search(link.href))
+    if "action details" in cells and _text_in(cells, "result"):
+        yield from (link.href for link in links_in(cells["action details"], base) if _HISTORY.search(link.href))
+
+
+def _text_in(cells: dict[str, HtmlElement], name: str) -> str:
+    return clean(words_of(cells[name])) if name in cells else ""
+
+
+# --- the pages of one matter and of one vote ----------------------------------------------------------------------
 
 
 def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
@@ -198,7 +222,23 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         matter_type=_stated(tree, "_lblIntroType", "_lblType") or None,
         sponsors=tuple(filter(None, sponsors)),
         attachments=tuple(Attachment(name=link.title, url=link.href) for link in files if link.title),
+        details_urls=(page.url,),
     )
+    return Meeting(vendor_id="", items=(item,), is_partial=True)
+
+
+def _history(tree: HtmlElement, page: Page) -> Meeting:
+    """Return what the page of an action adds to its item: how the members voted, and who moved it."""
+    votes: list[Vote] = []
+    for grid in select(tree, "table[id*=gridVote]"):
+        for cells in _rows(grid, "person name", "vote"):
+            person, value = clean(words_of(cells["person name"])), clean(words_of(cells["vote"]))
+            votes.append(Vote(person=person, value=value))
+    outcome = Outcome(
+        mover=_stated(tree, "_hypMover", "_lblMover"),
+        seconder=_stated(tree, "_hypSeconder", "_lblSeconder"),
+    )
+    item = AgendaItem(sequence=0, title="", votes=tuple(votes), outcome=outcome, details_urls=(page.url,))
     return Meeting(vendor_id="", items=(item,), is_partial=True)
 
 

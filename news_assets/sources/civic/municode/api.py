@@ -1,11 +1,11 @@
 """Municode's JSON: `https://{client}.municodemeetings.com/api/v1/public/meeting/list.json?datefrom=&dateto=`.
 
 `CalendarDate` is local: `[{"FromDate": "YYYY-MM-DD HH:MM:SS", …}]` or `[year, month, day, hour, minute, …]`.
-`RevisionID` and `Changed` rise with each change.
+`Changed`, in seconds since 1970 or as a local time, rises with each change.
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
@@ -76,9 +76,20 @@ def _meeting(row: Object, page: Page, reading: Reading) -> Meeting:
             url=_url(text_at(row, "URL", "Url"), page),
             links=unique_links(_link(title, row, name, page) for title, name in _LINKS),
             status_words=[text_at(row, "Status")],
+            updated_at=_changed_at(row.get("Changed"), reading),
         ),
         reading,
     )
+
+
+def _changed_at(value: Any, reading: Reading) -> datetime | None:
+    if isinstance(value, str) and not value.isdecimal():
+        moment = wall_clock(value)
+        return moment.placed(reading.timezone) if moment else None
+    try:
+        return datetime.fromtimestamp(int(value), UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def _span(value: Any) -> tuple[Moment | None, Moment | None]:
@@ -124,12 +135,6 @@ def days(url: str, first: date, last: date) -> tuple[Request, ...]:
     """Return the request for the meetings of these days."""
     query = urlencode({"datefrom": f"{first:%Y-%m-%d}", "dateto": f"{last:%Y-%m-%d}"})
     return (Request(url=urljoin(url, f"{_API}list.json?{query}")),)
-
-
-def signal(url: str, since: datetime) -> Request:
-    """Return the request whose rows hold `RevisionID` and `Changed`: the list of the days around."""
-    day = since.date()
-    return days(url, day - timedelta(days=7), day + timedelta(days=90))[0]
 
 
 def items(url: str, meeting: Meeting) -> tuple[Request, ...]:

@@ -17,6 +17,7 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda import agenda_of, notes_beside
 from news_assets.sources.civic.reading.build import Stated, location_of, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text, moment_of_text, wall_clock
+from news_assets.sources.civic.reading.numbers import number_alone, split_number
 from news_assets.sources.civic.reading.pages import changed, clean, href_of, links_in, parameter, tree_of, words_at
 from news_assets.sources.civic.vendor import Reading
 from news_assets.sources.html.document import base_of, select, words_of
@@ -31,9 +32,6 @@ _FIELDS = (
     ("video", "Video"),
 )
 _ID = re.compile(r"MEET-[A-Za-z]+-([0-9a-f]{32})", re.IGNORECASE)
-_NUMBER = re.compile(
-    r"\A\(?(?P<number>(?:[0-9]{1,3}|[A-Za-z]|[IVXivx]{1,5})(?:[.-][0-9A-Za-z]{1,3}){0,3})[.)]{1,2}\s{0,3}(?=\S)"
-)
 
 
 def parse(page: Page, reading: Reading) -> MeetingListing:
@@ -137,16 +135,17 @@ def _entries(section: HtmlElement) -> Iterator[HtmlElement]:
 
 
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
-    text, number = clean(words_of(element)), words_at(element, "num").rstrip(".")
-    match = _NUMBER.match(text)
-    text = text[match.end() :] if match else text.removeprefix(number).lstrip(". ")
+    stated, text = words_at(element, "num"), clean(words_of(element))
+    number, title = split_number(text)
+    if stated:
+        number, title = number_alone(stated) or stated, text.removeprefix(stated).strip()
     following = element.getnext()
     is_list = following is not None and "agenda_item_attachments" in (following.get("class") or "")
     lists = [*select(element, ".agenda_item_attachments"), *([following] if is_list and following is not None else [])]
     return AgendaItem(
         sequence=sequence,
-        number=number or (match["number"] if match else ""),
-        title=text,
+        number=number,
+        title=title,
         section=section,
         attachments=tuple(Attachment(name=link.title, url=link.href) for one in lists for link in links_in(one, base)),
     )

@@ -8,46 +8,78 @@ from news_assets.records.meetings import AgendaItem, Meeting
 
 # What numbers begin with, and the kind of matter that it stands for; None where it tells none.
 _KINDS: Final[dict[str, str | None]] = {
+    "agr": "Agreement",
+    "ann": "Annexation",
     "app": "Application",
     "appt": "Appointment",
     "bill": "Bill",
     "cb": "Council Bill",
+    "cl": "Claim",
+    "coa": "Certificate of Appropriateness",
     "com": "Communication",
     "comm": "Communication",
     "con": "Contract",
     "cup": "Conditional Use Permit",
     "file": None,
+    "gpa": "General Plan Amendment",
     "item": None,
     "lb": "Legislative Bill",
+    "lic": "License",
+    "ll": "Local Law",
     "min": "Minutes",
     "mot": "Motion",
     "motion": "Motion",
+    "o": "Ordinance",
     "ord": "Ordinance",
     "ordinance": "Ordinance",
+    "pet": "Petition",
+    "petition": "Petition",
     "ph": "Public Hearing",
     "proc": "Proclamation",
+    "pud": "Planned Unit Development",
+    "r": "Resolution",
+    "rep": "Report",
     "res": "Resolution",
     "reso": "Resolution",
     "resolution": "Resolution",
+    "rpt": "Report",
+    "rz": "Rezoning",
     "sp": "Site Plan",
+    "sub": "Subdivision",
+    "subd": "Subdivision",
     "sup": "Special Use Permit",
+    "ta": "Text Amendment",
     "var": "Variance",
     "za": "Zoning Amendment",
+    "zma": "Zoning Map Amendment",
+    "zta": "Zoning Text Amendment",
 }
 _SHORT: Final = {"ordinance": "ord", "resolution": "res", "reso": "res", "motion": "mot"}
 _NO_KINDS: Final = frozenset(("fy", "sr", "us", "hwy", "rt", "cr", "covid"))  # years and roads
+_YEARLY = r"\d{2,4}-(?:[A-Z]{1,3}-)?\d{1,6}(?:-\d{1,4})?[A-Z]?"
 _NUMBER = (
-    r"(?:(?P<kind>[A-Za-z]{1,12})\b\.?[\s#-]{0,3}(?:[Nn]o\.?\s{0,2}|[Nn]umber\s)?#?)?"
-    r"(?P<number>\d{2,4}-\d{1,6}(?:-\d{1,4})?[A-Z]?)\b"
+    r"(?:(?P<kind>[A-Za-z]{1,12})\.?[\s#-]{0,3}(?:[Nn]o\.?\s{0,2}|[Nn]umber\s)?#?)?"
+    rf"(?P<number>{_YEARLY}|\d{{4,7}})\b"
 )
 _AT_START = re.compile(rf"\A\W{{0,3}}(?P<file>{_NUMBER})\]?(?P<mark>\s{{0,2}}[:.)–-])?\s{{1,3}}(?=\S)")
 _ALONE = re.compile(rf"\A\W{{0,2}}(?P<file>{_NUMBER})\W{{0,2}}\Z")
 _STATED = re.compile(
-    rf"\b(?:file|item|legislation|record|matter)\s{{0,2}}(?:id|no\.?|number|#)?\s{{0,2}}[:#]?\s{{1,3}}(?P<file>{_NUMBER})",
+    r"\b(?:file|item|legislation|record|matter)\s{0,2}(?P<named>id|no\.?|number|#)?\s{0,2}[:#]?"
+    rf"\s{{1,3}}(?P<file>{_NUMBER})",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_UNMISTAKABLE = re.compile(r"(?:20)?\d\d-(?!(?:19|20)\d\d\Z)\d{4,6}")  # no years, no houses
 _BARE_DIGITS = 3  # behind the year of a number without letters: "2026-27" is a budget's year
+_LONG_DIGITS = 5  # of a number without a year that stands without a mark: "CB 120999"
 _CANONICAL = re.compile(rf"\A{_NUMBER}\Z")
+_KIND_IN_TITLE = re.compile(
+    r"\A\W{0,3}(?:(?:an?|the|proposed|to|adopt|adoption\sof|approve|approval\sof|consider"
+    r"|consideration\sof|introduce|introduction\sof|first\sreading(?:\sof)?"
+    r"|second\sreading(?:\sof)?|public\shearing(?:\son)?)[\s:–-]{1,3}){0,4}"
+    r"(?P<kind>ordinance|resolution|local\slaw|council\sbill|proclamation)\b",
+    re.IGNORECASE,
+)
 
 
 def with_matter_numbers(meeting: Meeting) -> Meeting:
@@ -58,34 +90,51 @@ def with_matter_numbers(meeting: Meeting) -> Meeting:
 def _numbered(item: AgendaItem) -> AgendaItem:
     match = _AT_START.match(item.title[:200])
     if match is None or not _is_number(match, has_mark=bool(match["mark"])):
-        return item if item.matter_type else replace(item, matter_type=kind_of(item.matter_file))
+        return _typed(item)
     stated = item.matter_file
     if stated and canonical_file(stated) != canonical_file(match["file"]):
+        return _typed(item)
+    return _typed(replace(item, title=item.title[match.end() :], matter_file=stated or match["file"]))
+
+
+def _typed(item: AgendaItem) -> AgendaItem:
+    """Return an item whose kind of matter is known by its number or title, unless it is stated."""
+    if item.matter_type:
         return item
-    return replace(
-        item,
-        title=item.title[match.end() :],
-        matter_file=stated or match["file"],
-        matter_type=item.matter_type or kind_of(match["file"]),
-    )
+    return replace(item, matter_type=kind_of(item.matter_file) or _kind_in_title(item.title))
+
+
+def _kind_in_title(title: str) -> str | None:
+    match = _KIND_IN_TITLE.match(title[:200])
+    return " ".join(match["kind"].split()).title() if match else None
 
 
 def _is_number(match: re.Match[str], *, has_mark: bool) -> bool:
-    """Whether digits are those of a matter: letters that stand for one, or a mark behind a long number."""
-    kind = match["kind"]
-    if kind:
-        is_short = kind.isupper() and 1 < len(kind) <= 6
-        return kind.lower() in _KINDS or (is_short and kind.lower() not in _NO_KINDS)
-    return has_mark and len(match["number"].rpartition("-")[2]) >= _BARE_DIGITS
+    """Whether digits are those of a matter: by the letters before them, or by their form."""
+    kind, number = match["kind"], match["number"]
+    if not kind:
+        is_long = len(number.rpartition("-")[2]) >= _BARE_DIGITS and "-" in number
+        return (has_mark and is_long) or _UNMISTAKABLE.fullmatch(number) is not None
+    is_known = kind.lower() in _KINDS
+    if "-" not in number:  # a sum, a house or a year may look so
+        is_plain = not _YEAR.fullmatch(number) and (has_mark or len(number) >= _LONG_DIGITS)
+        return is_known and is_plain
+    is_short = kind.isupper() and len(kind) <= 6 and (has_mark or len(kind) > 1)
+    return is_known or (is_short and kind.lower() not in _NO_KINDS)
 
 
 def file_in(text: str) -> str | None:
     """Return the number that a text states as that of its matter, or consists of; None without one."""
     words = " ".join(text[:2000].split())
-    match = _ALONE.match(words) or _STATED.search(words)
-    if match is None or not (match["kind"] or match.re is _STATED):
+    match = _STATED.search(words)
+    if match and match["kind"]:
+        return match["file"] if _is_number(match, has_mark=True) else None
+    if match and (match["named"] or "-" in match["number"]):
+        return match["file"]
+    match = _ALONE.match(words)
+    if match is None or not _is_number(match, has_mark="-" in match["number"]):
         return None
-    return match["file"] if match["kind"] is None or _is_number(match, has_mark=True) else None
+    return match["file"]
 
 
 def kind_of(file: str | None) -> str | None:

@@ -1,8 +1,10 @@
 """Puts together what several answers say of the same meeting or item; pure."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import reduce
 
 from news_assets.records.meetings import AgendaItem, Location, Meeting
 from news_assets.sources.civic.reading.agenda import clock_in_notes
@@ -29,6 +31,8 @@ def merged_by_key(meetings: Iterable[Meeting]) -> dict[str, Meeting]:
     by_agenda = {meeting.agenda_id: key for key, meeting in found.items() if meeting.agenda_id}
     for meeting in partial:
         key = by_agenda.get(meeting.agenda_id, meeting.vendor_id)
+        if not key:  # the page of an item, without its meeting
+            continue
         found[key] = completed(found[key], meeting) if key in found else meeting
     return found
 
@@ -79,12 +83,13 @@ def _is_news(listed: Meeting, page: Meeting) -> bool:
 
 
 def _completed_items(listed: Sequence[AgendaItem], found: Sequence[AgendaItem]) -> tuple[AgendaItem, ...]:
-    """Return the items of an agenda, each completed by its own page."""
-    details = {item.vendor_id: item for item in found if item.sequence == 0}
+    """Return the items of an agenda, each completed by its own pages."""
+    pages: dict[str, list[AgendaItem]] = defaultdict(list)
+    for item in found:
+        if not item.sequence:
+            pages[item.vendor_id].append(item)
     items = [item for item in found if item.sequence] or listed
-    return tuple(
-        _completed_item(item, details[item.vendor_id]) if item.vendor_id in details else item for item in items
-    )
+    return tuple(reduce(_completed_item, pages.get(item.vendor_id, ()), item) for item in items)
 
 
 def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
@@ -96,5 +101,6 @@ def _completed_item(item: AgendaItem, page: AgendaItem) -> AgendaItem:
         sponsors=item.sponsors or page.sponsors,
         votes=item.votes or page.votes,
         attachments=tuple(dict.fromkeys((*item.attachments, *page.attachments))),
-        details_url=None,
+        outcome=item.outcome.completed(page.outcome),
+        details_urls=tuple(url for url in item.details_urls if url not in page.details_urls),
     )

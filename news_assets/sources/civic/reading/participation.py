@@ -38,9 +38,13 @@ _PASSCODE = re.compile(
     re.IGNORECASE,
 )
 _HYBRID = re.compile(r"\bhybrid\b(?=.{0,40}\b(?:meeting|format|session|in[- ]person|virtual|zoom)\b)", re.IGNORECASE)
+_REMOTE = (
+    r"(?:virtual(?:ly)?|remote(?:ly)?|online|(?:via|by|on|through|using)\s(?:microsoft\s|google\s)?"
+    r"(?:zoom|teams|webex|meet\b|(?:tele)?phone|teleconference|video\s?conference))"
+)
 _BOTH = re.compile(
-    r"\bin[- ]person\b[^.\n]{0,30}\b(?:and|or)\b[^.\n]{0,30}"
-    r"\b(?:virtual(?:ly)?|remote(?:ly)?|online|(?:via|by)\szoom)\b",
+    rf"\bin[- ]person\b[^.\n]{{0,120}}\b(?:and|or)\b[^.\n]{{0,40}}\b{_REMOTE}"
+    rf"|\b{_REMOTE}\b[^.\n]{{0,60}}\b(?:and|or)\b[^.\n]{{0,30}}\bin[- ]person\b",
     re.IGNORECASE,
 )
 _VIRTUAL = re.compile(
@@ -58,6 +62,7 @@ _DEADLINE = re.compile(
     rf"(?P<value>\b(?:no\slater\sthan|not\slater\sthan|by|before|until|prior\sto|deadline)\s(?:is\s|of\s)?{_WHEN}[^.\n;]{{0,60}})",
     re.IGNORECASE,
 )
+_CONTACT = re.compile(r",?\s{1,2}(?:at|to|via|by)\s\S{1,64}@.{0,60}\Z")  # where to, behind a deadline
 _INSTRUCTION = re.compile(
     r"\bto\s(?:provide|submit|make|give|offer)\s[^.\n]{0,40}\bcomments?\b[^\n]{0,200}?(?:[.!?](?=\s|$)|\n|$)",
     re.IGNORECASE,
@@ -134,7 +139,7 @@ def _formats(text: str) -> Iterator[ParticipationFact]:
 def _deadlines(text: str) -> Iterator[ParticipationFact]:
     for match in _DEADLINE.finditer(text):
         start = match.start("value")
-        value = match["value"].rstrip(" ,")
+        value = _CONTACT.sub("", match["value"]).rstrip(" ,")
         yield _fact("deadline", value, start, start + len(value))
 
 

@@ -48,7 +48,7 @@ _RESCHEDULED = re.compile(
 )
 _RECESS = re.compile(
     r"\A\W{0,3}(?:no\smeeting\W{1,3})?(?:(?!from\b|after\b|following\b)[\w'’]{1,20}\s){0,3}recess\b\W{0,4}(?:\Z|\W\s?no\smeeting)"
-    r"|[-–—:(]\s?(?:in\s)?recess\W{0,3}\Z",
+    r"|[-–—:(]\s?(?:(?:in|on|summer|winter|spring|holiday|annual|council)\s)?recess\W{0,3}\Z",
     re.IGNORECASE,
 )
 _HELD = re.compile(
@@ -60,9 +60,17 @@ _OF_MEETING = re.compile(
     r"\A\W{0,6}(?:notice\sof\s)?cancel+ation\sof\s(?:[\w'’.,]{1,20}\s){0,6}(?:meeting|session|hearing|workshop)s?\b",
     re.IGNORECASE,
 )
+_NOT_HELD = re.compile(
+    r"\b(?:council|board|commission|committee|authority|meeting)"
+    r"(?:\s(?!that\b|which\b|who\b)[\w'’]{1,20}){0,4}\swill\snot\s(?:meet|be\sheld)\b"
+    r"|\A\W{0,6}no\smeetings?\s(?:in|on|this|for|until)\b"
+    r"|\A(?:sesi[óo]n|reuni[óo]n|s[ée]ance|r[ée]union|reuni[ãa]o|sess[ãa]o)\s.{1,60}\s"
+    r"(?:cancelada|suspendida|aplazada|adiada|annul[ée]e)\W{0,4}\Z",
+    re.IGNORECASE,
+)
 _NEW_DATE = re.compile(
     r"\b(?:re-?scheduled|moved|postponed|deferred|changed|continued|cancel+ed|adjourned|report[eé]e?|aplazad[ao]|adiad[ao])\b"
-    r"[^.\n]{0,40}?\b(?:to|until|till|for|on|au|al|a|para)\s{1,2}(?:the\s|le\s|el\s|o\s)?"
+    r"[^.\n]{0,40}?\b(?:to|until|till|for|on|now|au|al|a|para)\s{1,2}(?:the\s|le\s|el\s|o\s)?"
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s\d"
     r"|\d{1,2}[/.-]\d{1,2}|\d{4}-\d\d|\d{1,2}(?:er|st|nd|rd|th)?\s(?:de\s)?[a-zéû]{3,10}\b|tomorrow|next\s(?:week|month))",
     re.IGNORECASE,
@@ -98,7 +106,7 @@ def says_cancelled(text: str) -> bool:
         return False
     if _NOTICE.search(words) or _RESCHEDULED.search(words) or _RECESS.search(words):
         return True
-    forms = (_OF_MEETING, _AT_START, _OF_BODY, _LOUD_AT_START, _AT_END, _LOUD_AT_END, _ONLY_END)
+    forms = (_NOT_HELD, _OF_MEETING, _AT_START, _OF_BODY, _LOUD_AT_START, _AT_END, _LOUD_AT_END, _ONLY_END)
     return any(form.search(words) for form in forms)
 
 

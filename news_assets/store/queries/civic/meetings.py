@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Final
 
 from news_assets.pipeline.civic.items import is_minutes
 from news_assets.ports.lake import Reader
@@ -13,6 +14,7 @@ from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.store.lake import Lake
 
+WHOLE_AGENDA: Final = slice(None)
 OF_BODY = "(contains(lower(body), lower($body)) OR contains(lower(title), lower($body)))"
 _WITH_ITEMS = "meeting_id IN (SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
 
@@ -29,22 +31,28 @@ class ItemDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingDetails:
-    """A meeting with its items in the order of the agenda, and the item that stands for its minutes, if it has any."""
+    """A meeting with items in the order of the agenda, and the item that stands for its minutes, if it has any.
+
+    `agenda` are all items, `items` a part of them with what belongs to them.
+    """
 
     meeting: StoredMeeting
+    agenda: tuple[StoredItem, ...]
     items: tuple[ItemDetails, ...]
     minutes: StoredItem | None = None
 
 
-def meeting_details(lake: Reader, meeting_id: str) -> MeetingDetails | None:
-    """Return a meeting with its items; None for an unknown id."""
+def meeting_details(lake: Reader, meeting_id: str, part: slice = WHOLE_AGENDA) -> MeetingDetails | None:
+    """Return a meeting with a part of its items; None for an unknown id."""
     found = lake.read(StoredMeeting, meeting_id=[meeting_id])
     if not found:
         return None
     items = _items_of(lake, [meeting_id])
     minutes = next((item for item in items if is_minutes(item)), None)
-    agenda = item_details(lake, [item for item in items if not is_minutes(item)])
-    return MeetingDetails(meeting=found[0], items=tuple(agenda), minutes=minutes)
+    agenda = tuple(item for item in items if not is_minutes(item))
+    return MeetingDetails(
+        meeting=found[0], agenda=agenda, items=tuple(item_details(lake, agenda[part])), minutes=minutes
+    )
 
 
 def agendas_of(lake: Reader, meeting_ids: Collection[str]) -> dict[str, list[StoredItem]]:

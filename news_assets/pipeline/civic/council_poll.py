@@ -1,12 +1,12 @@
 """The poll of one civic source while its answers arrive: which requests follow, and what the answers say. No lake.
 
-Items are asked for where a meeting is new or changed, and at each pass; votes and sponsors of an item follow when it is
+Items are requested where a meeting is new or changed, and at each pass; votes and sponsors of an item follow when it is
 new, or was decided or changed since they were requested.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import chain
 from typing import Final, Literal, NamedTuple
 
@@ -20,8 +20,8 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.chain import SUSPECT
 from news_assets.pipeline.civic.filters import filtered
 from news_assets.pipeline.civic.identity import known_rows
-from news_assets.pipeline.civic.pace import SOON
-from news_assets.pipeline.documents.pdf.agenda import read_agenda
+from news_assets.pipeline.civic.needs import AgendaState, Needs
+from news_assets.pipeline.documents.agenda import read_agenda
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.stage_state.retries import outcome_of
 from news_assets.ports.reading import Sandbox
@@ -47,10 +47,8 @@ from news_assets.sources.civic.vendor import Reading, Vendor, read
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 
-ITEMS_EVERY = timedelta(hours=12)  # a pass requests items again that are older
 MAX_ITEM_REQUESTS = 60  # of one poll, nearest days first; the next poll requests the others
 _MIN_SUSPECT = 3  # missing meetings; fewer are a body's own changes
-_PDF: Final = b"%PDF"
 _NO_PAGE: Final = (404, 410)
 
 MAX_VOTE_REQUESTS = 100  # of one poll, nearest days first
@@ -61,21 +59,22 @@ Days = tuple[date, date]
 _OUTCOMES: Mapping[AnswerState, Outcome] = {"closed": "failed", "unknown_client": "failed", "blocked": "blocked"}
 
 
-class Asked(NamedTuple):
-    """One request of a poll.
+class Purpose(NamedTuple):
+    """What a request of a poll is for.
 
-    `meeting` is the key of the meeting whose items are requested, `versions` those of the items whose votes or sponsors
-    are.
+    `meeting` is the key of the meeting whose items are requested, `item` the vendor's id of the one whose own page is,
+    `versions` those of the items whose votes or sponsors are.
     """
 
-    inquiry: "Inquiry"
+    poll: "CouncilPoll"
     step: Step
     meeting: str = ""
     versions: tuple[str, ...] = ()
+    item: str = ""
 
 
 @dataclass(slots=True, eq=False)
-class Inquiry:
+class CouncilPoll:
     """The poll of one source while its answers arrive."""
 
     source: Source
@@ -85,8 +84,7 @@ class Inquiry:
     known_items: KnownItems
     filters: ItemFilters
     days: Days
-    is_pass: bool
-    is_nightly: bool
+    needs: Needs
     is_of_past: bool
     known_signals: Mapping[str, str]
     known_versions: KnownVersions
@@ -95,10 +93,10 @@ class Inquiry:
     partial: list[Meeting] = field(default_factory=list)
     again: list[Meeting] = field(default_factory=list)
     known: dict[str, StoredMeeting] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)
+    read_agendas: set[str] = field(default_factory=set)
     rechecked: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
-    unread: set[str] = field(default_factory=set)
+    unread_agendas: set[str] = field(default_factory=set)
     undetailed: set[str] = field(default_factory=set)
     sent: set[Request] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
@@ -110,7 +108,7 @@ class Inquiry:
     requests: int = 0
     elapsed_ms: int = 0
     is_whole: bool = True
-    has_asked_items: bool = False
+    has_requested_items: bool = False
     has_requested_documents: bool = False
     has_items_left: bool = False
     votes: list[MeetingListing] = field(default_factory=list)
@@ -120,65 +118,66 @@ class Inquiry:
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
-    def first(self, since: datetime | None) -> list[tuple[Request, Asked]]:
+    def first(self, since: datetime | None) -> list[tuple[Request, Purpose]]:
         """Return the requests that the poll begins with: the signal since a time, or those of its days."""
         if since is not None and self.vendor.signal is not None:
-            return [(self.vendor.signal(self.source.url, since), Asked(self, "signal"))]
+            return [(self.vendor.signal(self.source.url, since), Purpose(self, "signal"))]
         return [*self._of_days(), *self._of_roster()]
 
-    def _of_roster(self) -> list[tuple[Request, Asked]]:
+    def _of_roster(self) -> list[tuple[Request, Purpose]]:
         if self.vendor.roster is None or not self.is_roster_due:
             return []
-        return [(request, Asked(self, "roster")) for request in self.vendor.roster(self.source.url)]
+        return [(request, Purpose(self, "roster")) for request in self.vendor.roster(self.source.url)]
 
-    def _of_days(self) -> list[tuple[Request, Asked]]:
+    def _of_days(self) -> list[tuple[Request, Purpose]]:
         days, url = self.vendor.days, self.source.url
         today = day_of(self.reading.now, self.source.timezone)
         found = days(url, *self.days) if days is not None else self.vendor.upcoming(url, today)
-        return [(request, Asked(self, "listing")) for request in found]
+        return [(request, Purpose(self, "listing")) for request in found]
 
-    def of_items(self) -> list[tuple[Request, Asked]]:
+    def of_items(self) -> list[tuple[Request, Purpose]]:
         """Return the requests for the items of the listed meetings that need them, once."""
-        if self.has_asked_items:
+        if self.has_requested_items:
             return []
-        self.has_asked_items = True
+        self.has_requested_items = True
         listed = self._listed()
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
-        self.changed = {listed_key(meeting) for meeting in listed if self._needs_document(meeting)}
+        found = [AgendaState(one, self.known.get(listed_key(one)), self._listed_hash(one)) for one in listed]
+        self.changed = {listed_key(one.meeting) for one in found if self.needs.document(one)}
         if self.vendor.items is None:
-            self.asked |= {listed_key(meeting) for meeting in listed}
+            self.read_agendas |= {listed_key(meeting) for meeting in listed}
             return []
-        self.asked |= {listed_key(meeting) for meeting in listed if meeting.items}
-        wanted = sorted(filter(self._needs_items, listed), key=self._distance)
+        self.read_agendas |= {listed_key(meeting) for meeting in listed if meeting.items}
+        wanted = sorted(filter(self.needs.items, found), key=self.needs.turn)
         self.has_items_left = len(wanted) > MAX_ITEM_REQUESTS
         if self.has_items_left:
             count = len(wanted) - MAX_ITEM_REQUESTS
             self.problems.append(f"items of {count} meetings are left for the next poll")
-        requests: list[tuple[Request, Asked]] = []
-        for meeting in wanted[:MAX_ITEM_REQUESTS]:
-            key = listed_key(meeting)
-            if not self._is_changed(meeting):
+        requests: list[tuple[Request, Purpose]] = []
+        for one in wanted[:MAX_ITEM_REQUESTS]:
+            key = listed_key(one.meeting)
+            if not self.needs.is_changed(one):
                 self.rechecked.add(key)
-            of_meeting = self.vendor.items(self.source.url, meeting)
+            of_meeting = self.vendor.items(self.source.url, one.meeting)
             if not of_meeting:  # it has no agenda yet
-                self.asked.add(key)
-            requests += [(request, Asked(self, "items", key)) for request in of_meeting]
+                self.read_agendas.add(key)
+            requests += [(request, Purpose(self, "items", key)) for request in of_meeting]
         return requests
 
-    def of_documents(self) -> list[tuple[Request, Asked]]:
+    def of_documents(self) -> list[tuple[Request, Purpose]]:
         """Return the requests for agendas that are documents, where items, notes or the hour are missing, once."""
         if self.has_requested_documents:
             return []
         self.has_requested_documents = True
         sent = {request.url for request in self.sent}
-        requests: list[tuple[Request, Asked]] = []
+        requests: list[tuple[Request, Purpose]] = []
         for key, meeting in merged_by_key((*self._listed(), *self.partial)).items():
             url = _document_of(meeting)
-            if key in self.changed - self.unread and url and url not in sent:
-                requests.append((Request(url=url), Asked(self, "document", key)))
+            if key in self.changed - self.unread_agendas and url and url not in sent:
+                requests.append((Request(url=url), Purpose(self, "document", key)))
         return requests
 
-    def of_votes(self) -> list[tuple[Request, Asked]]:
+    def of_votes(self) -> list[tuple[Request, Purpose]]:
         """Return the requests for votes and sponsors of the items that need them, once; each address once."""
         if self.vendor.votes is None or self.requested_versions is not None:
             return []
@@ -198,7 +197,7 @@ class Inquiry:
         if deferred:
             self.undetailed |= deferred
             self.problems.append(f"votes of {len(deferred)} meetings are left for the next poll")
-        return [(one, Asked(self, "votes", keys[one], tuple(versions))) for one, versions in wanted.items()]
+        return [(one, Purpose(self, "votes", keys[one], tuple(versions))) for one, versions in wanted.items()]
 
     def _without_votes(self) -> Iterator[tuple[str, AgendaItem]]:
         """Yield the items, those of the nearest days first, whose votes were not requested in their version.
@@ -206,33 +205,12 @@ class Inquiry:
         Each has the key of its meeting.
         """
         found = merged_by_key((*self._listed(), *self.partial))
-        meetings = sorted(found.items(), key=lambda one: self._distance(one[1]))
+        meetings = sorted(found.items(), key=lambda one: self.needs.distance(one[1]))
         known = self.known_versions(self.source.agency, {item.version for _, one in meetings for item in one.items})
         for key, meeting in meetings:
             for item in meeting.items:
                 if item.version and item.version not in known:
                     yield key, item
-
-    def _needs_items(self, meeting: Meeting) -> bool:
-        if meeting.items or meeting.starts_at is None or meeting.status == "cancelled":
-            return False
-        return self._is_changed(meeting) or self._is_soon(meeting.starts_at)
-
-    def _is_changed(self, meeting: Meeting) -> bool:
-        """Whether a meeting is new or listed otherwise than before, or its items are old."""
-        row = self.known.get(listed_key(meeting))
-        if row is None or row.items_asked_at is None:
-            return True
-        if self._listed_hash(meeting) != row.listed_hash:
-            return True
-        return self.is_pass and self.reading.now - row.items_asked_at >= ITEMS_EVERY
-
-    def _needs_document(self, meeting: Meeting) -> bool:
-        """Whether the document of an agenda may say more than is known. It may be replaced at its address."""
-        row = self.known.get(listed_key(meeting))
-        if row is None or row.items_asked_at is None or self._listed_hash(meeting) != row.listed_hash:
-            return True
-        return self.is_nightly and meeting.starts_at is not None and self._is_soon(meeting.starts_at)
 
     def _listed_hash(self, meeting: Meeting) -> str:
         """Return the hash of a meeting as listed; that of one from the lake is as it was."""
@@ -240,13 +218,7 @@ class Inquiry:
         is_from_lake = any(meeting is one for one in self.again)
         return row.listed_hash if row and is_from_lake else fingerprint(meeting)
 
-    def _is_soon(self, starts_at: datetime) -> bool:
-        return timedelta(0) <= starts_at - self.reading.now <= SOON
-
-    def _distance(self, meeting: Meeting) -> timedelta:
-        return abs(meeting.starts_at - self.reading.now) if meeting.starts_at else timedelta.max
-
-    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> list[tuple[Request, Asked]]:
+    def _of_details(self, key: str, items: Iterable[AgendaItem]) -> list[tuple[Request, Purpose]]:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
@@ -255,95 +227,101 @@ class Inquiry:
         titles = {}
         if row is not None and key in self.rechecked:
             titles = {item.item_id: item.title for item in self.known_items(row.meeting_id)}
-        wanted: list[tuple[Request, Asked]] = []
+        wanted: list[tuple[Request, Purpose]] = []
         for item in items:
             why = filtered(item.title, self.filters)
             is_dropped = why is not None and why.tier == "dropped"
             is_known = row is not None and titles.get(item_id(row.meeting_id, item)) == item.title
-            if item.details_url and not is_dropped and not is_known:
-                wanted.append((Request(url=item.details_url), Asked(self, "details", key)))
+            if is_dropped or is_known or not item.vendor_id:
+                continue
+            purpose = Purpose(self, "details", key, item=item.vendor_id)
+            wanted += [(Request(url=url), purpose) for url in item.details_urls]
         return wanted
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def take(self, asked: Asked, answer: Page | FetchError, sandbox: Sandbox) -> list[tuple[Request, Asked]]:
+    def take(self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox) -> list[tuple[Request, Purpose]]:
         """Add an answer; return the requests that continue it."""
         self.waiting -= 1
         self.elapsed_ms += answer.elapsed_ms
-        if asked.step == "document" or (asked.step == "items" and _is_file(answer)):
-            self._take_document(asked, answer, sandbox)
+        if purpose.step == "document" or (purpose.step == "items" and _is_file(answer)):
+            self._take_document(purpose, answer, sandbox)
             return []
         listing = self._read(answer, sandbox)
-        if asked.step in ("votes", "roster"):
-            return self._take_people(asked, answer, listing)
+        if purpose.step in ("votes", "roster"):
+            return self._take_people(purpose, answer, listing)
         if isinstance(listing, NewsAssetsError):
-            return self._fail(asked, listing, outcome_of(listing))
+            return self._fail(purpose, listing, outcome_of(listing))
         if listing.state in _OUTCOMES:
             kind = SourceError if listing.state == "blocked" else ClosedSourceError
-            return self._fail(asked, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
+            return self._fail(purpose, kind("; ".join(listing.problems)), _OUTCOMES[listing.state])
         if self.page is None and isinstance(answer, Page):
             self.page = answer
         self.problems += listing.problems
-        if asked.step == "signal":
+        if purpose.step == "signal":
             return self._after_signal(listing)
-        following = [(request, asked) for request in listing.next_requests]
-        if asked.step == "listing":
+        following = [(request, purpose) for request in listing.next_requests]
+        if purpose.step == "listing":
             self.listings.append(listing)
             return following
-        return following + self._after_items(asked, listing)
+        return following + self._after_items(purpose, listing)
 
     def _take_people(
-        self, asked: Asked, answer: Page | FetchError, listing: MeetingListing | NewsAssetsError
-    ) -> list[tuple[Request, Asked]]:
+        self, purpose: Purpose, answer: Page | FetchError, listing: MeetingListing | NewsAssetsError
+    ) -> list[tuple[Request, Purpose]]:
         """Add votes, sponsors or a part of the roster; what failed is requested again when its meeting's items are."""
         if answer.status in _NO_PAGE:  # the client has none
             return []
         if isinstance(listing, NewsAssetsError) or listing.state in _OUTCOMES:
-            self.failed_versions.update(asked.versions)
+            self.failed_versions.update(purpose.versions)
             reason = str(listing) if isinstance(listing, NewsAssetsError) else "; ".join(listing.problems)
-            self.problems.append(f"{asked.step}: {reason}")
+            self.problems.append(f"{purpose.step}: {reason}")
             return []
         self.votes.append(listing)
         self.rosters.append(listing.roster)
-        return [(request, asked) for request in listing.next_requests]
+        return [(request, purpose) for request in listing.next_requests]
 
-    def _take_document(self, asked: Asked, answer: Page | FetchError, sandbox: Sandbox) -> None:
+    def _take_document(self, purpose: Purpose, answer: Page | FetchError, sandbox: Sandbox) -> None:
         """Add what the agenda says as a document; one that cannot be read is read as an article only."""
-        self.asked.add(asked.meeting)
-        if isinstance(answer, FetchError) or not answer.body.startswith(_PDF):
+        self.read_agendas.add(purpose.meeting)
+        if isinstance(answer, FetchError) or not _is_file(answer):
             return
         [found] = sandbox.run(read_agenda, [(answer.body, answer.url)])
-        if isinstance(found, NewsAssetsError):
-            self.problems.append(f"agenda of meeting {asked.meeting}: {found}")
+        if found is None:  # of a kind that has no items
             return
-        has_items = any(part.items for part in self.partial if part.vendor_id == asked.meeting)
-        self.partial.append(replace(found, vendor_id=asked.meeting, items=() if has_items else found.items))
+        if isinstance(found, NewsAssetsError):
+            self.problems.append(f"agenda of meeting {purpose.meeting}: {found}")
+            return
+        has_items = any(part.items for part in self.partial if part.vendor_id == purpose.meeting)
+        self.partial.append(replace(found, vendor_id=purpose.meeting, items=() if has_items else found.items))
 
-    def _after_items(self, asked: Asked, listing: MeetingListing) -> list[tuple[Request, Asked]]:
+    def _after_items(self, purpose: Purpose, listing: MeetingListing) -> list[tuple[Request, Purpose]]:
         """Add what completes a meeting; return the requests for the own pages of its items."""
-        self.asked.add(asked.meeting)
-        self.partial += [
-            replace(meeting, vendor_id=asked.meeting, agenda_id="", is_partial=True) for meeting in listing.meetings
-        ]
-        if asked.step == "details":
+        self.read_agendas.add(purpose.meeting)
+        for meeting in listing.meetings:
+            items = meeting.items
+            if purpose.step == "details":
+                items = tuple(replace(item, vendor_id=purpose.item) for item in items)
+            self.partial.append(replace(meeting, vendor_id=purpose.meeting, agenda_id="", items=items, is_partial=True))
+        if purpose.step == "details":
             return []
-        items = [item for meeting in listing.meetings for item in meeting.items]
-        return self._of_details(asked.meeting, items)
+        listed = chain.from_iterable(meeting.items for meeting in listing.meetings)
+        return self._of_details(purpose.meeting, listed)
 
-    def defer(self, asked: Asked) -> None:
+    def defer(self, purpose: Purpose) -> None:
         """Note a request that is not sent: the next poll sends it."""
-        if asked.step in ("signal", "listing"):
+        if purpose.step in ("signal", "listing"):
             self.is_whole = False
             return
-        if asked.step == "roster":
+        if purpose.step == "roster":
             return
-        self.undetailed.add(asked.meeting)
-        if asked.step == "votes":
-            self.failed_versions.update(asked.versions)
+        self.undetailed.add(purpose.meeting)
+        if purpose.step == "votes":
+            self.failed_versions.update(purpose.versions)
             return
         self.has_items_left = True
-        if asked.step == "items":
-            self.unread.add(asked.meeting)
+        if purpose.step == "items":
+            self.unread_agendas.add(purpose.meeting)
 
     def _read(self, answer: Page | FetchError, sandbox: Sandbox) -> MeetingListing | NewsAssetsError:
         if isinstance(answer, FetchError):
@@ -351,30 +329,29 @@ class Inquiry:
         [listing] = sandbox.run(read, [(self.vendor, answer, self.reading)])
         return listing
 
-    def _fail(self, asked: Asked, error: NewsAssetsError, outcome: Outcome) -> list[tuple[Request, Asked]]:
+    def _fail(self, purpose: Purpose, error: NewsAssetsError, outcome: Outcome) -> list[tuple[Request, Purpose]]:
         """Note a failed answer: nothing is inferred from it.
 
         Without the signal all days are requested. The next poll requests missing items again.
         """
-        if asked.step == "listing":
+        if purpose.step == "listing":
             self.is_whole = False
             self.error = error if isinstance(error, FetchError | SourceError) else SourceError(str(error))
             self.outcome = outcome
             return []
-        if asked.step == "signal":
+        if purpose.step == "signal":
             self.problems.append(f"no change signal: {error}")
-            self.is_pass = True
             return self._of_days()
-        self.problems.append(f"items of meeting {asked.meeting}: {error}")
-        if asked.step == "details":
-            self.undetailed.add(asked.meeting)
+        self.problems.append(f"items of meeting {purpose.meeting}: {error}")
+        if purpose.step == "details":
+            self.undetailed.add(purpose.meeting)
         elif _says_no_page(error):
-            self.asked.add(asked.meeting)
+            self.read_agendas.add(purpose.meeting)
         else:
-            self.unread.add(asked.meeting)
+            self.unread_agendas.add(purpose.meeting)
         return []
 
-    def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Asked]]:
+    def _after_signal(self, listing: MeetingListing) -> list[tuple[Request, Purpose]]:
         """Return the requests for the days that changed."""
         found, lists_changes_only = fingerprints(listing), self.vendor.lists_changes_only
         changed = changed_days(self.known_signals, found, lists_changes_only=lists_changes_only)
@@ -405,7 +382,7 @@ class Inquiry:
         found: list[StoredMeeting] = []
         for row in self.stored:
             is_own = row.source_id == self.source.source_id and row.status != "cancelled"
-            if is_own and row.starts_at and (row.items_asked_at is None or self._is_soon(row.starts_at)):
+            if is_own and row.starts_at and (row.items_asked_at is None or self.needs.is_soon(row.starts_at)):
                 found.append(row)
         return found
 
@@ -475,7 +452,7 @@ class Inquiry:
         self.known = known_rows(self.source, _by_key(listed), self.stored, self._today)
         days = self._whole_days(listed)
         suspicion = self._suspicion(listed, days) if self.listings and self.is_whole else None
-        if suspicion and not (listed and self.is_nightly):
+        if suspicion and not (listed and self.needs.is_pass):
             days = None
         return Polled(
             source=self.source,
@@ -489,11 +466,11 @@ class Inquiry:
             answer=MeetingAnswer(
                 meetings=self._with_votes(merged_by_key((*listed, *self.partial))),
                 whole_days=days,
-                asked=frozenset(self.asked - self.unread),
+                read_agendas=frozenset(self.read_agendas - self.unread_agendas),
                 undetailed=frozenset(self.undetailed),
                 listed_hashes={listed_key(one): self._listed_hash(one) for one in listed},
                 signals=self._signals(),
-                is_pass=self.is_pass and self.is_whole and not self.has_items_left,
+                is_pass=self.needs.is_pass and self.is_whole and not self.has_items_left,
                 filters=self.filters,
                 roster=_joined(self.rosters),
             ),

@@ -1,8 +1,8 @@
-"""Ask civic sources for their meetings: what is requested of each in which order. No lake.
+"""Polls civic sources: sends the requests of their polls and hands the answers over. No lake.
 
-A source is asked for all days of a pass once a night (`pace.py`), because what vendors say about changes is not always
-true. Between two such passes it is asked for the vendor's change signal, where there is one, and then for the days that
-changed (`inquiry.py`).
+All days of a pass are requested once a night (`pace.py`), because what vendors say about changes is not always true.
+Between two passes the vendor's change signal is requested, where there is one, and then the days that changed. Which
+requests follow an answer is decided in `council_poll.py`.
 """
 
 import time
@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from math import inf
 
-from news_assets.pipeline.civic.inquiry import Asked, Days, Inquiry, KnownItems, KnownVersions
+from news_assets.pipeline.civic.council_poll import CouncilPoll, Days, KnownItems, KnownVersions, Purpose
+from news_assets.pipeline.civic.needs import Needs
 from news_assets.pipeline.civic.pace import is_pass_due, pass_days
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.paging import SOURCE_S
@@ -27,7 +28,7 @@ _ROSTER_WEEKDAY = 6  # Sunday: bodies and members are listed by the pass of one 
 MAX_REQUESTS = 200  # of one poll: an answer may name pages without end
 
 
-def ask_sources(
+def poll_councils(
     sources: Iterable[Source],
     states: Mapping[str, SourceState],
     stored: Mapping[str, Sequence[StoredMeeting]],
@@ -47,15 +48,15 @@ def ask_sources(
     `stored` are meetings by agency: their items are requested again if they changed, or are near or old.
     `known_versions` tells which versions of items have their votes and sponsors.
 
-    With `full_pass` no change signal is requested. After `begin_within_s` seconds no request begins: sources of which
-    nothing was requested are left out, and what else is missing is asked for by the next poll. With `past` the sources
-    that can list past days are asked for these.
+    With `full_pass` no change signal is requested, but the items of every listed meeting are. After `begin_within_s`
+    seconds no request begins: sources of which nothing was requested are left out, and the next poll requests what else
+    is missing. With `past` the sources that can list past days are polled for these.
     """
     ends_at = time.monotonic() + begin_within_s
     now = clock()
-    waiting: dict[PageRequest, Asked] = {}
+    waiting: dict[PageRequest, Purpose] = {}
     for source in sources:
-        inquiry, since = _begun(
+        poll, since = _begun(
             source,
             states.get(source.source_id),
             stored.get(source.agency, ()),
@@ -66,21 +67,21 @@ def ask_sources(
             past,
             full_pass=full_pass,
         )
-        if past is None or inquiry.vendor.days is not None:
-            _send(inquiry, inquiry.first(since), waiting)
+        if past is None or poll.vendor.days is not None:
+            _send(poll, poll.first(since), waiting)
     while waiting:
-        following: dict[PageRequest, Asked] = {}
+        following: dict[PageRequest, Purpose] = {}
         left_s = None if begin_within_s == inf else max(0.0, ends_at - time.monotonic())
         for request, answer in fetcher.fetch_all(tuple(waiting), left_s):
-            asked = waiting.pop(request)
-            _send(asked.inquiry, asked.inquiry.take(asked, answer, sandbox), following)
-            if _is_over(asked.inquiry, following):
-                yield asked.inquiry.polled(clock())
-        for asked in waiting.values():  # no time was left for them
-            asked.inquiry.waiting -= 1
-            asked.inquiry.defer(asked)
-            if not asked.inquiry.waiting and asked.inquiry.page is not None:
-                yield asked.inquiry.polled(clock())
+            purpose = waiting.pop(request)
+            _send(purpose.poll, purpose.poll.take(purpose, answer, sandbox), following)
+            if _is_over(purpose.poll, following):
+                yield purpose.poll.polled(clock())
+        for purpose in waiting.values():  # no time was left for them
+            purpose.poll.waiting -= 1
+            purpose.poll.defer(purpose)
+            if not purpose.poll.waiting and purpose.poll.page is not None:
+                yield purpose.poll.polled(clock())
         waiting = following
 
 
@@ -95,14 +96,15 @@ def _begun(
     past: Days | None,
     *,
     full_pass: bool,
-) -> tuple[Inquiry, datetime | None]:
-    """Return the poll of a source, and the time since which the signal is asked for; None for a pass."""
+) -> tuple[CouncilPoll, datetime | None]:
+    """Return the poll of a source, and the time since which the signal is requested; None for a pass."""
     is_known = state is not None and state.url == source.url and state.passed_at is not None
-    is_nightly = full_pass or is_pass_due(source, state.passed_at if state and is_known else None, now)
-    since = state.last_polled_at if past is None and state and not is_nightly else None
+    passed_at = state.passed_at if state and is_known else None
+    is_pass = full_pass or is_pass_due(source, passed_at, now)
+    since = state.last_polled_at if past is None and state and not is_pass else None
     vendor = vendor_of(source.kind)
     today = day_of(now, source.timezone)
-    inquiry = Inquiry(
+    poll = CouncilPoll(
         source=source,
         vendor=vendor,
         reading=Reading(timezone=source.timezone, now=now, selectors=source.selectors),
@@ -112,31 +114,30 @@ def _begun(
         is_roster_due=past is None and (full_pass or not is_known or today.weekday() == _ROSTER_WEEKDAY),
         filters=filters,
         days=past or pass_days(today),
-        is_pass=past is None and (since is None or vendor.signal is None),
-        is_nightly=past is None and is_nightly,
+        needs=Needs(now=now, is_pass=past is None and is_pass, is_forced=past is None and full_pass),
         is_of_past=past is not None,
         known_signals=dict(one.partition("=")[::2] for one in (state.signals if state and is_known else ())),
     )
-    return inquiry, since
+    return poll, since
 
 
-def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: dict[PageRequest, Asked]) -> None:
+def _send(poll: CouncilPoll, requests: Iterable[tuple[Request, Purpose]], waiting: dict[PageRequest, Purpose]) -> None:
     """Add requests to those that wait."""
-    for request, asked in requests:
-        if request in inquiry.sent:  # a page that names itself as the next one
+    for request, purpose in requests:
+        if request in poll.sent:  # a page that names itself as the next one
             continue
-        inquiry.sent.add(request)
-        if inquiry.requests == MAX_REQUESTS:
-            inquiry.problems.append(f"stopped after {MAX_REQUESTS} requests")
-        if inquiry.requests >= MAX_REQUESTS:
-            inquiry.defer(asked)
+        poll.sent.add(request)
+        if poll.requests == MAX_REQUESTS:
+            poll.problems.append(f"stopped after {MAX_REQUESTS} requests")
+        if poll.requests >= MAX_REQUESTS:
+            poll.defer(purpose)
             continue
-        inquiry.requests += 1
-        inquiry.waiting += 1
-        source = inquiry.source
+        poll.requests += 1
+        poll.waiting += 1
+        source = poll.source
         page_request = PageRequest(
             request.url,
-            f"{source.source_id} {inquiry.requests}",
+            f"{source.source_id} {poll.requests}",
             obeys_robots=host_of(request.url) != host_of(source.url),
             max_s=SOURCE_S,
             access=source.access,
@@ -144,13 +145,13 @@ def _send(inquiry: Inquiry, requests: Iterable[tuple[Request, Asked]], waiting: 
             headers=request.headers,
             keeps_refusals=True,
         )
-        waiting[page_request] = asked
+        waiting[page_request] = purpose
 
 
-def _is_over(inquiry: Inquiry, following: dict[PageRequest, Asked]) -> bool:
+def _is_over(poll: CouncilPoll, following: dict[PageRequest, Purpose]) -> bool:
     """Whether a poll has all its answers: after the listing come the items, agendas that are documents, and votes."""
-    for requests in (inquiry.of_items, inquiry.of_documents, inquiry.of_votes):
-        if inquiry.waiting:
+    for requests in (poll.of_items, poll.of_documents, poll.of_votes):
+        if poll.waiting:
             return False
-        _send(inquiry, requests(), following)
-    return not inquiry.waiting
+        _send(poll, requests(), following)
+    return not poll.waiting

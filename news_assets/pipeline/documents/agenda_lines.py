@@ -1,0 +1,198 @@
+"""The items of an agenda that is a text: the lines whose numbers follow one another; pure.
+
+A line with a number that the numbers below it begin with is a heading: 2 above 2.A and 2.B.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise, product
+from typing import Final, NamedTuple
+
+from news_assets.records.meetings import AgendaItem
+
+MIN_ITEMS: Final = 2  # fewer numbered lines are chance
+_MAX_JUMP = 2  # of numbers: an item may have been withdrawn
+_WRAPPED = 0.7  # of the longest line's length; a shorter line ends its paragraph
+_WIDTH = 90  # of a page, in characters
+_LABEL = re.compile(r"[A-Z][\w ]{1,25}:\s")  # what begins a line of its own: "Location: Hall"
+_MAX_LINES_OF_TITLE = 5
+_NUMBER = (
+    r"\(?(?P<number>(?:\d{1,2}[A-Za-z]?|[IVXL]{1,7}|[A-Z])"
+    r"(?:[.-](?:\d{1,3}[A-Za-z]?|[ivx]{2,5}|[IVX]{2,5}|[A-Za-z])){0,4})(?P<mark>[.):]{0,2})"
+)
+_LINE = re.compile(rf"\A\s{{0,40}}{_NUMBER}\s{{1,12}}(?P<title>\S.{{2,500}})\Z")
+_ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})", re.IGNORECASE)
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_HOUR = re.compile(r"\A(?:\d{0,2}\s?)?[ap]\.?m\b", re.IGNORECASE)
+
+Parts = tuple[int, ...]
+Style = str  # of a number's first part: digits, roman or letters
+
+
+class NumberedLine(NamedTuple):
+    """A numbered line: its number as written and in parts, its title, and its first and last line."""
+
+    number: str
+    title: str
+    first: int
+    last: int
+    parts: Parts = ()
+
+
+def split_line(line: str) -> tuple[str, str] | None:
+    """Return the number and title of a numbered line; None for another line."""
+    match = _LINE.match(line)
+    return (match["number"], match["title"]) if match else None
+
+
+def items_of(lines: Sequence[NumberedLine]) -> list[AgendaItem]:
+    """Return the items of numbered lines, each with the heading above it; a heading is no item."""
+    items: list[AgendaItem] = []
+    heading: NumberedLine | None = None
+    for line, following in pairwise([*lines, None]):
+        if line is None:
+            continue
+        if following is not None and _is_below(following.parts, line.parts):
+            heading = line
+            continue
+        is_below = heading is not None and _is_below(line.parts, heading.parts)
+        section = heading.title if heading and is_below else ""
+        items.append(AgendaItem(sequence=len(items) + 1, number=line.number, title=line.title, section=section))
+    return items
+
+
+def _is_below(parts: Parts, above: Parts) -> bool:
+    return len(parts) > len(above) > 0 and parts[: len(above)] == above
+
+
+def numbered_lines(lines: Sequence[str], least: int = MIN_ITEMS) -> list[NumberedLine]:
+    """Return the numbered lines of an agenda with the lines that they are continued on.
+
+    None if there are fewer than `least`. Numbers without a mark behind them count from MIN_ITEMS
+    on only.
+    """
+    matches: list[tuple[int, re.Match[str]]] = []
+    for place, line in enumerate(lines):
+        match = _LINE.match(line)
+        if match and _is_title(match["title"]):
+            matches.append((place, match))
+    marked = [one for one in matches if one[1]["mark"] or len(_written_parts(one[1]["number"])) > 1]
+    for candidates, enough in ((marked, least), (matches, MIN_ITEMS)):
+        chosen = list(_in_order(candidates))
+        if len(chosen) >= enough:
+            return _continued(chosen, lines)
+    return []
+
+
+def _is_title(text: str) -> bool:
+    return _WORD.search(text) is not None and not _HOUR.match(text)
+
+
+Chosen = tuple[int, re.Match[str], Parts]
+
+
+def _in_order(candidates: Sequence[tuple[int, re.Match[str]]]) -> Iterator[Chosen]:
+    """Yield the lines whose number follows the one before it of the same style, or begins a list.
+
+    A letter may be a Roman number: of its readings the one counts that goes on with a list.
+    """
+    last: dict[Style, Parts] = {}
+    seen: dict[Style, set[Parts]] = {}
+    for place, match in candidates:
+        readings = _readings(match["number"])
+        going_on = [one for one in readings if _goes_on(last.get(one[0]), one[1], seen.get(one[0], ()))]
+        beginning = [one for one in readings if _begins(last.get(one[0]), one[1])]
+        for style, parts in (*going_on, *beginning)[:1]:
+            is_new_list = (style, parts) not in going_on
+            seen[style] = {parts} if is_new_list else seen[style] | {parts}
+            last[style] = parts
+            yield place, match, parts
+
+
+def _goes_on(last: Parts | None, parts: Parts, seen: Collection[Parts]) -> bool:
+    """Whether a number follows another one, or is added among those of the same heading."""
+    if last is None or parts in seen:
+        return False
+    is_beside = len(parts) > 1 and parts[:-1] == last[:-1]
+    return is_beside or (parts > last and parts[0] - last[0] <= _MAX_JUMP)
+
+
+def _begins(last: Parts | None, parts: Parts) -> bool:
+    return parts[0] == 1 and (last is None or len(parts) == 1)
+
+
+def _readings(number: str) -> list[tuple[Style, Parts]]:
+    """Return what a number may be: 4.A is (4, 1); C is the third letter, and a hundred in Roman."""
+    written = _written_parts(number)
+    values = [_values(part) for part in written]
+    return [(chosen[0][0], tuple(value for _, value in chosen)) for chosen in product(*values)]
+
+
+def _written_parts(number: str) -> list[str]:
+    return re.findall(r"\d+|[A-Za-z]+", number)
+
+
+def _values(part: str) -> list[tuple[Style, int]]:
+    if part.isdigit():
+        return [("digits", int(part))]
+    values: list[tuple[Style, int]] = []
+    if _ROMAN.fullmatch(part):
+        values.append(("roman", _roman_value(part.upper())))
+    if len(part) == 1:
+        values.append(("letters", ord(part.upper()) - ord("A") + 1))
+    return values
+
+
+def _roman_value(letters: str) -> int:
+    values = [_ROMAN_DIGITS[letter] for letter in letters]
+    total = 0
+    for value, following in pairwise([*values, 0]):
+        total += -value if value < following else value
+    return total
+
+
+def _continued(chosen: Sequence[Chosen], lines: Sequence[str]) -> list[NumberedLine]:
+    """Return the chosen lines, each with those that it is wrapped on."""
+    full = _full_length(lines)
+    starts = {place for place, _, _ in chosen}
+    found: list[NumberedLine] = []
+    for first, match, parts in chosen:
+        last, title = first, match["title"]
+        while last + 1 < len(lines) and last - first < _MAX_LINES_OF_TITLE:
+            following = lines[last + 1]
+            if last + 1 in starts or not _goes_on_in(lines[last], following, full):
+                break
+            title, last = _joined(title, following), last + 1
+        found.append(NumberedLine(match["number"], title, first, last, parts))
+    return found
+
+
+def paragraphs_of(lines: Sequence[str]) -> str:
+    """Return lines with those together that are wrapped, a paragraph a line."""
+    full = _full_length(lines)
+    paragraphs: list[str] = []
+    before = ""
+    for line in lines:
+        if paragraphs and _goes_on_in(before, line, full):
+            paragraphs[-1] = _joined(paragraphs[-1], line)
+        else:
+            paragraphs.append(line)
+        before = line
+    return "\n".join(paragraphs).strip()
+
+
+def _full_length(lines: Sequence[str]) -> float:
+    """Return from how many characters on a line is full; addresses may be longer than the page is wide."""
+    return _WRAPPED * max((min(len(line), _WIDTH) if "://" in line else len(line) for line in lines), default=0)
+
+
+def _goes_on_in(line: str, following: str, full: float) -> bool:
+    """Whether a line is wrapped: a full one, one within a word, or one that small letters follow."""
+    if not line or not following or _LABEL.match(following):
+        return False
+    return len(line) >= full or line.endswith("-") or following[0].islower()
+
+
+def _joined(text: str, following: str) -> str:
+    return f"{text}{following}" if text.endswith("-") else f"{text} {following}"
