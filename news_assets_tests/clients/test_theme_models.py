@@ -212,8 +212,8 @@ def test_the_version_in_use_is_a_name_and_no_path(tmp_path: Path, classifier: Th
         enricher(tmp_path).for_desk(desk("d"))
 
 
-def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of_news() -> None:
-    enricher = SandboxedEnricher(None, InlineSandbox(), Path(), lambda: OneVector((0.0, 1.0)))
+def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of_news(tmp_path: Path) -> None:
+    enricher = SandboxedEnricher(None, InlineSandbox(), tmp_path, lambda: OneVector((0.0, 1.0)))
     city = desk_of("https://webapi.legistar.com/v1/springfield")
     title, text = "Rezoning of 12 Oak Street", "The zoning map amendment lets the owner build apartments on the parcel."
 
@@ -227,7 +227,7 @@ def test_a_desk_with_meetings_has_the_civic_topics_and_other_desks_the_themes_of
 
 def test_another_content_of_a_desks_taxonomy_is_used_at_once(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
-    enricher = SandboxedEnricher(None, InlineSandbox(), Path(), lambda: OneVector((0.0, 1.0)))
+    enricher = SandboxedEnricher(None, InlineSandbox(), tmp_path, lambda: OneVector((0.0, 1.0)))
     labels = []
     for number, label in enumerate(("Buses", "Trams")):
         file.write_text(f"themes: [{{code: a, label: {label}, keywords: [bus]}}, {{code: b, label: B, keywords: [x]}}]")
