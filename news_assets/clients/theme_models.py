@@ -148,13 +148,13 @@ def _classifier(values: dict[str, Any], arrays: dict[str, Any]) -> ThemeClassifi
     )
 
 
-def vectors_of(models_dir: Path, taxonomy: Taxonomy, language: str | None, embedder: Embedder) -> ThemeVectors:
-    """Return the vectors of a taxonomy's themes for a language; their first use embeds all texts and stores them.
+def vectors_of(models_dir: Path, taxonomy: Taxonomy, embedder: Embedder) -> ThemeVectors:
+    """Return the vectors of a taxonomy's themes; their first use embeds all texts and stores them.
 
     Raises:
         EmbedError: A text cannot be embedded.
     """
-    texts = theme_texts(taxonomy, language)
+    texts = theme_texts(taxonomy)
     key = json.dumps([embedder.model, embedder.dim, texts], ensure_ascii=False)
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     file = models_dir / _VECTORS / f"{digest}.npz"

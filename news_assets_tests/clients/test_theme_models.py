@@ -134,12 +134,12 @@ def test_vectors_give_a_theme_to_a_text_without_words_of_the_taxonomy(tmp_path: 
 
 def test_vectors_of_themes_are_made_once_and_again_if_the_file_is_spoilt(tmp_path: Path) -> None:
     themes, embedder = taxonomy(tmp_path), ByTheme()
-    first = theme_models.vectors_of(tmp_path, themes, "en", embedder)
+    first = theme_models.vectors_of(tmp_path, themes, embedder)
     [file] = (tmp_path / "theme_vectors").iterdir()
-    assert theme_models.vectors_of(tmp_path, themes, "en", embedder).directions.tolist() == first.directions.tolist()
+    assert theme_models.vectors_of(tmp_path, themes, embedder).directions.tolist() == first.directions.tolist()
     assert embedder.calls == 1
     file.write_bytes(b"PK")
-    theme_models.vectors_of(tmp_path, themes, "en", embedder)
+    theme_models.vectors_of(tmp_path, themes, embedder)
     assert embedder.calls == 2
 
 
