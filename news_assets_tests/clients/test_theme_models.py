@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from news_assets.clients import theme_models
+from news_assets.clients.embedding.models import BUILT_IN_MODEL
 from news_assets.clients.sandbox.enricher import SandboxedEnricher
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.errors import EmbedError, EnrichError
@@ -19,7 +20,7 @@ from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassi
 from news_assets.pipeline.enrich.trained.training import train
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import Embedded
-from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS
+from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS, load_taxonomy
 from news_assets_tests.support.council_room import desk_of
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.theme_examples import EMBEDDING_MODEL, examples, taxonomy, taxonomy_file, text_of
@@ -141,6 +142,18 @@ def test_vectors_of_themes_are_made_once_and_again_if_the_file_is_spoilt(tmp_pat
     file.write_bytes(b"PK")
     theme_models.vectors_of(tmp_path, themes, embedder)
     assert embedder.calls == 2
+
+
+def test_the_package_has_the_vectors_of_its_taxonomies_as_they_are() -> None:
+    """After a change of a taxonomy run `python -m news_assets_tests.theme_vectors`."""
+    names = {theme_models.vectors_file(load_taxonomy(file), BUILT_IN_MODEL, 384) for file in (BUILT_IN, CIVIC_TOPICS)}
+    assert {file.name for file in theme_models.PACKAGED_VECTORS.iterdir()} == names
+
+
+def test_vectors_of_the_package_are_used_without_embedding(tmp_path: Path) -> None:
+    embedder = ByTheme(model=BUILT_IN_MODEL, dim=384)
+    vectors = theme_models.vectors_of(tmp_path, load_taxonomy(BUILT_IN), embedder)
+    assert (embedder.calls, vectors.directions.shape[1]) == (0, 384)
 
 
 def test_without_an_embedding_model_themes_are_found_by_words(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
