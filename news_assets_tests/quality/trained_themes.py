@@ -27,7 +27,7 @@ from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.models import BUILT_IN_MODEL
 from news_assets.pipeline.enrich.local import LocalEnricher
 from news_assets.pipeline.enrich.theme_vectors import (
-    MIN_SCORE,
+    MIN_BEST,
     WEIGHTS,
     ThemeVectors,
     Weights,
@@ -120,8 +120,9 @@ class MeasuredSet:
     def results(self, weights: Weights) -> list[Result]:
         """Return the result of each text; no theme is wrong."""
         scored = scores_of_best(self, weights)
-        found = [Result(score_of(lead, weights), is_right) for lead, is_right in scored]
-        return [one if one.score >= MIN_SCORE else one._replace(is_right=False) for one in found]
+        return [
+            Result(score_of(best, weights), is_right and max(best.values()) >= MIN_BEST) for best, is_right in scored
+        ]
 
     def examples(self) -> list[Example]:
         """Return the texts as examples to train on."""

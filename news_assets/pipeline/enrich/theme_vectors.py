@@ -24,8 +24,8 @@ VERSION = "vectors-2"  # changed with every change to the scores
 EVIDENCE_AT_HALF_WEIGHT = 10.0
 # In the logit of the score: of two themes with equal scores the first is right in a third of the texts.
 SCORE_OFFSET = -0.6
-# Less is a tie of two themes.
-MIN_SCORE = 0.4
+# Of the best theme, before it is made a probability: texts about nothing ("Leia mais", "Nothing.") have up to 0.051.
+MIN_BEST = 0.052
 
 
 class Weights(NamedTuple):

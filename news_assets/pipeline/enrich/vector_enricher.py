@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from news_assets.errors import EmbedError, EnrichError
-from news_assets.pipeline.enrich.theme_vectors import MIN_SCORE, VERSION, ThemeVectors, score_of
+from news_assets.pipeline.enrich.theme_vectors import MIN_BEST, VERSION, ThemeVectors, score_of
 from news_assets.pipeline.enrich.themes import FoundTheme, descend
 from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
 from news_assets.pipeline.enrich.trained.features import ThemeInput
@@ -64,9 +64,9 @@ class VectorEnricher:
         """Return the theme; for a text without evidence `reason`, which names what is missing."""
         best = max(scores, key=lambda code: scores[code])
         score = score_of(scores)
-        if score < MIN_SCORE:
+        if scores[best] < MIN_BEST:
             if any(evidence > 0 for evidence in read.evidence.values()):
-                reason = f"the evidence is weak: the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
+                reason = "the evidence is weak"
             return FoundTheme((), score, reason)
         return FoundTheme(self._path(best, read), score)
 
