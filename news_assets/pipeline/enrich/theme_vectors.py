@@ -36,7 +36,7 @@ class Weights(NamedTuple):
     """
 
     likeness: float = 0.4
-    slope: float = 5.5
+    slope: float = 5.0
     """Of the logit of the score over the square root of the lead."""
 
 
