@@ -18,9 +18,10 @@ from news_assets.folders import private_folder
 from news_assets.pipeline.enrich.theme_vectors import ThemeVectors, theme_texts, theme_vectors
 from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier
 from news_assets.ports.search import Embedder
-from news_assets.taxonomy.loader import Taxonomy
+from news_assets.taxonomy.loader import BUILT_IN, Taxonomy
 
 CURRENT = "current"
+PACKAGED_VECTORS = BUILT_IN.with_name("vectors")
 _VECTORS = "theme_vectors"
 _ARRAYS = ("rarity", "center", "weights", "bias")
 _FORMAT = 1
@@ -148,24 +149,33 @@ def _classifier(values: dict[str, Any], arrays: dict[str, Any]) -> ThemeClassifi
     )
 
 
-def vectors_of(models_dir: Path, taxonomy: Taxonomy, language: str | None, embedder: Embedder) -> ThemeVectors:
-    """Return the vectors of a taxonomy's themes for a language; their first use embeds all texts and stores them.
+def vectors_of(models_dir: Path, taxonomy: Taxonomy, embedder: Embedder) -> ThemeVectors:
+    """Return the vectors of a taxonomy's themes.
+
+    Those of the built-in taxonomies and model are part of the package. The first use of others
+    embeds all texts and stores their vectors.
 
     Raises:
         EmbedError: A text cannot be embedded.
     """
-    texts = theme_texts(taxonomy, language)
-    key = json.dumps([embedder.model, embedder.dim, texts], ensure_ascii=False)
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    file = models_dir / _VECTORS / f"{digest}.npz"
-    stored = _stored_vectors(file, tuple(texts))
-    if stored is not None:
-        return stored
+    texts = theme_texts(taxonomy)
+    name = vectors_file(taxonomy, embedder.model, embedder.dim)
+    for folder in (PACKAGED_VECTORS, models_dir / _VECTORS):
+        stored = _stored_vectors(folder / name, tuple(texts))
+        if stored is not None:
+            return stored
     flat = [text for of_theme in texts.values() for text in of_theme]
     vectors = iter(embedder.embed(flat))
     made = theme_vectors({code: [next(vectors).vector for _ in of_theme] for code, of_theme in texts.items()})
-    _store_vectors(file, made)
+    _store_vectors(models_dir / _VECTORS / name, made)
     return made
+
+
+def vectors_file(taxonomy: Taxonomy, model: str, dim: int) -> str:
+    """Return the name of the file with the vectors of these themes by this model."""
+    key = json.dumps([model, dim, theme_texts(taxonomy)], ensure_ascii=False)
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{digest[:24]}.npz"
 
 
 def _stored_vectors(file: Path, codes: tuple[str, ...]) -> ThemeVectors | None:

@@ -170,7 +170,7 @@ def _plain(name: str, language: str) -> Callable[[], list[Item]]:
     return lambda: [{"title": "", "language": language, **row} for row in _rows(name)]
 
 
-def _sentences(language: str, code: str) -> Callable[[], list[Item]]:
+def sentences(language: str, code: str) -> Callable[[], list[Item]]:
     return lambda: [{"title": "", "language": language, **row} for row in _rows("themes_sib200") if row["lang"] == code]
 
 
@@ -187,8 +187,8 @@ CASES = (
     Case("themes_agnews_en", _plain("themes_agnews_en", "en"), FOUR_TOPICS, None, 0.785, 0.8),
     Case("themes_masakhanews_en", _plain("themes_masakhanews_en", "en"), SIX_TOPICS, None, 0.8, 0.81),
     Case("themes_ptnews_sections", _plain("themes_ptnews_sections", "pt"), SECTIONS, None, 0.65, 0.67),
-    Case("themes_sib200 pt", _sentences("pt", "por_Latn"), SENTENCE_TOPICS, None, 0.505, 0.63),
-    Case("themes_sib200 en", _sentences("en", "eng_Latn"), SENTENCE_TOPICS, None, 0.565, 0.685),
+    Case("themes_sib200 pt", sentences("pt", "por_Latn"), SENTENCE_TOPICS, None, 0.505, 0.63),
+    Case("themes_sib200 en", sentences("en", "eng_Latn"), SENTENCE_TOPICS, None, 0.565, 0.685),
     Case("themes_govbr, its own tree", _govbr, None, GOVBR_TREE, 0.505, 0.545),
     Case("themes_govbr, built-in", _govbr, GOVBR, None, 0.515, 0.55),
 )

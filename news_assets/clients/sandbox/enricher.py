@@ -42,7 +42,7 @@ class SandboxedEnricher:
         self._sandbox = sandbox
         self._models_dir, self._open_embedder = models_dir, open_embedder
         self._trained: dict[str, tuple[str, Enricher]] = {}
-        self._vectors: dict[str | None, ThemeVectors] = {}  # by language
+        self._vectors: ThemeVectors | None = None
         self._of_taxonomies: dict[str, Self] = {}  # by version
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
@@ -90,14 +90,13 @@ class SandboxedEnricher:
         except EmbedError as error:
             _LOG.warning("themes are found by words only: %s", error)
             return self
-        return VectorEnricher(self, self.theme_input, self.vectors_of, self.taxonomy, embedder)
+        return VectorEnricher(self, self.theme_input, self.vectors, self.taxonomy, embedder)
 
-    def vectors_of(self, language: str | None) -> ThemeVectors:
-        """Return the vectors of the themes for texts in this language. Raises EmbedError."""
-        if language not in self._vectors:
-            embedder = self._open_embedder()
-            self._vectors[language] = theme_models.vectors_of(self._models_dir, self.taxonomy, language, embedder)
-        return self._vectors[language]
+    def vectors(self) -> ThemeVectors:
+        """Return the vectors of the themes. Raises EmbedError."""
+        if self._vectors is None:
+            self._vectors = theme_models.vectors_of(self._models_dir, self.taxonomy, self._open_embedder())
+        return self._vectors
 
     def with_taxonomy_of(self, desk: Desk) -> Self:
         """Return the enricher with the desk's taxonomy, without a classifier. Raises TaxonomyError."""
@@ -126,8 +125,7 @@ class SandboxedEnricher:
                 f"desk {desk}: its classifier was trained on vectors of {classifier.embedding_model}, but "
                 f"the model is {embedder.model}: set NEWS_EMBEDDING_MODEL back, or {again}"
             )
-        vectors, taxonomy = self.vectors_of, self.taxonomy
-        return VectorEnricher(self, self.theme_input, vectors, taxonomy, embedder, classifier, version)
+        return VectorEnricher(self, self.theme_input, self.vectors, self.taxonomy, embedder, classifier, version)
 
 
 def _enrich(taxonomy: Path | None, version: str, title: str, text: str, language: str | None) -> Enrichment:

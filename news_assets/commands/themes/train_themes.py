@@ -27,8 +27,8 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
             enricher = enricher.with_taxonomy_of(of_file)
         labels = labels_of(lake, desk, enricher.taxonomy)
         is_same_model = ports["embedder"].open().model == labels.embedding_model
-        vectors_of = enricher.vectors_of if is_same_model else None
-        examples = examples_of(lake, labels, enricher.theme_input, vectors_of)
+        vectors = enricher.vectors() if is_same_model else None
+        examples = examples_of(lake, labels, enricher.theme_input, vectors)
         classifier, found = train(examples, enricher.taxonomy, labels.embedding_model)
     now, content = datetime.now(UTC), data_hash(examples)
     sure, error = found.sure(examples, wanted_error_rate)

@@ -18,6 +18,8 @@ SAME_ADDRESS, SAME_TEXT, NEARLY_SAME_TEXT = "same address", "same text", "nearly
 MIN_TEXT_CHARS = 100  # shorter texts ("Leia mais", "Em atualização") repeat without being copies
 _MIN_WORDS = 25
 LEAD_WORDS = 60
+# Twice a lead. In a longer text a lead with other words is news on the same background: a follow-up and no copy.
+SHORT_TEXT_SHINGLES = 2 * LEAD_WORDS
 
 MINHASH_BYTES = 32
 # Leads that share 40 % of their shingles have as many equal bytes 99 times in 100, unrelated ones 3 times in 10^9.
@@ -58,15 +60,16 @@ class Thresholds(NamedTuple):
 
     reworded: float = 0.4
     lead_words: float = 0.75
-    """A few edits in a short text leave few shingles, but the same words. In those pairs the leads of copies have .74
-    to .90 of their words in common, and those of other texts with as many common shingles at most .67."""
+    """A few edits in a short text (SHORT_TEXT_SHINGLES) leave few shingles, but the same words. In those pairs the
+    leads of copies have .74 to .90 of their words in common, and those of other short texts with as many common
+    shingles at most .67; of long follow-ups up to .73."""
 
 
 THRESHOLDS = Thresholds()
 
 
 class Overlap(NamedTuple):
-    """What two texts have in common, as shares."""
+    """What two texts have in common, as shares, and how long they are."""
 
     jaccard: float
     """Of the shingles of both."""
@@ -80,6 +83,9 @@ class Overlap(NamedTuple):
     lead_words: float
     """Of the words of both leads."""
 
+    longer: int
+    """The number of shingles of the longer text."""
+
 
 def overlap(one: Shingles, other: Shingles) -> Overlap:
     """Return what two texts have in common."""
@@ -89,6 +95,7 @@ def overlap(one: Shingles, other: Shingles) -> Overlap:
         contained=common / min(one.text.size, other.text.size),
         lead=min(_common(one.lead, other.text) / one.lead.size, _common(other.lead, one.text) / other.lead.size),
         lead_words=words / (one.lead_words.size + other.lead_words.size - words),
+        longer=max(one.text.size, other.text.size),
     )
 
 
@@ -99,7 +106,8 @@ def likeness(found: Overlap, thresholds: Thresholds = THRESHOLDS) -> float:
     """
     if found.lead >= thresholds.lead and found.jaccard >= thresholds.jaccard:
         return found.jaccard
-    if found.jaccard >= thresholds.reworded and found.lead_words >= thresholds.lead_words:
+    has_same_words = found.jaccard >= thresholds.reworded and found.lead_words >= thresholds.lead_words
+    if has_same_words and found.longer <= SHORT_TEXT_SHINGLES:
         return found.jaccard
     is_cut_off = found.contained >= thresholds.contained and found.lead >= thresholds.contained_lead
     return found.contained if is_cut_off else 0.0

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from news_assets.errors import EmbedError, EnrichError
-from news_assets.pipeline.enrich.theme_vectors import MIN_SCORE, VERSION, ThemeVectors, score_of
+from news_assets.pipeline.enrich.theme_vectors import MIN_BEST, VERSION, ThemeVectors, score_of
 from news_assets.pipeline.enrich.themes import FoundTheme, descend
 from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
 from news_assets.pipeline.enrich.trained.features import ThemeInput
@@ -17,15 +17,15 @@ from news_assets.taxonomy.loader import Taxonomy
 class VectorEnricher:
     """Summary and keywords of the local enricher; a theme from words, the article's vector and a classifier.
 
-    They give the theme of level 1; the levels below are found by the taxonomy's words. `vectors_of` returns the vectors
-    of the themes for texts in a language, and `version` is that of the classifier.
+    They give the theme of level 1; the levels below are found by the taxonomy's words. `vectors` returns those of the
+    themes, and `version` is that of the classifier.
     """
 
     def __init__(
         self,
         local: Enricher,
         theme_input: Callable[[str, str, str | None], ThemeInput],
-        vectors_of: Callable[[str | None], ThemeVectors],
+        vectors: Callable[[], ThemeVectors],
         taxonomy: Taxonomy,
         embedder: Embedder,
         classifier: ThemeClassifier | None = None,
@@ -33,7 +33,7 @@ class VectorEnricher:
     ) -> None:
         self.name, self.model = local.name, f"{local.model}+{version}"
         self.prompt_version, self.taxonomy_version = local.prompt_version, local.taxonomy_version
-        self._local, self._theme_input, self._vectors_of = local, theme_input, vectors_of
+        self._local, self._theme_input, self._vectors = local, theme_input, vectors
         self._taxonomy, self._embedder, self._classifier = taxonomy, embedder, classifier
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
@@ -45,7 +45,7 @@ class VectorEnricher:
         primary = (enrichment.language or "").partition("-")[0] or None
         try:
             vector = self._embedder.embed([read.text])[0].vector
-            scores = self._vectors_of(primary).scores(read.evidence, vector)
+            scores = self._vectors().scores(read.evidence, vector)
         except EmbedError as error:
             raise EnrichError(f"no theme without an embedding: {error}") from error
         if self._classifier is None:
@@ -63,10 +63,10 @@ class VectorEnricher:
     def _untrained(self, scores: dict[str, float], read: ThemeInput, reason: str | None) -> FoundTheme:
         """Return the theme; for a text without evidence `reason`, which names what is missing."""
         best = max(scores, key=lambda code: scores[code])
-        score = score_of(scores, best)
-        if score < MIN_SCORE:
+        score = score_of(scores)
+        if scores[best] < MIN_BEST:
             if any(evidence > 0 for evidence in read.evidence.values()):
-                reason = f"the evidence is weak: the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
+                reason = "the evidence is weak"
             return FoundTheme((), score, reason)
         return FoundTheme(self._path(best, read), score)
 

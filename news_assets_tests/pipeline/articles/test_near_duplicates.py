@@ -3,6 +3,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
 LEAD = (
@@ -46,6 +48,18 @@ def test_a_follow_up_that_shares_the_background_is_not_a_duplicate() -> None:
         ("1", None, None),
         ("2", None, None),
     ]
+
+
+@pytest.mark.parametrize(("background_words", "original"), [(15, "1"), (90, None)])
+def test_a_lead_with_other_words_is_a_copy_in_a_short_text_and_a_follow_up_in_a_long_one(
+    background_words: int, original: str | None
+) -> None:
+    lead = [f"lead{n}" for n in range(60)]
+    edited = [f"other{n}" if n % 9 == 4 else word for n, word in enumerate(lead)]
+    background = [f"background{n}" for n in range(background_words)]
+    first, second = " ".join(lead + background), " ".join(edited + background)
+    [_, (_, duplicate_of, _)] = found({"id": "1", "text": first}, {"id": "2", "text": second})
+    assert duplicate_of == original
 
 
 def test_home_pages_and_missing_fields_match_nothing() -> None:

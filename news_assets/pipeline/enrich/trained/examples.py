@@ -18,7 +18,6 @@ from news_assets.taxonomy.loader import Taxonomy
 READ_TOGETHER = 500  # articles, whose texts and vectors are in memory at once
 
 ThemeInputOf = Callable[[str, str, str | None], ThemeInput]
-VectorsOf = Callable[[str | None], ThemeVectors]  # by language
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +63,31 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
     return Labels(usable, len(usable.keys() & given.keys()), model)
 
 
-def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors_of: VectorsOf | None) -> list[Example]:
+def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors: ThemeVectors | None) -> list[Example]:
     """Return an example for each label whose article has a text and a vector.
 
-    Without `vectors_of` the themes have no untrained scores.
+    Without `vectors` the themes have no untrained scores.
     """
     ids = list(labels.codes)
     examples: list[Example] = []
     for start in range(0, len(ids), READ_TOGETHER):
         part = ids[start : start + READ_TOGETHER]
-        examples += _examples(lake, part, labels, theme_input, vectors_of)
+        examples += _examples(lake, part, labels, theme_input, vectors)
     return examples
 
 
 def _examples(
-    lake: Reader, ids: Sequence[str], labels: Labels, theme_input: ThemeInputOf, vectors_of: VectorsOf | None
+    lake: Reader, ids: Sequence[str], labels: Labels, theme_input: ThemeInputOf, vectors: ThemeVectors | None
 ) -> Iterator[Example]:
     embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])
-    vectors = {row.article_id: row.vector for row in embeddings}
+    embedded = {row.article_id: row.vector for row in embeddings}
     languages = {row.article_id: row.language for row in lake.read(EnrichedArticle, article_id=ids)}
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
         article_id, language = article.article_id, languages.get(article.article_id)
         found = theme_input(article.title or "", article.text or "", language)
-        if not found.text or article_id not in vectors:
+        if not found.text or article_id not in embedded:
             continue
         untrained: dict[str, float] = {}
-        if vectors_of is not None:
-            of_themes = vectors_of((language or "").partition("-")[0] or None)
-            untrained = of_themes.scores(found.evidence, vectors[article_id])
-        yield Example(article_id, found, vectors[article_id], labels.codes[article_id], untrained)
+        if vectors is not None:
+            untrained = vectors.scores(found.evidence, embedded[article_id])
+        yield Example(article_id, found, embedded[article_id], labels.codes[article_id], untrained)
