@@ -53,7 +53,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
 def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | None) -> ExtractedArticle:
     rule = page.rule or PageRule()
     drop_removed(tree, rule)
-    metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at)
+    metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at, page.listed_title)
     if published_at := time_by_rule(tree, rule, timezone):
         metadata = replace(metadata, published_at=published_at, published_origin="markup")
     ruled = text_by_rule(tree, rule)
