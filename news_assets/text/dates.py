@@ -58,7 +58,8 @@ _CLOCK_FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IN_ADDRESS = re.compile(
-    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<sep>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=sep)(?P<day>\d\d?)(?![^/_.-])",
+    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<sep>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=sep)(?P<day>\d\d?)(?![^/_.-])"
+    r"(?!-\d\d-\d\d)",  # Joomla's name of a folder: the time of its making
     re.IGNORECASE,
 )
 FIRST_ADDRESS_YEAR = 1990  # no page is older; smaller numbers in an address are not years

@@ -68,8 +68,8 @@ _BETWEEN_NAMES = re.compile(rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_
 class PageMetadata:
     """What one page states; times are UTC to the minute, URLs absolute.
 
-    `titles` holds every form of the title, also the site's name. `is_stated_article`: JSON-LD or og:type declare the page
-    an article.
+    `titles` holds every form of the title, also the site's name. `is_stated_article`: JSON-LD or og:type declare the
+    page an article.
     """
 
     title: str | None
