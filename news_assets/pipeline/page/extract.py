@@ -183,7 +183,7 @@ def _is_too_deep(tree: HtmlElement) -> bool:
 
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
     """Return the article's text as Markdown."""
-    blocks = chosen(partial(read_blocks, tree, url), long_texts(tree), metadata.titles)
+    blocks = chosen(partial(read_blocks, tree, url), long_texts(tree))
     return markdown_of(trimmed(blocks, metadata.titles, metadata.stated_body))
 
 
@@ -191,7 +191,6 @@ def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
     """Return trafilatura's reading of a page in one of its modes."""
     from trafilatura import bare_extraction
 
-    document = bare_extraction(
-        tree, url=url, fast=mode != "compared", favor_recall=mode == "recall", include_comments=False
-    )
+    is_recall = mode == "recall"
+    document = bare_extraction(tree, url=url, fast=is_recall, favor_recall=is_recall, include_comments=False)
     return [] if document is None or isinstance(document, dict) else article_blocks(document.body)
