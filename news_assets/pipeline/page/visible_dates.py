@@ -27,7 +27,8 @@ _SHORT_CHARS = 60  # of a small heading that may be a date
 _MAX_LINE_CHARS = 160  # longer lines are sentences
 _BODY_LINE_CHARS = 250  # the second line as long as this is the article's text
 _MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = 80, 14  # of a line with a bare date, after a place or weekday at most
-_MAX_WORDS_BEFORE, _MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
+_MAX_WORDS_BEFORE, MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
+MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
 
 _PUBLISHED = (
     r"publicad[oa]s?|publicação|postad[oa]|criad[oa]|divulgad[oa]"
@@ -110,23 +111,34 @@ def _is_named(element: HtmlElement) -> bool:
 
 def published_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the dates on the whole page that are worded as dates of publication."""
+    return [date for date in _worded(_page_lines(tree), MAX_FAR_WORDS_AFTER) if date.kind == "published"]
+
+
+def bare_dates(tree: HtmlElement) -> list[VisibleDate]:
+    """Return the lines of the whole page that are little more than a date."""
+    return list(_plain(_page_lines(tree)))
+
+
+def _page_lines(tree: HtmlElement) -> list[str]:
     body = tree.find("body")
-    lines = [] if body is None else list(islice(_lines(body), MAX_PAGE_LINES))
-    return [date for date in _worded(lines) if date.kind == "published"]
+    return [] if body is None else list(islice(_lines(body), MAX_PAGE_LINES))
 
 
 # --- wording ---------------------------------------------------------------------------------------------------------
 
 
-def _worded(lines: Sequence[str]) -> Iterator[VisibleDate]:
-    """Yield the text after each word of publication or update, up to the next such word."""
+def _worded(lines: Sequence[str], max_between: int = MAX_WORDS_AFTER) -> Iterator[VisibleDate]:
+    """Yield the text after each word of publication or update, up to the next such word.
+
+    `max_between` is the number of characters between the word and the date.
+    """
     text = "\n".join(map(_byline, lines))
     matches = list(_WORDING.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
     for match, end in zip(matches, ends, strict=False):  # without a match there is one end too many
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         after = text[match.end() : min(end, match.end() + _MAX_DATE_CHARS)]
-        near = re.search(r"\d", after[:_MAX_WORDS_AFTER])
+        near = re.search(r"\d", after[:max_between])
         if near and after.count("\n", 0, near.start()) < 3 and _is_byline(before) and _DATE.search(after):
             yield VisibleDate("published" if match["published"] else "updated", " ".join(after.split()))
 
