@@ -74,9 +74,10 @@ def parse_date(text: str | None, timezone: str) -> datetime | None:
 
     Reads RFC 822 and 2822 (a wrong weekday, two-digit years, missing seconds and zone names included), ISO 8601 and
     W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8 de setembro de 2026", month names of thirteen languages,
-    "2026年9月8日", and seconds or milliseconds since 1970. A text without a zone is read in `timezone` (IANA); a date without a time is
-    00:00 there. Words before and after are ignored: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix epoch
-    itself is None. Fractions of seconds are dropped, because sources disagree about them for the same article.
+    the years, months and days of Japanese, and seconds or milliseconds since 1970. A text without a zone is read in
+    `timezone` (IANA); a date without a time is 00:00 there. Words before and after are ignored: "Publicado em
+    08/09/2026 14h30 - Atualizado ...". The Unix epoch itself is None. Fractions of seconds are dropped, because sources
+    disagree about them for the same article.
     """
     words = " ".join((text or "")[: 5 * MAX_CHARS].split())  # five times: indented markup around a date
     if not words or len(words) > MAX_CHARS:
