@@ -41,7 +41,7 @@ _BEFORE_TIME = r"(?:[\s,t|/(·•–—-]|\b(?:a\s+las|alle(?:\s+ore)?|ore|[aà]
 _REST = rf"(?:{_BEFORE_TIME}{_TIME}\s*\(?{ZONE}?)?(?:\W.*)?$"
 _YEAR = r"(?P<year>\d{4}|\d\d)(?!\d)"
 _DAY = r"(?<!\d)(?P<day>\d{1,2})(?:[ºoª.°]|st|nd|rd|th)?"
-_MONTH = r"(?P<month>[a-zà-ÿğşźżćń]{3,12}|[а-яёіїєґ]{3,10})\.?"
+_MONTH = r"(?P<month>[a-zà-ÿā-ž]{3,12}|[а-яёіїєґ]{3,10})\.?"
 
 _FORMS = tuple(
     re.compile(form + _REST, re.IGNORECASE | re.DOTALL)

@@ -3,8 +3,8 @@
     python -m news_assets_tests.quality.extraction
 
 F1 over 4-word shingles, averaged over pages as in scrapinghub/article-extraction-benchmark; over words for BY_WORDS,
-and over segments for trafilatura's pages. Exits 1 if a score is below its floor, or a page below half of trafilatura's F1
-where that is above WELL_READ. `thresholds` scores each set with thresholds that were set on the others, `ablations`
+and over segments for trafilatura's pages. Exits 1 if a score is below its floor, or a page below half of trafilatura's
+F1 where that is above WELL_READ. `thresholds` scores each set with thresholds that were set on the others, `ablations`
 without each of our additions.
 """
 
