@@ -41,7 +41,7 @@ _TITLED_CHARS = range(20, 300)
 _WORD, _SLUG_BREAK = re.compile(r"\w+"), re.compile(r"[\W_]+")
 _SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
 _SEPARATORS = " |–—•·»≈:-"
-_DATE_BEFORE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:\s+\d\d?[:h]\d\d)?\s*[|:–—-]\s*(?=\S)")
+_DATE_BEFORE = re.compile(r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:\s+\d\d?[:h]\d\d)?\s*[|:–—-]\s*(?=\S)")
 
 _PARAGRAPHS = XPath("//body//*[not(self::script or self::style or self::a)][text()[string-length() >= 150]]")
 
@@ -208,10 +208,8 @@ def _is_own(href: str, url: str) -> bool:
 
 def _titled(page: TitledPage) -> Iterator[_Heading]:
     """Yield the texts of other elements whose class or id says that they are titles."""
-    for element in page.tree.iter(*_TITLED):
-        name = f"{element.get('class') or ''} {element.get('id') or ''}"
-        if not _TITLE_CLASS.search(name):
-            continue
+    named = (one for one in page.tree.iter(*_TITLED) if _TITLE_CLASS.search(f"{one.get('class')} {one.get('id')}"))
+    for element in islice(named, _MAX_HEADINGS):
         text = _DATE_BEFORE.sub("", " ".join("".join(islice(element.itertext(), 50)).split()))
         if len(text) in _TITLED_CHARS and not page.is_site(text) and not _is_unrelated(element, page.url):
             yield _Heading(element, text, 5)

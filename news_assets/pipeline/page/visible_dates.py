@@ -19,6 +19,7 @@ MAX_LINES_ABOVE = 6
 MAX_SOURCE_LINES = 6  # below the headline, of a source with its date
 MAX_PAGE_LINES = 1500
 MAX_HEADINGS = 300
+MAX_NAMED = 200  # elements that are named as dates
 _SAME_HEADLINE = 0.5  # of all words of the headline and a heading
 _SAME_TEXT = 0.7  # of all words of the headline and a text that is no heading
 _TITLED = ("td", "div", "p", "span", "b", "strong", "font")
@@ -100,13 +101,10 @@ def dates_near_headline(tree: HtmlElement, headline: str | None) -> list[Visible
 
 def named_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the bare dates of elements whose class or id says that they are dates."""
-    named = (one for one in tree.iter(*_TITLED, "h2", "h3", "h4", "h5", "li") if _is_named(one))
-    return list(_plain([" ".join("".join(islice(one.itertext(), 10)).split()) for one in named]))
-
-
-def _is_named(element: HtmlElement) -> bool:
-    name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    return _DATE_NAME.search(name) is not None and not any(map(_is_unrelated, (element, *element.iterancestors())))
+    elements = tree.iter(*_TITLED, "h2", "h3", "h4", "h5", "li")
+    named = (one for one in elements if _DATE_NAME.search(f"{one.get('class')} {one.get('id')}"))
+    own = [one for one in islice(named, MAX_NAMED) if not any(map(_is_unrelated, (one, *one.iterancestors())))]
+    return list(_plain([" ".join("".join(islice(one.itertext(), 10)).split()) for one in own]))
 
 
 def published_dates(tree: HtmlElement) -> list[VisibleDate]:
