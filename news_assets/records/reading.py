@@ -34,7 +34,7 @@ class Page:
 
     `content_length` is the size of the body in bytes, as the server states it; the answer to a HEAD request has it
     without a body. `rule` is how the page is read, from the desk file; `document` what was read of it, where it is a
-    document.
+    document. `listed_title` is the title of the item that leads to it, None for a page that no listing names.
     """
 
     url: str
@@ -50,6 +50,7 @@ class Page:
     elapsed_ms: int = 0
     rule: PageRule | None = None
     document: ReadDocument | None = None
+    listed_title: str | None = None
 
     @property
     def is_unchanged(self) -> bool:

@@ -15,20 +15,21 @@ MAX_CHARS = 120  # longer is a sentence, not a date
 FIRST_YEAR, LAST_YEAR = 1900, 2100  # years 0, 1 and 9999 are what software writes for "none"
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# First letters of month names in de, en, es, fr, it, nl, pt, without accents.
+# First letters of month names in de, en, es, fr, id, it, nl, pl, pt, ro, tr, without accents, and in ru and uk.
 _MONTHS = {
-    **dict.fromkeys(("ene", "gen", "jan"), 1),
-    **dict.fromkeys(("feb", "fev"), 2),
-    **dict.fromkeys(("maa", "mae", "mar", "mrt"), 3),
-    **dict.fromkeys(("abr", "apr", "avr"), 4),
-    **dict.fromkeys(("mag", "mai", "may", "mei"), 5),
-    **dict.fromkeys(("giu", "jun", "juin"), 6),
-    **dict.fromkeys(("jul", "juil", "lug"), 7),
-    **dict.fromkeys(("ago", "aou", "aug"), 8),
-    **dict.fromkeys(("sep", "set"), 9),
-    **dict.fromkeys(("oct", "okt", "ott", "out"), 10),
-    "nov": 11,
-    **dict.fromkeys(("dec", "dez", "dic"), 12),
+    **dict.fromkeys(("ene", "gen", "ian", "jan", "oca", "sty", "янв", "січ"), 1),
+    **dict.fromkeys(("feb", "fev", "lut", "sub", "фев", "лют"), 2),
+    **dict.fromkeys(("maa", "mae", "mar", "mrt", "мар", "бер"), 3),
+    **dict.fromkeys(("abr", "apr", "avr", "kwi", "nis", "апр", "кві"), 4),
+    **dict.fromkeys(("mag", "mai", "maj", "may", "mei", "май", "мая", "тра"), 5),
+    **dict.fromkeys(("cze", "giu", "haz", "iun", "jun", "juin", "июн", "чер"), 6),
+    **dict.fromkeys(("iul", "jul", "juil", "lip", "lug", "tem", "июл", "лип"), 7),
+    **dict.fromkeys(("ago", "agu", "aou", "aug", "sie", "авг", "сер"), 8),
+    **dict.fromkeys(("eyl", "sep", "set", "wrz", "сен", "вер"), 9),
+    **dict.fromkeys(("eki", "oct", "okt", "ott", "out", "paz", "окт", "жов"), 10),
+    **dict.fromkeys(("gru", "дек", "гру"), 12),
+    **dict.fromkeys(("kas", "lis", "noi", "nov", "ноя", "лис"), 11),
+    **dict.fromkeys(("ara", "dec", "des", "dez", "dic"), 12),
 }
 
 _TIME = (
@@ -40,7 +41,7 @@ _BEFORE_TIME = r"(?:[\s,t|/(·•–—-]|\b(?:a\s+las|alle(?:\s+ore)?|ore|[aà]
 _REST = rf"(?:{_BEFORE_TIME}{_TIME}\s*\(?{ZONE}?)?(?:\W.*)?$"
 _YEAR = r"(?P<year>\d{4}|\d\d)(?!\d)"
 _DAY = r"(?<!\d)(?P<day>\d{1,2})(?:[ºoª.°]|st|nd|rd|th)?"
-_MONTH = r"(?P<month>[a-zà-ÿ]{3,10})\.?"
+_MONTH = r"(?P<month>[a-zà-ÿā-ž]{3,12}|[а-яёіїєґ]{3,10})\.?"
 
 _FORMS = tuple(
     re.compile(form + _REST, re.IGNORECASE | re.DOTALL)
@@ -48,7 +49,8 @@ _FORMS = tuple(
         r"^\D{0,60}?(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?!\d)",
         rf"^\D{{0,60}}?{_DAY}[\s/.-]+(?:de\s+|of\s+)?{_MONTH},?[\s/.-]+(?:del?\s+)?{_YEAR}",
         rf"^(?:.{{0,40}}[\s,])??{_MONTH}\s+{_DAY},?\s+{_YEAR}(?!:)",
-        rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<sep>[/.-])(?P<other>\d{{1,2}})(?P=sep){_YEAR}",
+        rf"^\D{{0,60}}?(?<!\d)(?P<first>\d{{1,2}})(?P<sep>[/.-]|\.\s)(?P<other>\d{{1,2}})(?P=sep){_YEAR}",
+        r"^\D{0,60}?(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월]\s?(?P<day>\d{1,2})\s?[日일]",
     )
 )
 # "14h30 de 27/02/2026", "10:56 EDT, Wednesday, April 27, 2024"
@@ -58,7 +60,8 @@ _CLOCK_FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IN_ADDRESS = re.compile(
-    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<sep>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=sep)(?P<day>\d\d?)(?![^/_.-])",
+    r"(?<![^/_.-])(?P<year>(?:19|20)\d\d)(?P<sep>[/_.-]?)(?P<month>\d\d?|[a-z]{3,9})(?P=sep)(?P<day>\d\d?)(?![^/_.-])"
+    r"(?!-\d\d-\d\d)",  # Joomla's name of a folder: the time of its making
     re.IGNORECASE,
 )
 FIRST_ADDRESS_YEAR = 1990  # no page is older; smaller numbers in an address are not years
@@ -70,10 +73,11 @@ def parse_date(text: str | None, timezone: str) -> datetime | None:
     """Return the time stated by a text as aware UTC; None if it states none or only a part of a date.
 
     Reads RFC 822 and 2822 (a wrong weekday, two-digit years, missing seconds and zone names included), ISO 8601 and
-    W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8 de setembro de 2026", month names of seven languages, and
-    seconds or milliseconds since 1970. A text without a zone is read in `timezone` (IANA); a date without a time is
-    00:00 there. Words before and after are ignored: "Publicado em 08/09/2026 14h30 - Atualizado ...". The Unix epoch
-    itself is None. Fractions of seconds are dropped, because sources disagree about them for the same article.
+    W3CDTF, "08/09/2026 14h30", "14h30 de 08/09/2026", "8 de setembro de 2026", month names of thirteen languages,
+    the years, months and days of Japanese, and seconds or milliseconds since 1970. A text without a zone is read in
+    `timezone` (IANA); a date without a time is 00:00 there. Words before and after are ignored: "Publicado em
+    08/09/2026 14h30 - Atualizado ...". The Unix epoch itself is None. Fractions of seconds are dropped, because sources
+    disagree about them for the same article.
     """
     words = " ".join((text or "")[: 5 * MAX_CHARS].split())  # five times: indented markup around a date
     if not words or len(words) > MAX_CHARS:
@@ -162,7 +166,7 @@ def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int
 
 
 def _month_of(name: str) -> int:
-    plain = without_accents(name)
+    plain = without_accents(name) or name.lower()
     month = _MONTHS.get(plain[:4]) or _MONTHS.get(plain[:3])
     if month is None:
         raise ValueError(name)

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, unquote, unquote_plus, urljoin, url
 import idna
 
 from news_assets.text.limits import address
-from news_assets.text.url_tables.redirects import target_parameters
+from news_assets.text.url_tables.redirects import AMP_CACHE, target_in
 from news_assets.text.url_tables.shared_sites import SHARED_DOMAINS
 from news_assets.text.url_tables.tracking import (
     CHANNEL_PARAMETERS,
@@ -41,14 +41,8 @@ _SLASHES = re.compile(r"(?<!:)/{2,}")  # except in an address within the path: w
 _PAIR_START = re.compile(r"&(?:amp;)+")  # an address that was escaped twice
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;]*", re.IGNORECASE)
 _DOTNET_SESSION = re.compile(r"/\([SAF]\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
-_INDEX = re.compile(r"index\.(?:s?html?|php|aspx?|jsp)|default\.(?:aspx?|html?)", re.IGNORECASE)
 _AMP_SUFFIX = ".amp"
 _AMP_QUERY = re.compile(r"amp(?:=(?:1|true|html)?)?|output(?:type)?=amp", re.IGNORECASE)
-_AMP_CACHE = re.compile(
-    r"https?://(?:[\w-]+\.cdn\.ampproject\.org/[cv]|www\.google\.com/amp)/(s/)?(?=\w)(?=[^/]+\.)", re.IGNORECASE
-)
-_STARRED = re.compile(r"https?://redir\.folha\.com\.br/redir/[^*]*\*(?=https?://)")
-_GOOGLE = re.compile(r"(?:www\.)?google(?:\.[a-z]{2,3}){1,2}")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _MAX_WRAPPERS = 20
 _MAX_HOST_CHARS = 253  # RFC 1035
@@ -60,18 +54,20 @@ def canonical_url(url: str, base: str | None = None) -> str:
 
     Normalised: case of scheme and host, IDN and punycode, a dot after the host, default ports, user and password, dot
     segments and repeated slashes, percent-encoding, fragments, tracking and session parameters, the order of other
-    parameters (by name; values of one name keep their order), `/index.html` without a query, and AMP variants that
-    state their original (`/amp`, `.amp.html`, `?amp=1`, the AMP caches). Known redirect wrappers give their target.
+    parameters (by name; values of one name keep their order), and AMP variants that state their original (`/amp`,
+    `.amp.html`, `?amp=1`, the AMP caches). Redirects that state where they lead (`url_tables/redirects.py`) give that
+    address.
 
     Kept: http or https (some council sites serve only one, and others redirect), `www.`, a final slash, the case of the
-    path, `#!` and `#/` routes.
+    path, `/index.html`, `#!` and `#/` routes.
     """
     stated = text = _normal(resolve(base, url) if base else _absolute(url))
     for _ in range(_MAX_WRAPPERS):
-        target = _target_of(text)
-        if target is None:
+        parts = _split(text)
+        target = target_in(text, parts) if parts else None
+        if target is None or "." not in host_of(_absolute(target)):
             return text
-        text = _normal(target)
+        text = _normal(_absolute(target))
     return stated  # wrapped too often: any target short of the last one would not be canonical itself
 
 
@@ -91,7 +87,7 @@ def served_url(url: str) -> str:
     the target's page.
     """
     text = _normal(_absolute(url))
-    return canonical_url(text) if _AMP_CACHE.match(text) else text
+    return canonical_url(text) if AMP_CACHE.match(text) else text
 
 
 def url_hash(url: str) -> str:
@@ -220,8 +216,6 @@ def _drop_variant(segments: list[str], query: str) -> bool:
         segments[max(last - (name == ".."), 0) :] = [""]
         if segments[-2:] == ["", ""] and not (len(segments) > 2 and segments[-3].endswith(":")):
             segments.pop()
-    elif not query and segments[-1] == name and _INDEX.fullmatch(name):
-        segments[-1] = ""
     elif name.lower() == "amp" and last > 0 and segments[last - 1]:
         del segments[last:]
     elif (shorter := _without_amp_suffix(name)) != name:
@@ -292,24 +286,3 @@ def _site_parameters(host: str) -> frozenset[str]:
     labels = host.rsplit(".", _MAX_SITE_LABELS)[-_MAX_SITE_LABELS:]
     names = (".".join(labels[start:]) for start in range(len(labels) - 1))
     return next((SITE_PARAMETERS[name] for name in names if name in SITE_PARAMETERS), frozenset())
-
-
-# --- wrappers --------------------------------------------------------------------------------------------------------
-
-
-def _target_of(text: str) -> str | None:
-    """Return the absolute http(s) address wrapped by a normalised address; None if there is none."""
-    if cached := _AMP_CACHE.match(text):
-        return f"http{'s' if cached[1] else ''}://{text[cached.end() :]}"
-    if starred := _STARRED.match(text):
-        return text[starred.end() :]
-    if "?" not in text or (parts := _split(text)) is None:
-        return None
-    host = host_of(text).removeprefix("www.")
-    names = target_parameters("google.com" if _GOOGLE.fullmatch(host) else host, parts.path)
-    if not names:
-        return None
-    pairs = [pair.partition("=") for pair in reversed(parts.query.split("&"))]
-    query = {unquote_plus(name).lower(): value for name, _, value in pairs if value}  # the first of several values
-    targets = (_absolute(unquote_plus(value)) for value in map(query.get, names) if value)
-    return next((target for target in targets if "." in host_of(target)), None)

@@ -73,6 +73,7 @@ def _marks() -> str:
 
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: each character is a word
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_marks()}])*")
 # Anything but Latin letters with one spelling, and dashes, quotes, bullets, ellipses and currency signs.
 _BEYOND_LATIN = re.compile("[^\x00-\u02ff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]")
@@ -135,6 +136,11 @@ def _coded(every: "pl.Series") -> "tuple[list[str], npt.NDArray[np.uint32]]":
     distinct = every.unique()
     codes = every.cast(pl.Enum(distinct)).to_physical() if len(distinct) else every.cast(pl.UInt32)
     return distinct.to_list(), codes.cast(pl.UInt32).to_numpy()
+
+
+def alphabetic_length(text: str) -> int:
+    """Return a text's length in characters of an alphabet: one of kana or Han says as much as two and a half."""
+    return len(text) if text.isascii() else len(text) + len(_UNSPACED_CHARACTER.findall(text)) * 3 // 2
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:

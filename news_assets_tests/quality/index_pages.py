@@ -19,20 +19,17 @@ from news_assets_tests.quality import extraction
 from news_assets_tests.support.tuning import tuned
 
 GRID: dict[str, tuple[float, ...]] = {
-    "enough": (4, 3, 5),
-    "short_title": (1, 0, 2),
+    "enough": (5, 4),
+    "short_title": (2, 1),
     "short_address": (1, 0, 2),
+    "listing_address": (2, 1),
     "no_date": (1, 0, 2),
-    "date": (-1, 0, -2),
-    "stated_article": (-1, 0, -2),
-    "controls": (1, 2, 3),
+    "controls": (2, 1, 3),
     "prices": (1, 0, 2),
-    "more_pages": (1, 0, 2),
-    "little_prose": (1, 0, 2),
-    "hardly_prose": (1, 0, 2),
-    "little_prose_share": (0.3, 0.4, 0.5),
-    "hardly_prose_share": (0.1, 0.2, 0.25),
-    "min_prices": (3, 5, 10),
+    "more_pages": (1, 0),
+    "hardly_prose": (2, 1),
+    "prose_share": (0.25, 0.15, 0.35),
+    "min_prices": (3, 5),
 }
 FOLDS = 5
 

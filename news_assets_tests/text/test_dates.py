@@ -172,3 +172,14 @@ def test_iso_text_is_read_back_to_the_second(at: datetime) -> None:
 def test_the_day_depends_on_the_zone() -> None:
     at = datetime(2026, 9, 9, 2, 0, tzinfo=UTC)
     assert (day_of(at, SAO_PAULO), day_of(at, "UTC")) == (date(2026, 9, 8), date(2026, 9, 9))
+
+
+@pytest.mark.parametrize(
+    "text", ["8 сентября 2026", "8 вересня 2026", "8 września 2026", "8 Eylül 2026", "2026年9月8日", "8. 9. 2026."]
+)
+def test_dates_of_other_languages_are_read(text: str) -> None:
+    assert parse_date(text, "UTC") == datetime(2026, 9, 8, tzinfo=UTC)
+
+
+def test_the_name_of_a_folder_with_a_time_is_no_day() -> None:
+    assert day_in_address("https://a.org/2014-11-07-12-36-15/noticias/item/547") is None

@@ -29,7 +29,6 @@ ADDRESSES = st.one_of(
         ("https://a.org/n?id=7&amp;utm_medium=rss", "https://a.org/n?id=7"),
         ("https://a.org/n;jsessionid=0A1B?PHPSESSID=3f", "https://a.org/n"),
         ("https://a.org/n?sid=0123456789abcdef0123", "https://a.org/n"),
-        ("https://a.org/2026/index.html", "https://a.org/2026/"),
         ("https://a.org/news/story/amp/", "https://a.org/news/story"),
         ("https://a.org/news/story.amp.html", "https://a.org/news/story.html"),
         ("https://a.org/news/story?amp=1", "https://a.org/news/story"),
@@ -62,6 +61,7 @@ def test_every_spelling_of_a_page_has_one_canonical_url(url: str, canonical: str
         ("https://a.org/#/noticia/1", "https://a.org/#/noticia/2"),
         ("https://a.org:8443/n", "https://a.org/n"),
         ("https://a.org/index.php?id=1", "https://a.org/?id=2"),
+        ("https://a.org/2026/index.html", "https://a.org/2026/"),
         ("https://facebook.com/sharer?u=https://a.org/1", "https://a.org/1"),
     ],
 )
@@ -150,6 +150,14 @@ def test_a_target_wrapped_often_keeps_one_canonical_url(levels: int) -> None:
         "https://example.org/out.php?Target={}",
         "https://example.org/redirect?u={}",
         "https://example.org/login?portal=1&redirect={}",
+        "https://www.example.org/wp-login.php?redirect_to={}",
+        "https://accounts.example.org/ServiceLogin?hl=pt&continue={}",
+        "https://secure.example.org/user/registration/?redirectUrl={}",
+        "https://partner.example.net/c/1407275/1723626/8631?prodsku=7&u={}",
+        "https://example.net/?dest={}",
+        "https://track.example.net/t.aspx?site=5&zz={}",
+        "https://example.org/go/27072/{}",
+        "https://example.org/outgoing?{}",
     ],
 )
 def test_an_address_that_only_leads_to_another_one_gives_that(redirect: str) -> None:
@@ -165,6 +173,13 @@ def test_an_address_that_only_leads_to_another_one_gives_that(redirect: str) -> 
         "https://example.org/news/2?url={}",
         "https://example.org/api/link?url={}",
         "https://example.org/link?ref={}",
+        "https://example.org/add?url={}",
+        "https://example.org/noticia.php?id=7&url={}",
+        "https://example.org/news/bridge-opens-at-last?url={}",
+        "https://example.org/?u=https://www.example.org/n",
+        "https://example.org/go?url={}.jpg",
+        "https://example.org/?q={}",
+        "https://web.archive.org/web/2020/{}",
         "https://example.org/out?url=/n",
     ],
 )
@@ -172,6 +187,27 @@ def test_a_page_about_another_one_is_no_redirect(page: str) -> None:
     url = page.format("https://a.org/n")
 
     assert canonical_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["https%253A%252F%252Fa.org%252Fn%253Fid%253D2", "aHR0cHM6Ly9hLm9yZy9uP2lkPTI%3D", "//a.org/n?id=2"],
+    ids=["encoded twice", "base64", "without a scheme"],
+)
+def test_the_target_of_a_redirect_may_be_encoded(value: str) -> None:
+    assert canonical_url(f"https://click.example.net/?x=1&url={value}") == "https://a.org/n?id=2"
+
+
+@pytest.mark.parametrize(
+    "cached",
+    [
+        "https://a-org.cdn.ampproject.org/v/s/a.org/n",
+        "https://a-org.bing-amp.com/c/s/a.org/n",
+        "https://www.google.com.br/amp/s/a.org/n",
+    ],
+)
+def test_a_cached_amp_page_is_the_page_itself(cached: str) -> None:
+    assert canonical_url(cached) == "https://a.org/n"
 
 
 def test_a_wrapper_with_thousands_of_parameters_gives_its_target() -> None:

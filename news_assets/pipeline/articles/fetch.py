@@ -173,7 +173,9 @@ def _read(
     entry: FeedEntry, result: Page | FetchError, agency: Agency, sandbox: Sandbox, readers: Mapping[str, PageReader]
 ) -> ReadEntry:
     """Return what was read of the page and the listed text; an error of reading fails the page."""
-    page = replace(result, rule=rule_on(agency.page_rules, entry.day)) if isinstance(result, Page) else None
+    page = None
+    if isinstance(result, Page):
+        page = replace(result, rule=rule_on(agency.page_rules, entry.day), listed_title=entry.title)
     if page is None and not has_full_text(entry.content_html):
         return ReadEntry()
     page = page and with_document(page, sandbox, agency.language, readers)

@@ -1,4 +1,4 @@
-"""Chooses among trafilatura's readings of one page by how they agree with the page's long texts and with each other."""
+"""Chooses between trafilatura's readings of one page by how they agree with the page's long texts and each other."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -8,17 +8,17 @@ from lxml.etree import XPath
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.markdown import Block, chars_of, markdown_of
-from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds, below_headline
+from news_assets.pipeline.page.trimming import THRESHOLDS, Thresholds
 from news_assets.text.fingerprint import normal_words
 
-Mode = Literal["fast", "compared", "recall"]
+Mode = Literal["default", "recall"]
 Read = Callable[[Mode], list[Block]]
 
 SHORT_TEXT_CHARS = 250  # trafilatura's own bound: shorter texts are rarely whole
 LONG_CHARS = 80  # of a text on the page that is a sentence, not a menu entry, caption or byline
+_NO_TEXT = ("script", "style", "noscript", "template", "textarea", "iframe")
 _LONG_TEXTS = XPath(
-    f"//body//*[not(self::script or self::style or self::noscript or self::template or self::textarea)]"
-    f"/text()[string-length() >= {LONG_CHARS}]"
+    f"//body//*[not({' or '.join(f'self::{tag}' for tag in _NO_TEXT)})]/text()[string-length() >= {LONG_CHARS}]"
 )
 
 
@@ -28,27 +28,18 @@ def long_texts(tree: HtmlElement) -> list[str]:
     return [text for text in texts if len(text) >= LONG_CHARS]
 
 
-def chosen(read: Read, long: Sequence[str], titles: Sequence[str], thresholds: Thresholds = THRESHOLDS) -> list[Block]:
-    """Return the blocks of the best reading.
+def chosen(read: Read, long: Sequence[str], thresholds: Thresholds = THRESHOLDS) -> list[Block]:
+    """Return the blocks of trafilatura's default reading, or of its recall mode.
 
-    trafilatura's fast mode is kept unless its text is short beside the page's long texts, or leaves some out between
-    its first and last. Its full mode, which compares with readability and justext, or its recall mode may then replace
-    it.
+    That is read where the default is short, or leaves out long texts of the page between its first and last. It counts
+    if it is longer and holds the default reading.
     """
-    blocks = read("fast")
-    if chars_of(blocks) < max(SHORT_TEXT_CHARS, thresholds.covered * sum(map(len, long))):
-        blocks = _better(read("compared"), blocks, titles, thresholds)
-    if chars_of(blocks) < SHORT_TEXT_CHARS or _gap(blocks, long) > thresholds.gap:
-        blocks = _better(read("recall"), blocks, titles, thresholds)
-    return blocks
-
-
-def _better(other: list[Block], blocks: list[Block], titles: Sequence[str], thresholds: Thresholds) -> list[Block]:
-    """Return the other reading if it is longer and holds these blocks, or if these lack the article's headline."""
-    if chars_of(other) <= chars_of(blocks):
+    blocks = read("default")
+    if chars_of(blocks) >= SHORT_TEXT_CHARS and _gap(blocks, long) <= thresholds.gap:
         return blocks
-    is_agreed = share_of(blocks, other) >= thresholds.agreed
-    return other if is_agreed or below_headline(blocks, titles, thresholds) is blocks else blocks
+    other = read("recall")
+    is_longer = chars_of(other) > chars_of(blocks)
+    return other if is_longer and share_of(blocks, other) >= thresholds.agreed else blocks
 
 
 def share_of(blocks: Sequence[Block], other: Sequence[Block]) -> float:

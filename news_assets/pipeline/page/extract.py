@@ -53,7 +53,7 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
 def _article_of(tree: HtmlElement, page: Page, timezone: str, language: str | None) -> ExtractedArticle:
     rule = page.rule or PageRule()
     drop_removed(tree, rule)
-    metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at)
+    metadata = read_metadata(tree, page.final_url, timezone, page.fetched_at, page.listed_title)
     if published_at := time_by_rule(tree, rule, timezone):
         metadata = replace(metadata, published_at=published_at, published_origin="markup")
     ruled = text_by_rule(tree, rule)
@@ -183,7 +183,7 @@ def _is_too_deep(tree: HtmlElement) -> bool:
 
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
     """Return the article's text as Markdown."""
-    blocks = chosen(partial(read_blocks, tree, url), long_texts(tree), metadata.titles)
+    blocks = chosen(partial(read_blocks, tree, url), long_texts(tree))
     return markdown_of(trimmed(blocks, metadata.titles, metadata.stated_body))
 
 
@@ -191,7 +191,6 @@ def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
     """Return trafilatura's reading of a page in one of its modes."""
     from trafilatura import bare_extraction
 
-    document = bare_extraction(
-        tree, url=url, fast=mode != "compared", favor_recall=mode == "recall", include_comments=False
-    )
+    is_recall = mode == "recall"
+    document = bare_extraction(tree, url=url, fast=is_recall, favor_recall=is_recall, include_comments=False)
     return [] if document is None or isinstance(document, dict) else article_blocks(document.body)

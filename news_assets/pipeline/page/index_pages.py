@@ -13,39 +13,40 @@ from lxml.etree import XPath, _Element
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.choice import LONG_CHARS
+from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.metadata import PageMetadata
 from news_assets.text.dates import day_in_address
+from news_assets.text.words import alphabetic_length, words
 
 
 class Signs(NamedTuple):
     """Points of each sign of an index page, the points that are enough, and bounds of what is counted.
 
-    Set on the `dev` part of article_wcxb (79 listings and collections, 300 articles) and on the articles of aeb,
-    fundus, naeb and trafilatura. `news_assets_tests/quality/index_pages.py` scores each set with the values that are
-    best for the others.
+    `news_assets_tests/quality/index_pages.py` scores each set with the values that are best for the others.
     """
 
-    enough: float = 4
-    short_title: float = 1
+    enough: float = 5
+    short_title: float = 2
     short_address: float = 1
+    listing_address: float = 2
+    """Of a home page, or below a segment such as `tag`; added to those of a short one."""
+
     no_date: float = 1
-    date: float = -1
-    stated_article: float = -1
     controls: float = 2
     prices: float = 1
     more_pages: float = 1
-    little_prose: float = 1
-    hardly_prose: float = 1
-    """Added to those of little prose."""
+    hardly_prose: float = 2
+    listed: float = -2
+    """Of an address that a listing gives a title: it is no index page unless most signs say so."""
 
-    little_prose_share: float = 0.4
-    hardly_prose_share: float = 0.2
-    """Of the page's text."""
+    prose_share: float = 0.25
+    """Of the page's text; less is hardly any."""
 
-    min_prices: float = 5
+    min_prices: float = 3
 
 
 SIGNS = Signs()
+_STATED = ("json_ld", "meta", "markup", "url")  # origins of dates that lists and side columns do not give a page
 _MIN_LINKS = 20  # all labelled index pages have 39 and more; short notices on plain pages have fewer
 _SHORT_TITLE_WORDS = 3
 _SHORT_SLUG_WORDS = 2
@@ -68,6 +69,11 @@ _CONTROL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _NEXT_PAGES = re.compile(r"[?&/](?:page|pagina|p|paged|start|b_start:int|offset)[=/]\d+", re.IGNORECASE)
+_LISTING_SEGMENT = re.compile(
+    r"/(?:archives?|authors?|autor|browse|catalog(?:ue)?|categor(?:y|ies)|categorias?|collections?|editorias?|genres?|kategorie"
+    r"|label|search|busca|sections?|tags?|temas?|topics?|assuntos?)/?(?:/[^/]+/?){0,2}$",
+    re.IGNORECASE,
+)
 _EXTENSION = re.compile(r"\.\w{2,5}$")
 _BETWEEN_WORDS = re.compile(r"[-_+]|%20")
 
@@ -75,40 +81,46 @@ _BETWEEN_WORDS = re.compile(r"[-_+]|%20")
 class PageFacts(NamedTuple):
     """What is counted on a page that may be an index page."""
 
-    is_stated_article: bool
-    is_dated: bool
+    is_listed: bool
     has_no_date: bool
     title_words: int
     slug_words: int
+    has_listing_address: bool
     controls: int
     prices: int
     has_more_pages: bool
     prose_share: float
 
 
-def page_facts(tree: HtmlElement, metadata: PageMetadata, url: str) -> PageFacts | None:
+def page_facts(tree: HtmlElement, metadata: PageMetadata, url: str, *, is_listed: bool = False) -> PageFacts | None:
     """Count what tells an index page from an article.
 
     None for a page with few links, and for one that JSON-LD or microdata call an article, or that og:type calls one and
-    that has a date.
+    that has a date, unless its address is that of a listing.
     """
-    is_dated = metadata.published_origin in ("json_ld", "meta", "markup", "url") or day_in_address(url) is not None
+    is_dated = metadata.published_origin in _STATED or day_in_address(url) is not None
     links = [link.get("href") or "" for link in tree.iter("a")]
-    if metadata.article_type or (metadata.is_stated_article and is_dated) or len(links) < _MIN_LINKS:
+    has_listing_address = is_home(url) or _LISTING_SEGMENT.search(urlsplit(url).path) is not None
+    is_article = metadata.is_stated_article and is_dated and not has_listing_address
+    if metadata.article_type or is_article or len(links) < _MIN_LINKS:
         return None
-    slug = _EXTENSION.sub("", urlsplit(url).path.strip("/").rpartition("/")[2])
     short_texts = [text.strip() for text in _TEXTS(tree) if len(text) <= _CONTROL_CHARS]
     return PageFacts(
-        is_stated_article=metadata.is_stated_article,
-        is_dated=is_dated,
+        is_listed=is_listed,
         has_no_date=metadata.published_origin in (None, "guess"),
-        title_words=len((metadata.title or "").split()),
-        slug_words=len(list(filter(None, _BETWEEN_WORDS.split(slug)))),
+        title_words=len(words(metadata.title or "")),
+        slug_words=max(map(_words_in, urlsplit(url).path.split("/"))),
+        has_listing_address=has_listing_address,
         controls=sum(_CONTROL.fullmatch(text) is not None for text in short_texts),
         prices=sum(_PRICE.fullmatch(text) is not None for text in short_texts),
         has_more_pages=any(map(_NEXT_PAGES.search, links)),
         prose_share=prose_share(tree),
     )
+
+
+def _words_in(segment: str) -> int:
+    """Return the words in a segment of a path; an article's slug may precede its number."""
+    return len(list(filter(None, _BETWEEN_WORDS.split(_EXTENSION.sub("", segment)))))
 
 
 def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
@@ -117,18 +129,18 @@ def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:
     Without controls, prices, further pages or hardly any prose a page is a short note, which has the other signs too.
     """
     has_prices = facts.prices >= signs.min_prices
-    has_hardly_prose = facts.prose_share < signs.hardly_prose_share
+    has_hardly_prose = facts.prose_share < signs.prose_share
     if not (facts.controls or has_prices or facts.has_more_pages or has_hardly_prose):
         return []
-    prose = (facts.prose_share < signs.little_prose_share) * signs.little_prose + has_hardly_prose * signs.hardly_prose
     points = {
         "short title": (facts.title_words <= _SHORT_TITLE_WORDS) * signs.short_title,
         "short address": (facts.slug_words <= _SHORT_SLUG_WORDS) * signs.short_address,
-        "no date": signs.date if facts.is_dated else facts.has_no_date * signs.no_date,
-        "stated article": facts.is_stated_article * signs.stated_article,
+        "address of a listing": facts.has_listing_address * signs.listing_address,
+        "no date": facts.has_no_date * signs.no_date,
+        "listed": facts.is_listed * signs.listed,
         "controls of a listing": bool(facts.controls) * signs.controls,
         "prices": has_prices * signs.prices,
-        "little prose": prose,
+        "hardly any prose": has_hardly_prose * signs.hardly_prose,
         "more pages": facts.has_more_pages * signs.more_pages,
     }
     return [sign for sign, count in points.items() if count > 0] if sum(points.values()) >= signs.enough else []
@@ -152,7 +164,7 @@ def prose_share(tree: HtmlElement) -> float:
             continue
         for text in _texts_of(element):
             chars[element] += len(text)
-            prose[element] += len(text) if len(text) >= LONG_CHARS else 0
+            prose[element] += len(text) if alphabetic_length(text) >= LONG_CHARS else 0
         for count in (chars, linked, prose):
             count[element] += sum(count[child] for child in element)
         if element.tag == "a":

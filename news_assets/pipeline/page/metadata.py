@@ -1,11 +1,9 @@
 """Reads an article's metadata from JSON-LD, else meta tags, else the visible page, else trafilatura's guess."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
-from urllib.parse import urlsplit
 
 from lxml.etree import LxmlError
 from lxml.html import HtmlElement
@@ -26,10 +24,10 @@ from news_assets.pipeline.page.stated import (
     video_texts,
 )
 from news_assets.pipeline.page.times import DatedPage, guessed_time, published_time, updated_time
+from news_assets.pipeline.page.titles import SECTION, TitledPage, titles_of
 from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
-from news_assets.text.words import fold
 
 # Raised by trafilatura, lxml and htmldate on unforeseen markup.
 LIBRARY_ERRORS = (
@@ -44,10 +42,6 @@ LIBRARY_ERRORS = (
 )
 
 _MAX_TAGS, _MAX_TAG_CHARS, _MAX_AUTHORS, _MAX_AUTHOR_CHARS = 40, 80, 12, 80
-_MAX_TITLE_CHARS, _MAX_HEADINGS = 400, 50
-_HEADING_WORDS = 0.3  # of a heading in another form of the title; set on wcxb (0.6: 9 titles of 300 fewer) and fundus
-_MAX_SITE_WORDS = 10
-_MIN_TITLE_WORDS = 3  # shorter ones are often names of sites and sections
 _SUBTITLE_CHARS = range(20, 500)
 _GUESSED_META_CHARS = 1000  # of one tag
 _GUESSED_SCRIPT_CHARS = 20_000  # of all JSON-LD; a longer script is left out
@@ -55,8 +49,6 @@ _GUESSED_SCRIPT_CHARS = 20_000  # of all JSON-LD; a longer script is left out
 _AUTHOR = ("author", "article:author", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator",
            "citation_author", "cxenseparse:author")  # fmt: skip
 _TAGS = ("article:tag", "news_keywords", "parsely-tags", "sailthru.tags", "keywords")
-_TITLE = ("og:title", "twitter:title", "dc.title", "parsely-title", "sailthru.title")
-_SITE, _SECTION = ("og:site_name", "application-name"), ("article:section",)
 _IMAGE = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src")
 _LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
 _SUBTITLE_CLASS = re.compile(
@@ -70,15 +62,14 @@ _NO_NAME = re.compile(
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")  # an account name; the page gives the person's name as well
 # In plain text, which has single spaces.
 _BETWEEN_NAMES = re.compile(rf" ?(?:;|\||\band\b|&|\bund\b|\bog\b|,(?= ?\S{{1,{_MAX_AUTHOR_CHARS}}} \S)) ?")
-_WORD, _SLUG_BREAK = re.compile(r"\w+"), re.compile(r"[\W_]+")
-_SITE_NAME = re.compile(r" [|–—•·»-] ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMetadata:
     """What one page states; times are UTC to the minute, URLs absolute.
 
-    `titles` holds every form of the title. `is_stated_article`: JSON-LD or og:type declare the page an article.
+    `titles` holds every form of the title, also the site's name. `is_stated_article`: JSON-LD or og:type declare the
+    page an article.
     """
 
     title: str | None
@@ -112,23 +103,26 @@ class _Guess:
     tags: tuple[str, ...] = ()
 
 
-def read_metadata(tree: HtmlElement, url: str, timezone: str, fetched_at: datetime) -> PageMetadata:
+def read_metadata(
+    tree: HtmlElement, url: str, timezone: str, fetched_at: datetime, listed_title: str | None = None
+) -> PageMetadata:
     """Return the metadata of the page at `url`; `timezone` (IANA) applies to times without a zone.
 
-    Times after `fetched_at` are used only where there is no other, with the origin `guess`.
+    Times after `fetched_at` are used only where there is no other, with the origin `guess`. The title is None where
+    the page has only the site's name; `listed_title` (`Page.listed_title`) is looked for on the page.
     """
     nodes = json_ld_nodes(tree)
     article = article_of(nodes, url)
     meta = meta_tags(tree)
     base = base_url(tree, url)
-    raw = [plain for text in _title_texts(tree, article, meta, url) if (plain := plain_text(text)[:_MAX_TITLE_CHARS])]
-    sections = [*texts_of(article.get("articleSection")), *contents(meta, *_SECTION)]
-    titles = _without_places(raw, _places(url, contents(meta, *_SITE), sections))
+    sections = [*texts_of(article.get("articleSection")), *contents(meta, *SECTION)]
+    titled = TitledPage(tree, article, meta, url, listed_title)
+    titles = titles_of(titled, sections)
     authors = _names(texts_of(article.get("author"), "name")) or _names(contents(meta, *_AUTHOR))
     dated = DatedPage(tree, article, meta, next(iter(titles), None), url, timezone, fetched_at)
     published = published_time(dated)
     guess = _Guess() if titles and authors and published else _guess(tree, url)
-    title = next(iter(titles), guess.title)
+    title = next((text for text in (*titles, guess.title) if text and not titled.is_site(text)), None)
     sections = [plain_text(name) for name in sections]
     section = next(iter(sections), None) or breadcrumb(nodes)
     categories = (*sections[1:], *guess.categories)
@@ -187,89 +181,7 @@ def _shorten(tree: HtmlElement) -> None:
             script.text = script.text if left >= 0 else None
 
 
-# --- title, subtitle, authors, section, tags -------------------------------------------------------------------------
-
-
-def _title_texts(tree: HtmlElement, article: Node, meta: MetaTags, url: str) -> Iterator[str]:
-    """Yield the forms of the title: headings that agree with another form, best first, JSON-LD, meta tags, the head."""
-    stated = [*texts_of(article.get("headline")), *contents(meta, *_TITLE)]
-    head = next((" ".join(tag.itertext()) for tag in tree.iter("title")), "")
-    whole = {words for text in stated if len(words := _words_in(_without_site(text, meta))) >= _MIN_TITLE_WORDS}
-    headings = [_heading(heading, whole) for heading in islice(tree.iter("h1"), _MAX_HEADINGS)]
-    others = [_words_of(other) for other in (*stated, head)]
-    own = [(heading, _words_of(heading)) for heading in headings]
-    agreeing = [(heading, words) for heading, words in own if any(_agree(words, other) for other in others)]
-    others.append(_words_of(_SLUG_BREAK.sub(" ", urlsplit(url).path.rstrip("/").rpartition("/")[2])))
-    yield from (heading for heading, _ in sorted(agreeing, key=lambda one: -_agreement(one[1], others)))
-    yield from (_without_site(text, meta) for text in stated)
-    yield _without_site(head, meta)
-
-
-def _heading(heading: HtmlElement, stated: Collection[tuple[str, ...]]) -> str:
-    """Return the heading's text: the part that is a stated title, where a date or a kicker is marked up beside it."""
-    parts = [part for part in heading.itertext() if part.strip()]
-    if len(parts) > 1 and (own := next((part for part in parts if _words_in(part) in stated), None)):
-        return own
-    return " ".join(parts)
-
-
-def _words_in(title: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(plain_text(title)[:_MAX_TITLE_CHARS].lower()))
-
-
-def _words_of(title: str) -> frozenset[str]:
-    return frozenset(_words_in(title))
-
-
-def _agree(heading: frozenset[str], other: frozenset[str]) -> bool:
-    return len(heading & other) >= _HEADING_WORDS * len(heading) > 0
-
-
-def _agreement(heading: frozenset[str], others: Iterable[frozenset[str]]) -> float:
-    """Return the largest share of words in common; a site's name shares few with a title that ends in it."""
-    return max(len(heading & other) / len(heading | other) for other in others)
-
-
-def _without_site(title: str, meta: MetaTags) -> str:
-    """Cut the site's name off the end: the known one, else the last of several parts."""
-    text = plain_text(title)
-    parts = _SITE_NAME.split(text)
-    sites = {plain_text(name).lower() for name in contents(meta, *_SITE)}
-    if len(parts) < 2 or (sites and parts[-1].lower() not in sites):
-        return text
-    return text[: text.rindex(parts[-1])].rstrip(" |–—•·»-") if len(parts[0].split()) > 2 else text
-
-
-def _places(url: str, sites: Iterable[str], sections: Iterable[str]) -> frozenset[str]:
-    """Return the names of the site, also without their last words, and of its sections, also those in the address."""
-    parts = urlsplit(url)
-    names = [name.split()[:_MAX_SITE_WORDS] for name in sites]
-    shorter = (" ".join(name[:n]) for name in names for n in range(2, len(name)))
-    given = (
-        *(parts.hostname or "").split("."),
-        *parts.path.split("/")[:-1],
-        *map(" ".join, names),
-        *shorter,
-        *sections,
-    )
-    return frozenset(place for name in given if (place := _place(name)) and not place.isdecimal())
-
-
-def _place(name: str) -> str:
-    return "".join(_WORD.findall(fold(plain_text(name)[:_MAX_TITLE_CHARS]).lower())).replace("_", "")
-
-
-def _without_places(titles: list[str], places: Collection[str]) -> list[str]:
-    """Return the titles without names of the site and its sections at the end, if words are left, then as they were."""
-    return list(dict.fromkeys((*(_without_place(title, places) for title in titles), *titles)))
-
-
-def _without_place(title: str, places: Collection[str]) -> str:
-    *others, last = _SITE_NAME.split(title)
-    shorter = title[: title.rindex(last)].rstrip(" |–—•·»-")
-    if not others or _place(last) not in places or len(_words_in(shorter)) < _MIN_TITLE_WORDS:
-        return title
-    return _without_place(shorter, places)
+# --- subtitle, authors, section, tags --------------------------------------------------------------------------------
 
 
 def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None:

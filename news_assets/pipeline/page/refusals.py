@@ -4,6 +4,7 @@ Precision matters more than recall: a refused text is lost, while a kept one can
 """
 
 import re
+from itertools import islice
 
 from lxml.html import HtmlElement
 
@@ -11,6 +12,7 @@ from news_assets.pipeline.page.index_pages import page_facts, signs_of_index
 from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.metadata import PageMetadata
 from news_assets.records.reading import Outcome, Page
+from news_assets.text.words import alphabetic_length
 
 Refusal = tuple[Outcome, str]
 
@@ -96,14 +98,14 @@ def _refusal_of_missing(metadata: PageMetadata, names: list[str], text: str) -> 
 
 def _refusal_of_text(tree: HtmlElement, metadata: PageMetadata, text: str, page: Page) -> Refusal | None:
     states = (metadata.is_stated_article, metadata.article_type, metadata.published_at)
-    is_article = any(states) or tree.find(".//article") is not None
-    if len(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
+    is_article = any(states) or len(list(islice(tree.iter("article"), 2))) == 1
+    if alphabetic_length(text) < (MIN_TEXT_CHARS if is_article else MIN_UNSTATED_CHARS):
         if target := _refresh_target(tree):
             return "failed", f"only redirects to {target}"
         return "failed", f"too little text: {len(text)} characters"
     if is_home(page.final_url) and not is_article and not _is_prose(text):
         return "skipped", "home page, no article"
-    facts = page_facts(tree, metadata, page.final_url)
+    facts = page_facts(tree, metadata, page.final_url, is_listed=bool(page.listed_title))
     if facts and (signs := signs_of_index(facts)):
         return "skipped", f"index page, no article: {', '.join(signs)}"
     return None
@@ -120,4 +122,4 @@ def _refresh_target(tree: HtmlElement) -> str | None:
 
 def _is_prose(text: str) -> bool:
     """Whether at least half the text is in lines too long for teasers and menus."""
-    return 2 * sum(len(line) for line in text.splitlines() if len(line) > PROSE_LINE_CHARS) >= len(text)
+    return 2 * sum(len(line) for line in text.splitlines() if alphabetic_length(line) > PROSE_LINE_CHARS) >= len(text)

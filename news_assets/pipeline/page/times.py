@@ -14,7 +14,13 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.stated import MetaTags, Node, as_list, texts_of
-from news_assets.pipeline.page.visible_dates import VisibleDate, dates_near_headline, published_dates
+from news_assets.pipeline.page.visible_dates import (
+    VisibleDate,
+    bare_dates,
+    dates_near_headline,
+    named_dates,
+    published_dates,
+)
 from news_assets.records.reading import PublishedOrigin
 from news_assets.text.dates import day_in_address, day_of, parse_date
 
@@ -78,10 +84,16 @@ def published_time(page: DatedPage) -> Dated | None:
 
 
 def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
-    """Return a guess where nothing is stated: the update, trafilatura's `day` (ISO), or a time in the future."""
+    """Return a guess where nothing is stated.
+
+    That is the update, trafilatura's `day` (ISO), the only day shown on the page, or a time in the future. The first of
+    January is what is found of a year alone.
+    """
     if updated := updated_time(page, None):
         return Dated(updated, "guess")
-    guesses = [*_on_day(_visible(page.tree), day, page.timezone), day] if day else []
+    is_found = day is not None and not day.endswith("-01-01")
+    guesses = [*_on_day(_visible(page.tree), day, page.timezone), day] if day and is_found else []
+    guesses += _agreed(bare_dates(page.tree), page.timezone)
     found = _first_time(page, (_Candidate("guess", text) for text in guesses))
     return found or _first_time(page, (_Candidate("guess", found.text) for found in _published(page)), ahead=True)
 
@@ -103,7 +115,8 @@ def _published(page: DatedPage) -> Iterator[_Candidate]:
         yield _Candidate("markup", text)
     for kind in ("published", "plain"):
         yield from (_Candidate("text", date.text) for date in page.bylines if date.kind == kind)
-    yield from (_Candidate("text", text) for text in _agreed(published_dates(page.tree), page.timezone))
+    for dates in (published_dates, named_dates):
+        yield from (_Candidate("text", text) for text in _agreed(dates(page.tree), page.timezone))
 
 
 def _updated(page: DatedPage) -> Iterator[_Candidate]:

@@ -5,7 +5,7 @@ languages.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -65,20 +65,16 @@ _PROMPT_OR_CREDIT = re.compile(
 )
 
 Rule = Callable[[list[Block]], list[Block]]
+TRIMS = ("stated body", "headline", "pointers", "prompts")
 
 
 class Thresholds(NamedTuple):
     """Shares by which readings of a page are compared, and lengths by which headlines are found.
 
-    Set on the `dev` parts of article_wcxb (2024-2026), aeb, fundus, naeb, trafilatura and pt. Over the values that
-    `news_assets_tests/quality/thresholds.py` tries for each, the F1 of no set changes by more than .003. The script
-    scores every set with the values that are best for the others.
+    `news_assets_tests/quality/thresholds.py` scores every set with the values that are best for the others.
     """
 
-    covered: float = 0.4
-    """Of the page's long texts; a shorter reading is compared with others. 0 costs .010 on wcxb: wrong small parts."""
-
-    gap: float = 0.15
+    gap: float = 0.25
     """Long texts missing between the first and last of a reading, per text in it; from here on recall mode is tried."""
 
     agreed: float = 0.75
@@ -95,15 +91,30 @@ THRESHOLDS = Thresholds()
 
 
 def trimmed(
-    blocks: Sequence[Block], titles: Sequence[str], stated_body: str | None, thresholds: Thresholds = THRESHOLDS
+    blocks: Sequence[Block],
+    titles: Sequence[str],
+    stated_body: str | None,
+    thresholds: Thresholds = THRESHOLDS,
+    names: Collection[str] = TRIMS,
 ) -> list[Block]:
-    """Return the blocks without boilerplate; `titles` are the forms of the headline on the page."""
+    """Return the blocks without boilerplate.
+
+    Args:
+        blocks: A reading of the page.
+        titles: The forms of the headline on the page.
+        stated_body: The text that the page states for machines.
+        thresholds: Shares and lengths to compare with.
+        names: The rules to apply, of TRIMS.
+    """
     kept = list(blocks)
-    if stated_body:
+    if stated_body and "stated body" in names:
         kept = _within_stated_body(kept, stated_body, thresholds)
-    without_headline = partial(below_headline, titles=titles, thresholds=thresholds)
-    rules: tuple[Rule, ...] = (without_headline, _without_pointers, _without_prompts)
-    for rule in rules:
+    rules: dict[str, Rule] = {
+        "headline": partial(below_headline, titles=titles, thresholds=thresholds),
+        "pointers": _without_pointers,
+        "prompts": _without_prompts,
+    }
+    for rule in (rule for name, rule in rules.items() if name in names):
         shorter = rule(kept)
         if chars_of(shorter) >= _MIN_KEPT * chars_of(kept):
             kept = shorter

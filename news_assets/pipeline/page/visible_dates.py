@@ -6,23 +6,30 @@ articles and in comments are not the page's.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
-from news_assets.text.html import plain_text
-
 Kind = Literal["published", "updated", "plain"]
 
 MAX_HEAD_LINES = 40  # below the headline: bylines follow a picture, its caption and share buttons
 MAX_LINES_ABOVE = 6
+MAX_SOURCE_LINES = 6  # below the headline, of a source with its date
 MAX_PAGE_LINES = 1500
+MAX_HEADINGS = 300
+MAX_NAMED = 200  # elements that are named as dates
+_SAME_HEADLINE = 0.5  # of all words of the headline and a heading
+_SAME_TEXT = 0.7  # of all words of the headline and a text that is no heading
+_TITLED = ("td", "div", "p", "span", "b", "strong", "font")
+_WORD = re.compile(r"\w+")
+_SHORT_CHARS = 60  # of a small heading that may be a date
 _MAX_LINE_CHARS = 160  # longer lines are sentences
 _BODY_LINE_CHARS = 250  # the second line as long as this is the article's text
 _MAX_PLAIN_CHARS, _MAX_PLAIN_LETTERS = 80, 14  # of a line with a bare date, after a place or weekday at most
-_MAX_WORDS_BEFORE, _MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
+_MAX_WORDS_BEFORE, MAX_WORDS_AFTER, _MAX_DATE_CHARS = 60, 45, 110
+MAX_FAR_WORDS_AFTER = 25  # far from the headline, where sentences have the same words
 
 _PUBLISHED = (
     r"publicad[oa]s?|publicação|postad[oa]|criad[oa]|divulgad[oa]"
@@ -48,15 +55,24 @@ _IN_SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d{1,2}[/.-]\d{1,2}[/.-]\d\d(?!\d)")
+_BAR = re.compile(r"(?<=\d\d) [|•] (?=\D|\d+ [a-z]{4})")  # "25/10/2016 11:35 | 20 comentários"
+# Not after a preposition: "inscrições até 30/11/2016".
+_SOURCED = re.compile(
+    r"\D*?(?:[^\W\d]{5,}|[A-Z]\w*|[^\w\s])\s+"
+    r"(?P<date>\d{1,2}(?:[./-]\d{1,2}[./-]|\s+(?:de\s+)?[A-Za-zç]{3,9}\.?\s+(?:de\s+)?)(?:20)?\d\d\b.{0,12})"
+)
 _CLOCK = re.compile(r"\d\s?[:hH]\s?\d|T\d\d|\d\s?[ap]\.?m\b")
 
+_DATE_NAME = re.compile(
+    r"(?<![a-z])(?:lbl)?(?:data|date|datum|fecha|dt)(?:hora|pub\w*|not[ií]cia)?(?![a-z])", re.IGNORECASE
+)
 _INLINE = frozenset(
     ("a", "abbr", "b", "big", "cite", "data", "em", "font", "i", "ins", "label", "mark", "small", "span", "strong",
      "sub", "sup", "time", "u")
 )  # fmt: skip
 _UNRELATED = frozenset(
-    ("aside", "button", "dialog", "footer", "form", "h1", "h2", "h3", "iframe", "nav", "noscript",
-     "script", "select", "style", "svg", "textarea")
+    ("aside", "button", "dialog", "footer", "h1", "iframe", "nav", "noscript", "script", "select", "style", "svg",
+     "textarea")
 )  # fmt: skip
 _UNRELATED_CLASS = re.compile(
     r"(?:^|[\s_])(?:comments?|related|relacionad[oa]s?|sidebar|widget|menu|breadcrumbs?|recommend\w*|most-?(?:read|popular)"
@@ -78,31 +94,58 @@ def dates_near_headline(tree: HtmlElement, headline: str | None) -> list[Visible
     heading = _heading(tree, headline)
     if heading is None:
         return []
-    lines = [*_before_body(_lines_after(heading)), "", "", "", *_lines_above(heading)]
-    return [*_worded(lines), *_plain(lines)]
+    own, below, above = list(_lines(heading)), list(_before_body(_lines_after(heading))), _lines_above(heading)
+    lines = [*below, "", "", "", *above]
+    return [*_worded(lines), *_plain([*own[:1], *lines]), *_sourced(below[:MAX_SOURCE_LINES])]
+
+
+def named_dates(tree: HtmlElement) -> list[VisibleDate]:
+    """Return the bare dates of elements whose class or id says that they are dates."""
+    elements = tree.iter(*_TITLED, "h2", "h3", "h4", "h5", "li")
+    named = (one for one in elements if _DATE_NAME.search(f"{one.get('class')} {one.get('id')}"))
+    own = [one for one in islice(named, MAX_NAMED) if not any(map(_is_unrelated, (one, *one.iterancestors())))]
+    return list(_plain([" ".join("".join(islice(one.itertext(), 10)).split()) for one in own]))
 
 
 def published_dates(tree: HtmlElement) -> list[VisibleDate]:
     """Return the dates on the whole page that are worded as dates of publication."""
+    return [date for date in _worded(_page_lines(tree), MAX_FAR_WORDS_AFTER) if date.kind == "published"]
+
+
+def bare_dates(tree: HtmlElement) -> list[VisibleDate]:
+    """Return the lines of the whole page that are little more than a date."""
+    return list(_plain(_page_lines(tree)))
+
+
+def _page_lines(tree: HtmlElement) -> list[str]:
     body = tree.find("body")
-    lines = [] if body is None else list(islice(_lines(body), MAX_PAGE_LINES))
-    return [date for date in _worded(lines) if date.kind == "published"]
+    return [] if body is None else list(islice(_lines(body), MAX_PAGE_LINES))
 
 
 # --- wording ---------------------------------------------------------------------------------------------------------
 
 
-def _worded(lines: Sequence[str]) -> Iterator[VisibleDate]:
-    """Yield the text after each word of publication or update, up to the next such word."""
-    text = "\n".join(line if len(line) <= _MAX_LINE_CHARS else "" for line in lines)
+def _worded(lines: Sequence[str], max_between: int = MAX_WORDS_AFTER) -> Iterator[VisibleDate]:
+    """Yield the text after each word of publication or update, up to the next such word.
+
+    `max_between` is the number of characters between the word and the date.
+    """
+    text = "\n".join(map(_byline, lines))
     matches = list(_WORDING.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
     for match, end in zip(matches, ends, strict=False):  # without a match there is one end too many
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         after = text[match.end() : min(end, match.end() + _MAX_DATE_CHARS)]
-        near = re.search(r"\d", after[:_MAX_WORDS_AFTER])
+        near = re.search(r"\d", after[:max_between])
         if near and after.count("\n", 0, near.start()) < 3 and _is_byline(before) and _DATE.search(after):
             yield VisibleDate("published" if match["published"] else "updated", " ".join(after.split()))
+
+
+def _byline(line: str) -> str:
+    """Return a line that may state a date: a short one, or the beginning of one that begins with its wording."""
+    if len(line) <= _MAX_LINE_CHARS:
+        return line
+    return line[:_MAX_WORDS_BEFORE] if _WORDING.match(line) else ""
 
 
 def _is_byline(before: str) -> bool:
@@ -114,20 +157,53 @@ def _plain(lines: Sequence[str]) -> Iterator[VisibleDate]:
     for line in lines:
         match = _WORDING.search(line)
         text = (line[: match.start()] if match else line).strip(" |/·•–—-(")
-        if len(text) <= _MAX_PLAIN_CHARS and _DATE.search(text) and (digit := re.search(r"\d", text)):
+        text = _BAR.split(text)[0]
+        if (
+            "©" not in text
+            and len(text) <= _MAX_PLAIN_CHARS
+            and _DATE.search(text)
+            and (digit := re.search(r"\d", text))
+        ):
             letters = sum(map(str.isalpha, text[: digit.start()]))
             if letters <= _MAX_PLAIN_LETTERS:
                 yield VisibleDate("plain", text)
+
+
+def _sourced(lines: Sequence[str]) -> Iterator[VisibleDate]:
+    """Yield the dates at the end of short lines: "Agência Brasil - 25/10/2016 - 18h32"."""
+    for line in lines:
+        match = _SOURCED.fullmatch(line) if len(line) <= _MAX_PLAIN_CHARS else None
+        if match and not _WORDING.search(line):
+            yield VisibleDate("plain", match["date"])
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
 def _heading(tree: HtmlElement, headline: str | None) -> HtmlElement | None:
-    """Return the heading with most of the headline's words, else the first."""
-    headings = list(islice(tree.iter("h1"), 5)) or list(islice(tree.iter("h2"), 5))
-    words = set(plain_text(headline or "").lower().split())
-    return max(headings, key=lambda one: len(words & set("".join(one.itertext()).lower().split())), default=None)
+    """Return the heading with most of the headline's words, else another element that is the headline, else the first.
+
+    Of two alike the first one counts.
+    """
+    headings = list(islice(tree.iter("h1", "h2", "h3", "h4"), MAX_HEADINGS))
+    words = _words(headline or "")
+    best = max(headings, key=lambda one: _likeness(words, _words_of(one)), default=None)
+    if best is not None and _likeness(words, _words_of(best)) >= _SAME_HEADLINE:
+        return best
+    others = (one for one in tree.iter(*_TITLED) if words and _likeness(words, _words(one.text or "")) >= _SAME_TEXT)
+    return next(chain(others, sorted(headings, key=lambda one: one.tag)), None)
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
+def _words_of(element: HtmlElement) -> set[str]:
+    return _words("".join(islice(element.itertext(), 50)))
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
 
 
 def _before_body(lines: Iterator[str]) -> Iterator[str]:
@@ -190,9 +266,15 @@ def _joined(parts: list[str]) -> Iterator[str]:
 
 
 def _is_unrelated(node: HtmlElement) -> bool:
-    if node.tag in _UNRELATED:
+    if node.tag in _UNRELATED or (node.tag in ("h2", "h3") and not _is_dated(node)):
         return True
     return bool(_UNRELATED_CLASS.search(f"{node.get('class') or ''} {node.get('id') or ''}"))
+
+
+def _is_dated(heading: HtmlElement) -> bool:
+    """Whether a heading is little more than a date."""
+    text = " ".join(islice(heading.itertext(), 10))
+    return len(text) <= _SHORT_CHARS and _DATE.search(text) is not None
 
 
 def _time_text(node: HtmlElement) -> str:

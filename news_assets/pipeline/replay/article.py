@@ -91,7 +91,9 @@ def replay_article(
         readers: Page readers by content type.
         document: What was read of the page, where it is a document.
     """
-    page = replace(page_of(stored), rule=rule, document=document) if stored else None
+    page = None
+    if stored:
+        page = replace(page_of(stored), rule=rule, document=document, listed_title=entry.title)
     read = read_entry(page, entry.content_html, timezone, language, readers)
     result = page or FetchError(entry.url, "not fetched")
     read, owner = with_owner(owners, entry, result, read)

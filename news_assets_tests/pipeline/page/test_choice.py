@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from news_assets.pipeline.page.choice import chosen
-from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.page.choice import chosen, long_texts
+from news_assets.pipeline.page.extract import extract, page_tree
 from news_assets.pipeline.page.markdown import Block, markdown_of
 from news_assets.pipeline.page.trimming import trimmed
 from news_assets_tests.pipeline.page.samples import ZONE, html, page
@@ -27,33 +27,37 @@ def blocks(texts: list[str]) -> list[Block]:
     return [Block("paragraph", text) for text in texts]
 
 
-def choose(fast: list[str], compared: list[str], recall: list[str], long: list[str], title: str = TITLE) -> list[str]:
-    readings = {"fast": blocks(fast), "compared": blocks(compared), "recall": blocks(recall)}
-    return [block.markdown for block in chosen(lambda mode: readings[mode], long, [title])]
+def choose(default: list[str], recall: list[str], long: list[str]) -> list[str]:
+    readings = {"default": blocks(default), "recall": blocks(recall)}
+    return [block.markdown for block in chosen(lambda mode: readings[mode], long)]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [[AUTHOR], PARAGRAPHS[4:6], PARAGRAPHS[:2], ["Início", "Política", "Esportes"], []],
-    ids=["author's box", "one section", "beginning", "menu", "nothing"],
-)
-def test_a_small_part_of_the_page_gives_way_to_the_whole_article(part: list[str]) -> None:
-    assert choose(part, PARAGRAPHS, part, [*PARAGRAPHS, AUTHOR]) == PARAGRAPHS
-
-
-def test_a_short_article_below_its_headline_is_kept_beside_a_longer_text_without_it() -> None:
-    short = [TITLE, *PARAGRAPHS[:2]]
-    assert choose(short, PARAGRAPHS[3:], short, PARAGRAPHS) == short
+@pytest.mark.parametrize("part", [[PARAGRAPHS[2][:200]], []], ids=["a sentence", "nothing"])
+def test_a_short_text_gives_way_to_a_longer_one_that_holds_it(part: list[str]) -> None:
+    assert choose(part, PARAGRAPHS, PARAGRAPHS) == PARAGRAPHS
 
 
 def test_sections_left_out_in_the_middle_are_read_again() -> None:
     partial = [*PARAGRAPHS[:3], *PARAGRAPHS[7:]]
-    assert choose(partial, partial, PARAGRAPHS, PARAGRAPHS) == PARAGRAPHS
+    assert choose(partial, PARAGRAPHS, PARAGRAPHS) == PARAGRAPHS
+
+
+def test_a_longer_text_without_the_first_one_is_not_taken() -> None:
+    partial = [*PARAGRAPHS[:3], *PARAGRAPHS[7:]]
+    menus = [f"Página {n} de notícias da cidade e da região, com tudo o que acontece no bairro {n}" for n in range(90)]
+    assert choose(partial, menus, PARAGRAPHS) == partial
 
 
 def test_texts_above_and_below_the_article_are_no_reason_to_read_again() -> None:
     article = PARAGRAPHS[2:8]
-    assert choose(article, PARAGRAPHS, PARAGRAPHS, PARAGRAPHS) == article
+    assert choose(article, PARAGRAPHS, PARAGRAPHS) == article
+
+
+def test_a_script_in_a_frame_that_is_not_closed_is_no_text() -> None:
+    script = "var a = 'a long line of a script that a parser takes for text, as nothing closes the frame above it';"
+    tree = page_tree(page(html(f"<noscript><iframe src='x'>{script}</noscript><p>{AUTHOR}</p>")))
+    assert tree is not None
+    assert not any("var a" in text for text in long_texts(tree))
 
 
 def test_a_page_with_an_authors_box_yields_the_whole_article() -> None:

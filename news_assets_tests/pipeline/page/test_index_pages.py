@@ -72,3 +72,24 @@ def test_an_article_with_some_signs_of_an_index_page_is_kept(path: str, title: s
 
 def test_a_short_notice_on_a_page_with_few_links_is_kept() -> None:
     assert extract(page(html(BODY), final_url=f"{SITE}/nota"), ZONE).outcome == "ok"
+
+
+JAPANESE = "市は新しい橋の工事を三月に始めると発表し、費用は二億円になる見込みで、住民への説明会を来週開くという。"
+
+
+def test_a_japanese_article_is_kept() -> None:
+    body = f"<nav><ul>{MENU}</ul></nav><main><h1>新しい橋の工事が始まる</h1><p>{JAPANESE}</p><p>{JAPANESE}</p></main>"
+    found = page(html(body, "<title>新しい橋の工事が始まる</title>"), final_url=f"{SITE}/n/7")
+    assert extract(found, ZONE).outcome == "ok"
+
+
+def test_a_home_page_with_cards_that_are_articles_is_refused() -> None:
+    stories = cards(30).replace('<div class="card">', "<article>").replace("</div>", "</article>")
+    assert read("/", "Jornal da Cidade", stories).outcome == "skipped"
+
+
+@pytest.mark.parametrize(("listed", "outcome"), [(None, "skipped"), ("Obras", "ok")])
+def test_an_address_that_a_listing_names_needs_more_signs(listed: str | None, outcome: str) -> None:
+    body = f"<nav><ul>{MENU}</ul></nav><main><h1>Obras do ano</h1>{cards(20)}</main>"
+    found = page(html(body, "<title>Obras do ano</title>"), final_url=f"{SITE}/obras-do-ano-de-2026")
+    assert extract(replace(found, listed_title=listed), ZONE).outcome == outcome

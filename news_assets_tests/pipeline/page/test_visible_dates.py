@@ -76,3 +76,29 @@ def test_dates_of_other_events_near_the_headline_are_ignored(byline: str) -> Non
 )
 def test_a_byline_dates_the_update(byline: str) -> None:
     assert updated(byline=byline) == "27/02 09:12"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<h3>26/02/2026 14h30</h3>",
+        "<div>26/02/2026 14:30 | 20 comentários</div>",
+        "<div>Agência da Cidade de Todos - 26/02/2026 - 14h30</div>",
+        f"<div>Publicada em 26/02/2026 14h30 Concurso {'com prova de títulos e de redação ' * 8}</div>",
+    ],
+    ids=["small heading", "bar", "source", "long line"],
+)
+def test_a_date_below_the_headline_is_read(line: str) -> None:
+    assert published(byline=line) == ("26/02 14:30", "text")
+
+
+@pytest.mark.parametrize(
+    "date",
+    ['<span class="data">26/02/2026 • 14h30</span>', '<div id="lblData">26/02/2026 - 14:30</div>'],
+)
+def test_a_date_far_from_the_headline_is_read_where_its_element_is_named_so(date: str) -> None:
+    assert published(foot=date) == ("26/02 14:30", "text")
+
+
+def test_the_only_day_on_a_page_is_a_guess() -> None:
+    assert published(foot="<td>26/02/2026 14h30</td>") == ("26/02 14:30", "guess")
