@@ -47,8 +47,7 @@ ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site 
 	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
 
 up: $(VENV)/.runtime  ## keep everything running with warm workers, UI on port 3000, pages on 8970, the sample site beside
-	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
-	$(SAMPLE) PATH="$(CURDIR)/$(BIN):$$PATH" deploy/start local
+	@$(SAMPLE) SITE=true PATH="$(CURDIR)/$(BIN):$$PATH" exec deploy/start local
 
 scaleout: $(VENV)/.installed  ## start and check Postgres, RabbitMQ and two workers here; KEEP=1 leaves them running
 	@$(BIN)/python -m news_assets_tests.scaleout $(if $(KEEP),--keep)

@@ -1,4 +1,4 @@
-"""Writes requirements.txt, requirements-export.txt and requirements-dev.txt: the pinned packages with their hashes.
+"""Writes requirements.txt, requirements-models.txt and requirements-dev.txt: the pinned packages with their hashes.
 
 Standard input is a requirements file with the hashes of all pins. The argument is pip's installation report of the
 build of PyTorch without CUDA, which is not where the other packages are and which pip finds by its own configuration.
@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 from news_assets_tests.licences_page import ROOT, required_packages
 
-EXPORT = "export"  # the extra with PyTorch
+MODELS = ("export", "train")  # the extras with what makes models: PyTorch, scikit-learn
 DEV = "dev"
 
 
@@ -29,9 +29,13 @@ def names_of_files() -> dict[str, set[str]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     built_by = project["build-system"]["requires"]
-    providers = [one for extra, needed in extras.items() if extra not in (EXPORT, DEV) for one in needed]
+    providers = _needed(extras, extras.keys() - {*MODELS, DEV})
     always = _names([*project["project"]["dependencies"], *built_by, *providers])
-    return {"requirements.txt": always, "requirements-export.txt": _names(extras[EXPORT]) - always}
+    return {"requirements.txt": always, "requirements-models.txt": _names(_needed(extras, MODELS)) - always}
+
+
+def _needed(extras: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
+    return [requirement for name in sorted(names) for requirement in extras[name]]
 
 
 def _names(requirements: Iterable[str]) -> set[str]:

@@ -15,11 +15,23 @@ TEXT = (DEPLOY / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 SERVICES = COMPOSE["services"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
-TAKEN = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::[-?][^${}]*)?\}")
+TAKEN = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^${}]*))?\}")  # of nested ones the inner one
 KEYS = {
     *("build", "command", "depends_on", "deploy", "environment", "healthcheck", "hostname", "image", "init", "ports"),
     *("profiles", "restart", "stop_grace_period", "user", "volumes"),
 }
+
+
+def taken(text: str) -> tuple[list[tuple[str, str, str]], str]:
+    """Return name, sign and default or message of each variable, and the text without them."""
+    found: list[tuple[str, str, str]] = []
+    while matches := TAKEN.findall(text):
+        found += matches
+        text = TAKEN.sub("", text)
+    return found, text
+
+
+VARIABLES, REST = taken(TEXT)
 
 
 def test_no_key_is_repeated() -> None:
@@ -30,17 +42,18 @@ def test_every_variable_that_is_taken_from_outside_is_documented() -> None:
     documented = {f"NEWS_{name.upper()}" for name in Settings.model_fields}
     first_cells = re.findall(r"^\| (.*?) \|", (DEPLOY / "README.md").read_text(), re.MULTILINE)
     documented |= set(re.findall(r"`([A-Z_]+)`", " ".join(first_cells)))
-    assert set(TAKEN.findall(TEXT)) - documented == set()
+    assert {name for name, _, _ in VARIABLES} - documented == set()
 
 
 def test_every_dollar_begins_a_variable() -> None:
-    assert "$" not in TAKEN.sub("", TEXT)
+    assert "$" not in REST
 
 
 def test_a_variable_has_one_default() -> None:
     defaults: dict[str, set[str]] = {}
-    for name, default in re.findall(r"\$\{([A-Z_]+):-([^}]*)\}", TEXT):
-        defaults.setdefault(name, set()).add(default)
+    for name, sign, default in VARIABLES:
+        if sign == "-":
+            defaults.setdefault(name, set()).add(default)
     assert {name: values for name, values in defaults.items() if len(values) > 1} == {}
 
 

@@ -20,7 +20,7 @@ from news_assets_tests.licences_page import (
 from news_assets_tests.requirements_files import names_of_files, split, with_hashes
 
 FILES = {
-    name: (ROOT / name).read_text() for name in ("requirements.txt", "requirements-export.txt", "requirements-dev.txt")
+    name: (ROOT / name).read_text() for name in ("requirements.txt", "requirements-models.txt", "requirements-dev.txt")
 }
 
 
@@ -36,13 +36,13 @@ def test_every_pinned_package_is_in_one_file_with_hashes_and_no_other_package() 
     assert all(values for text in FILES.values() for values in hashes(text).values())
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-export.txt"])
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-models.txt"])
 def test_a_file_has_what_its_extras_need(file: str) -> None:
     assert {name for name, _ in hashes(FILES[file])} == names_of_files()[file] & pins().keys(), "run `make hashes`"
 
 
 def test_only_the_file_for_exports_has_pytorch() -> None:
-    assert [file for file, text in FILES.items() if "torch==" in text] == ["requirements-export.txt"]
+    assert [file for file, text in FILES.items() if "torch==" in text] == ["requirements-models.txt"]
 
 
 def test_packages_of_no_extra_are_those_of_the_tests() -> None:

@@ -17,8 +17,12 @@ BASE = "docker.io/library/debian:bookworm-slim"
 NAMES = {"python:3.11-slim": "python", "postgres:17": "postgres", "rabbitmq:3.13": "rabbitmq"}
 PULL_S = 120
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")  # pip in the image has to trust what pip here trusts
-# As in the official image: packages are not kept, so that a layer has no copy of them
-_CLEAN = 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };\nAPT::Install-Recommends "false";\n'
+# As in the official image: neither packages nor indexes nor manuals are kept
+_APT = """DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+"""
+_MANUALS = ("usr/share/doc", "usr/share/locale", "usr/share/man")
 
 
 def provide(engine: Engine, image: str) -> str:
@@ -50,9 +54,11 @@ def _make_base(engine: Engine) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         _run(["debootstrap", "--variant=minbase", "bookworm", str(root), *_mirror()])
-        (root / "etc/apt/apt.conf.d/90-clean").write_text(_CLEAN)
-        for cached in ("var/cache/apt", "var/lib/apt/lists"):
-            shutil.rmtree(root / cached)
+        (root / "etc/apt/apt.conf.d/90-clean").write_text(_APT)
+        (root / "etc/dpkg/dpkg.cfg.d/90-slim").write_text("".join(f"path-exclude /{name}/*\n" for name in _MANUALS))
+        for name in ("var/cache/apt", "var/lib/apt/lists", *_MANUALS):
+            shutil.rmtree(root / name)
+            (root / name).mkdir()
         archive = Path(folder) / "root.tar"
         _run(["tar", "--create", "--directory", str(root), "--file", str(archive), "."])
         engine.run("import", str(archive), BASE, limit_s=BUILD_S)
