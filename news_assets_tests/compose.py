@@ -80,7 +80,7 @@ class Stack(DagsterServer):
     def wait_until_healthy(self, services: Sequence[str]) -> None:
         """Return when every container of these services passes its health check."""
         for service in services:
-            wait_for(lambda: self._is_healthy(service), pause_s=1, limit_s=HEALTHY_S, log=self.engine.log)  # noqa: B023
+            wait_for(lambda: self._is_healthy(service), pause_s=2, limit_s=HEALTHY_S, log=self.engine.log)  # noqa: B023
 
     def _is_healthy(self, service: str) -> bool:
         containers = self.containers(service)
@@ -138,6 +138,17 @@ def _with_site(folder: Path) -> Path:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C and requests to end, as do the programs that are started meanwhile."""
+    former = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def running(engine: Engine, folder: Path) -> Iterator[Stack]:
     """Yield the project's services, and remove its containers, networks and volumes, also those of an earlier check."""
     stack = Stack(engine, folder)
@@ -149,8 +160,9 @@ def running(engine: Engine, folder: Path) -> Iterator[Stack]:
             stack.compose("logs", "--tail", "200")
         raise
     finally:
-        stack.compose("down", "--volumes", "--remove-orphans")
-        left = engine.containers(PROJECT, has_stopped=True)
+        with undisturbed():
+            stack.compose("down", "--volumes", "--remove-orphans")
+        left = engine.all_of(PROJECT)
         assert left == [], left
 
 

@@ -17,8 +17,8 @@ SERVICES = COMPOSE["services"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 TAKEN = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^${}]*))?\}")  # of nested ones the inner one
 KEYS = {
-    *("build", "command", "depends_on", "deploy", "environment", "healthcheck", "hostname", "image", "init", "ports"),
-    *("profiles", "restart", "stop_grace_period", "user", "volumes"),
+    *("build", "command", "depends_on", "environment", "healthcheck", "hostname", "image", "init", "ports"),
+    *("profiles", "restart", "scale", "stop_grace_period", "user", "volumes"),
 }
 
 

@@ -100,12 +100,23 @@ class Engine:
         """Return the bytes that the image takes on the disk."""
         return int(self.run("image", "inspect", "--format", "{{.Size}}", image).stdout)
 
-    def containers(self, project: str, service: str = "", *, has_stopped: bool = False) -> list[str]:
-        """Return the names of a project's containers that run, of one service or all; with `has_stopped` others too."""
-        labels = [f"label={_PROJECT_LABEL}={project}", *([f"label={_SERVICE_LABEL}={service}"] if service else [])]
-        filters = [word for label in labels for word in ("--filter", label)]
-        everything = ["--all"] if has_stopped else []
-        return sorted(self.run("ps", *everything, *filters, "--format", "{{.Names}}").stdout.split())
+    def containers(self, project: str, service: str = "") -> list[str]:
+        """Return the names of a project's containers that run, of one service or all."""
+        return sorted(self._of(project, service, "ps", "--format", "{{.Names}}"))
+
+    def all_of(self, project: str) -> list[str]:
+        """Return the names of a project's containers, volumes and networks."""
+        kinds = (
+            ("ps", "--all", "--format", "{{.Names}}"),
+            ("volume", "ls", "--format", "{{.Name}}"),
+            ("network", "ls", "--format", "{{.Name}}"),
+        )
+        return [name for kind in kinds for name in self._of(project, "", *kind)]
+
+    def _of(self, project: str, service: str, *command: str) -> list[str]:
+        labels = [f"{_PROJECT_LABEL}={project}", *([f"{_SERVICE_LABEL}={service}"] if service else [])]
+        filters = [word for label in labels for word in ("--filter", f"label={label}")]
+        return self.run(*command, *filters).stdout.split()
 
     def is_healthy(self, container: str) -> bool:
         """Return whether the container's health check passes; podman runs it now, Docker by itself."""
