@@ -102,7 +102,7 @@ class Stack(DagsterServer):
             suppress(OSError),
             urllib.request.urlopen(f"http://127.0.0.1:{self._pages}/api/v1/search?{query}", timeout=HANG_S) as answer,
         ):
-            return list(json.load(answer)["hits"])
+            return list(json.load(answer)["items"])
         return []
 
     def poll(self) -> str:

@@ -94,6 +94,12 @@ def test_what_a_service_waits_for_is_always_started(service: str) -> None:
     assert [name for name in needed if name not in SERVICES or "profiles" in SERVICES[name]] == []
 
 
+def test_every_process_is_one_that_the_script_starts() -> None:
+    started = TEXT + (DEPLOY / "supervisord.conf").read_text()
+    names = re.findall(r"(?:deploy|%\(here\)s)/service (\w+)", started)
+    assert set(names) - set(re.findall(r"^(\w+)\)", (DEPLOY / "service").read_text(), re.MULTILINE)) == set()
+
+
 def test_the_volumes_are_those_that_services_have() -> None:
     mounted = {volume.partition(":")[0] for one in SERVICES.values() for volume in one.get("volumes", ())}
     assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
