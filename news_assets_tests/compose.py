@@ -217,7 +217,8 @@ def _kill_worker(stack: Stack) -> None:
     container = stack.wait_for_run(run_id, "STARTED")[WORKER_TAG].partition("@")[2]
     stack.engine.run("kill", container)
     started = time.monotonic()
-    console.print(f"Killed the worker's container {container} during a poll of a site that does not answer")
+    text = f"Killed the worker's container {container} during a poll of a site that does not answer"
+    console.print(text, soft_wrap=True)
     stack.wait_for_run(run_id, "FAILURE")
     stack.engine.run("unpause", site)
     print_step(started, "its run is marked as failed")
