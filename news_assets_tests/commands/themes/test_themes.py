@@ -27,11 +27,8 @@ KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 
 
 @pytest.fixture
-def labelled_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labelled_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A lake whose 60 articles of desk `d` have themes of a model and vectors, and one the local enricher's theme."""
-    (tmp_path / "models").mkdir()
-    for exported in models_dir.iterdir():
-        (tmp_path / "models" / exported.name).symlink_to(exported)
     monkeypatch.setenv("NEWS_TAXONOMY", str(taxonomy_file(tmp_path)))
     place = {"desk": "d", "agency": "a", "day": TODAY, "outcome": "ok"}
     sent = {"language": "en", "duplicate_of": None, "filter_reason": ""}
