@@ -16,21 +16,21 @@ run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z
 # Tests in as many processes as there are processors. A file is one unit of work, so that its tests share their servers.
 PYTEST := $(BIN)/pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all ui up scaleout bench quality soak fuzz lint docs licences hashes audit clean
+.PHONY: demo test test-all ui up scaleout compose bench quality soak fuzz lint docs licences hashes audit clean
 
 # Modules are compiled when they are first imported: to compile all that pip installs takes a minute and 300 MB.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-# torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) torch==2.13.0
 	$(PIP) --editable .
 	touch $@
 
-# What the tests and checks need besides
+# What the tests and checks need besides. torch is installed first and by its exact version, for which pip finds the
+# build without CUDA.
 $(VENV)/.installed: $(VENV)/.runtime
-	$(PIP) --editable '.[dev]'
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[dev,export]'
 	touch $@
 
 demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
@@ -47,11 +47,13 @@ ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site 
 	$(SAMPLE) $(BIN)/dagster dev --host 127.0.0.1 --port 3000
 
 up: $(VENV)/.runtime  ## keep everything running with warm workers, UI on port 3000, pages on 8970, the sample site beside
-	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
-	$(SAMPLE) PATH="$(CURDIR)/$(BIN):$$PATH" deploy/start local
+	@$(SAMPLE) SITE=true PATH="$(CURDIR)/$(BIN):$$PATH" exec deploy/start local
 
 scaleout: $(VENV)/.installed  ## start and check Postgres, RabbitMQ and two workers here; KEEP=1 leaves them running
 	@$(BIN)/python -m news_assets_tests.scaleout $(if $(KEEP),--keep)
+
+compose: $(VENV)/.runtime $(TOOLS)/.installed  ## build the image, start deploy/compose.yaml, check it and remove it; with Docker or podman
+	@PATH="$(CURDIR)/$(TOOLS)/bin:$$PATH" $(BIN)/python -m news_assets_tests.compose
 
 bench: $(VENV)/.installed  ## print speed and memory, as ratios where there is a reference
 	@$(call run_all,bench)
@@ -81,17 +83,16 @@ licences: $(VENV)/.installed  ## write docs/licences.md from the installed packa
 $(TOOLS)/.installed:
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check uv==0.13.9 pip-audit==2.10.1 \
-		openapi-python-client==0.29.1
+		openapi-python-client==0.29.1 podman-compose==1.6.0
 	touch $@
 
-hashes: $(VENV)/.installed $(TOOLS)/.installed  ## write requirements.txt: constraints.txt with the SHA-256 of every file
+hashes: $(VENV)/.installed $(TOOLS)/.installed  ## write requirements*.txt: constraints.txt with the SHA-256 of every file
+	$(BIN)/pip install --dry-run --no-deps --ignore-installed --quiet --report $(TOOLS)/torch.json torch==2.13.0
 	$(TOOLS)/bin/uv pip compile constraints.txt --quiet --no-deps --no-annotate --no-header --generate-hashes \
-		--python $(BIN)/python --output-file requirements.txt
-	$(BIN)/pip install --dry-run --no-deps --ignore-installed --quiet --report - torch==2.13.0 \
-		| $(BIN)/python -m news_assets_tests.add_hashes requirements.txt
+		--python $(BIN)/python | $(BIN)/python -m news_assets_tests.requirements_files $(TOOLS)/torch.json
 
-audit: $(TOOLS)/.installed  ## look the versions of requirements.txt up among known vulnerabilities; needs the network
-	$(TOOLS)/bin/pip-audit --requirement requirements.txt --require-hashes --disable-pip --strict
+audit: $(TOOLS)/.installed  ## look the versions of requirements*.txt up among known vulnerabilities; needs the network
+	$(TOOLS)/bin/pip-audit $(patsubst %,--requirement %,$(wildcard requirements*.txt)) --require-hashes --disable-pip --strict
 
 clean:  ## remove everything that was built or stored
 	rm -rf $(VENV) .news *.egg-info

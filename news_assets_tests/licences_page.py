@@ -32,7 +32,7 @@ _SPDX = {
 
 PERMISSIVE = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-derived", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC"),
-    *("LLVM-exception", "MIT", "MIT-CMU", "PSF-2.0", "Zlib"),
+    *("LLVM-exception", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0", "Zlib"),
 }
 EXCEPTIONS = {
     "certifi": "MPL-2.0: used unchanged; its files stay under it",
@@ -60,25 +60,36 @@ def pins() -> dict[str, str]:
 
 
 def runtime_packages() -> list[Licensed]:
-    """Return the pinned packages that the dependencies of pyproject.toml install here, by name."""
+    """Return the pinned packages that pyproject.toml installs here, with the extras but for `dev`, by name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found: dict[str, Licensed] = {}
-    _add(map(Requirement, project["dependencies"]), found)
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *(one for extra in extras if extra != "dev" for one in extras[extra])]
+    found = required_packages(map(Requirement, needed))
     pinned = pins()
     return [found[name] for name in sorted(found) if name in pinned]
 
 
-def _add(requirements: Iterable[Requirement], found: dict[str, Licensed]) -> None:
+def required_packages(requirements: Iterable[Requirement]) -> dict[str, Licensed]:
+    """Return the installed packages that these requirements bring along, by normalised name."""
+    found: dict[str, Licensed] = {}
+    _add(requirements, found, set())
+    return found
+
+
+def _add(requirements: Iterable[Requirement], found: dict[str, Licensed], seen: set[tuple[str, str]]) -> None:
+    """Add what is required; `seen` has each name with each extra, since another extra brings other packages."""
     for requirement in requirements:
         name = str(canonicalize_name(requirement.name))
-        if name in found or not _applies(requirement):
+        wanted = {(name, extra) for extra in ("", *requirement.extras)}
+        if wanted <= seen or not _applies(requirement):
             continue
+        seen |= wanted
         try:
             installed = distribution(name)
         except PackageNotFoundError:
             continue
         found[name] = Licensed(name, installed.version.partition("+")[0], _licence_of(installed))
-        _add(_required_by(installed, requirement.extras), found)
+        _add(_required_by(installed, requirement.extras), found, seen)
 
 
 def _applies(requirement: Requirement, extra: str = "") -> bool:

@@ -9,17 +9,13 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-
-from rich.console import Console
+from typing import Any
 
 from news_assets_tests.support.profiles import ScaleoutProfile, Site, scaleout
+from news_assets_tests.support.sample_story import EDITED, NEW_WORDS, WORDS, console, print_step, wait_for_title
 from news_assets_tests.support.servers import has_postgres, has_rabbitmq
-
-FOUND_S = 180.0
-EDITED = "vacinacao-gripe-escolas"  # an article of the sample site
-WORDS, NEW_WORDS = "vacinacao nas escolas", "horario foi ampliado"  # in its first version; only in its second
-console = Console(highlight=False)
 
 
 def main(is_kept: bool) -> None:
@@ -30,19 +26,19 @@ def main(is_kept: bool) -> None:
         started = time.monotonic()
         console.print("Starting Postgres, RabbitMQ, code server, web server, daemon and two workers ...")
         with scaleout(Path(folder), site.env) as profile:
-            _print_step(started, f"everything is running; workers {profile.worker_pids()}")
+            print_step(started, f"everything is running; workers {profile.worker_pids()}")
             _show_article(profile)
             _show_killed_worker(profile, site)
             if is_kept:
                 _keep(profile)
             started = time.monotonic()
-        _print_step(started, "everything is stopped")
+        print_step(started, "everything is stopped")
 
 
 def _show_article(profile: ScaleoutProfile) -> None:
     started = time.monotonic()
-    title = _wait_for_hit(profile, WORDS)["title"]
-    _print_step(started, f"the sensors have polled the sample site, and a search for {WORDS!r} finds {title!r}")
+    title = wait_for_title(partial(_search, profile), WORDS, profile.log)
+    print_step(started, f"the sensors have polled the sample site, and a search for {WORDS!r} finds {title!r}")
 
 
 def _show_killed_worker(profile: ScaleoutProfile, site: Site) -> None:
@@ -54,26 +50,20 @@ def _show_killed_worker(profile: ScaleoutProfile, site: Site) -> None:
     added = profile.add_worker("added")
     run = profile.wait(run.run_id)
     assert run.status.value == "FAILURE", run.status
-    _print_step(started, f"its run is marked as failed, and worker {added} is running")
+    print_step(started, f"its run is marked as failed, and worker {added} is running")
     site.edit(EDITED, datetime.now(UTC))
     site.is_open.set()
     started = time.monotonic()
     run = profile.wait(profile.launch("sample_poll", partition="prefeitura"))
     assert run.status.value == "SUCCESS", run.status
-    _wait_for_hit(profile, NEW_WORDS)
-    _print_step(started, f"{run.tags['news/worker']} polled again, and a search for {NEW_WORDS!r} finds the new text")
+    wait_for_title(partial(_search, profile), NEW_WORDS, profile.log)
+    print_step(started, f"{run.tags['news/worker']} polled again, and a search for {NEW_WORDS!r} finds the new text")
 
 
-def _wait_for_hit(profile: ScaleoutProfile, query: str) -> dict[str, str]:
-    command = ["news-assets", "search", query, "--json", "--mode", "keyword", "--limit", "1"]
-    deadline = time.monotonic() + FOUND_S
-    while time.monotonic() < deadline:
-        answer = subprocess.run(command, env=profile.env, capture_output=True, text=True)
-        hits = json.loads(answer.stdout)["hits"] if answer.returncode == 0 else []
-        if hits:
-            return dict(hits[0])
-        time.sleep(0.5)
-    raise AssertionError(f"no search hit for {query!r} after {FOUND_S} s; see {profile.log}")
+def _search(profile: ScaleoutProfile, words: str) -> list[dict[str, Any]]:
+    command = ["news-assets", "search", words, "--json", "--mode", "keyword", "--limit", "1"]
+    answer = subprocess.run(command, env=profile.env, capture_output=True, text=True)
+    return list(json.loads(answer.stdout)["hits"]) if answer.returncode == 0 else []
 
 
 def _keep(profile: ScaleoutProfile) -> None:
@@ -86,10 +76,6 @@ def _keep(profile: ScaleoutProfile) -> None:
             time.sleep(3600)
     except KeyboardInterrupt:
         console.print()
-
-
-def _print_step(started: float, text: str) -> None:
-    console.print(f"[dim]{time.monotonic() - started:6.1f} s[/dim]  {text}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-import yaml
 
 from news_assets.errors import SettingsError
 from news_assets.records.model_calls import Ceilings
@@ -156,12 +155,6 @@ def test_limits_of_models_are_set_for_all_providers_or_one(monkeypatch: pytest.M
     assert settings.enricher == ("local", "openai:gpt-5-mini")
     assert [settings.calls_in_flight(provider) for provider in ("openai", "ollama")] == [50, 4]
     assert [settings.calls_per_minute(provider) for provider in ("openai", "ollama")] == [300, 0]
-
-
-def test_docker_compose_passes_every_setting_on() -> None:
-    compose = yaml.safe_load((Path(__file__).parents[1] / "deploy" / "compose.yaml").read_text())
-    passed = compose["x-news"]["environment"]
-    assert [name for name in Settings.model_fields if f"NEWS_{name.upper()}" not in passed] == []
 
 
 def test_the_old_name_of_the_embedded_index_is_accepted_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:

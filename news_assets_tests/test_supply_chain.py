@@ -8,7 +8,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from news_assets_tests.add_hashes import with_hashes
 from news_assets_tests.licences_page import (
     EXCEPTIONS,
     PERMISSIVE,
@@ -18,25 +17,43 @@ from news_assets_tests.licences_page import (
     runtime_packages,
     words_of,
 )
+from news_assets_tests.requirements_files import names_of_files, split, with_hashes
 
-REQUIREMENTS = (ROOT / "requirements.txt").read_text()
+FILES = {
+    name: (ROOT / name).read_text() for name in ("requirements.txt", "requirements-models.txt", "requirements-dev.txt")
+}
 
 
-def hashes() -> dict[tuple[str, str], list[str]]:
-    """Return the hashes of requirements.txt by name and version."""
-    blocks = re.findall(
-        r"^([\w.-]+)==(\S+) \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", REQUIREMENTS, re.MULTILINE
-    )
+def hashes(text: str) -> dict[tuple[str, str], list[str]]:
+    """Return the hashes of a requirements file by name and version."""
+    blocks = re.findall(r"^([\w.-]+)==(\S+) \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.MULTILINE)
     return {(name, version): re.findall(r"sha256:(\w+)", lines) for name, version, lines in blocks}
 
 
-def test_every_pinned_package_has_hashes_and_no_other_package() -> None:
-    assert hashes().keys() == set(pins().items()), "run `make hashes`"
-    assert all(hashes().values())
+def test_every_pinned_package_is_in_one_file_with_hashes_and_no_other_package() -> None:
+    found = [package for text in FILES.values() for package in hashes(text)]
+    assert sorted(found) == sorted(pins().items()), "run `make hashes`"
+    assert all(values for text in FILES.values() for values in hashes(text).values())
 
 
-def test_the_file_of_hashes_has_names_versions_and_hashes_only() -> None:
-    lines = REQUIREMENTS.splitlines()
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-models.txt"])
+def test_a_file_has_what_its_extras_need(file: str) -> None:
+    assert {name for name, _ in hashes(FILES[file])} == names_of_files()[file] & pins().keys(), "run `make hashes`"
+
+
+def test_only_the_file_for_exports_has_pytorch() -> None:
+    assert [file for file, text in FILES.items() if "torch==" in text] == ["requirements-models.txt"]
+
+
+def test_packages_of_no_extra_are_those_of_the_tests() -> None:
+    text = "a==1 \\\n    --hash=sha256:11\nB_x==1 \\\n    --hash=sha256:22 \\\n    --hash=sha256:33\n"
+    first, second = text[: text.index("B_x")], text[text.index("B_x") :]
+    assert split(text, {"one.txt": {"b-x"}}) == {"one.txt": second, "requirements-dev.txt": first}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_of_hashes_has_names_versions_and_hashes_only(file: str) -> None:
+    lines = FILES[file].splitlines()
     assert [
         line for line in lines if not re.fullmatch(r"[\w.-]+==\S+ \\| +--hash=sha256:[0-9a-f]{64}(?: \\)?", line)
     ] == []
@@ -44,7 +61,8 @@ def test_the_file_of_hashes_has_names_versions_and_hashes_only() -> None:
 
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    required = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"].values()
+    required = [*project["dependencies"], *(one for extra in extras for one in extra)]
     named = {str(canonicalize_name(Requirement(one).name)) for one in required}
     assert named - pins().keys() == set()
 

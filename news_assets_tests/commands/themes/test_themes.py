@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -92,6 +93,15 @@ def test_without_labels_nothing_is_trained(home: Path, call: Call) -> None:
     code, _, error = call("train-themes", "--desk", "d")
     assert code == 1
     assert "too few to train on" in error
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)  # as where it is not installed
+    code, _, error = call("train-themes", "--desk", "d")
+    assert code == 1
+    assert (
+        "train-themes needs scikit-learn: pip install --editable '.[train]', or build the image with MODELS=1" in error
+    )
 
 
 def test_the_queue_has_the_least_certain_articles_first(labelled_home: Path, call: Call) -> None:
