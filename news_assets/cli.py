@@ -183,7 +183,9 @@ def export(
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    body: Annotated[str | None, typer.Option(help="with ical and ocd: part of the body's name or the title")] = None,
+    body: Annotated[
+        str | None, typer.Option(help="with ical and ocd: council, board or committee; or a part of its name")
+    ] = None,
     words: Annotated[
         str | None, typer.Option("--search", help="with ical and ocd: meetings with items that have these words")
     ] = None,
