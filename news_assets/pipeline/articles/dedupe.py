@@ -146,12 +146,12 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     copies = [row for row in marked if row.duplicate_of and row.duplicate_of not in known]
     if not copies:
         return []
-    first: dict[str, RawArticle] = {}  # by original, the copy that is before all others
+    first: dict[str, tuple[int, datetime]] = {}  # by original, the place of the copy that is before all others
     for row in sorted(copies, key=precedence):
-        first.setdefault(row.duplicate_of or "", row)
+        first.setdefault(row.duplicate_of or "", precedence(row)[:2])
     days = {day for row in copies for day in _days_near(row)}
     originals = _known(rows, first, days)
-    preceded = {one.article_id for one in originals if precedence(first[one.article_id]) < precedence(one)}
+    preceded = {one.article_id for one in originals if first[one.article_id] < precedence(one)[:2]}
     if not preceded:
         return []
     found = rows.read(RawArticle, article_id=preceded, day=days)
