@@ -14,6 +14,7 @@ import duckdb
 import hypothesis
 import pytest
 
+from news_assets.clients.embedding.models import BUILT_IN_MODEL, exported_model
 from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
 from news_assets_tests.support.servers import Postgres, has_postgres
@@ -56,6 +57,12 @@ def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "models"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def built_in_model(models_dir: Path) -> Path:
+    """The folder of the exported built-in embedding model."""
+    return exported_model(BUILT_IN_MODEL, models_dir)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ readers group unrelated newsrooms in folders. The export groups agencies by type
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Final
@@ -46,10 +46,34 @@ def parse_opml(text: str) -> ImportRows:
     if root is None or _local_name(root.tag) != "opml":
         found = text.strip()[:40] if root is None else f"<{_local_name(root.tag)}>"
         raise NewsAssetsError(f"not OPML: it begins with {one_line(found)}")
-    read = [_row_of(outline) for outline in root.iter("{*}*") if _local_name(outline.tag) == "outline"]
-    rows = tuple(one for one in read if isinstance(one, ImportRow))
-    refused = [one for one in read if isinstance(one, Refusal)]
-    return ImportRows(rows, tuple(sorted(refused + _form_problems(parser))))
+    rows: list[ImportRow] = []
+    refused: list[Refusal] = []
+    for one in _rows_of(root):
+        if isinstance(one, ImportRow):
+            rows.append(one)
+        else:
+            refused.append(one)
+    return ImportRows(tuple(rows), tuple(sorted(refused + _form_problems(parser))))
+
+
+def _rows_of(root: etree._Element) -> Iterator[ImportRow | Refusal]:
+    """Yield a row or a refusal of each outline that is no folder, in the order of the document."""
+    folders: dict[etree._Element, str | None] = {}  # the name that each outline gives to those in it
+    for outline in root.iter("{*}*"):
+        if _local_name(outline.tag) != "outline":
+            continue
+        parent = outline.getparent()
+        folder = None if parent is None else folders.get(parent)
+        attributes = _attributes(outline)
+        if attributes is None:
+            folders[outline] = folder
+            yield Refusal(outline.sourceline or 1, f"an outline with more than {MAX_ATTRIBUTES} attributes")
+            continue
+        name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
+        folders[outline] = name or folder
+        row = _row_of(outline, attributes, name, folder)
+        if row is not None:
+            yield row
 
 
 def _with_sound_references(text: str) -> str:
@@ -67,22 +91,21 @@ def _local_name(name: object) -> str:
     return str(name).rpartition("}")[2].rpartition(":")[2].lower()
 
 
-def _attributes(outline: etree._Element) -> dict[str, str]:
+def _attributes(outline: etree._Element) -> dict[str, str] | None:
     """Return the attributes by lower-case name: feed readers write xmlUrl, xmlURL and xmlurl.
 
-    There are none if there are too many: lxml takes quadratic time to read them, 60 s for 100,000.
+    None if there are too many: lxml takes quadratic time to read them, 60 s for 100,000.
     """
     if len(outline.attrib) > MAX_ATTRIBUTES:
-        return {}
+        return None
     return {_local_name(name): str(value) for name, value in outline.attrib.items()}
 
 
-def _row_of(outline: etree._Element) -> ImportRow | Refusal | None:
+def _row_of(
+    outline: etree._Element, attributes: Mapping[str, str], name: str | None, folder: str | None
+) -> ImportRow | Refusal | None:
     """Return the row of an outline; None for a folder."""
-    if len(outline.attrib) > MAX_ATTRIBUTES:
-        return Refusal(outline.sourceline or 1, f"an outline with more than {MAX_ATTRIBUTES} attributes")
-    attributes, line = _attributes(outline), outline.sourceline or 1
-    name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
+    line = outline.sourceline or 1
     if not attributes.get("xmlurl", "").strip():
         return None if len(outline) or name is None else Refusal(line, f"{quoted(name)} has no xmlUrl")
     url = web_address(attributes["xmlurl"])
@@ -92,17 +115,9 @@ def _row_of(outline: etree._Element) -> ImportRow | Refusal | None:
         line=line,
         url=url,
         name=name,
-        type=_folder_of(outline) or _category_of(attributes.get("category", "")),
+        type=folder or _category_of(attributes.get("category", "")),
         language=language_tag(attributes.get("language")),
     )
-
-
-def _folder_of(outline: etree._Element) -> str | None:
-    parent = outline.getparent()
-    if parent is None or _local_name(parent.tag) != "outline":
-        return None
-    attributes = _attributes(parent)
-    return one_line(attributes.get("text")) or one_line(attributes.get("title")) or _folder_of(parent)
 
 
 def _category_of(categories: str) -> str | None:

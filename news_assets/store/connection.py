@@ -8,7 +8,8 @@ import shutil
 import sqlite3
 import tempfile
 import weakref
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from news_assets.folders import private_folder
 from news_assets.store.address import LAKE, Address, quoted, without_password
 from news_assets.store.data_folder import DataFolder
 from news_assets.store.lake_errors import lake_error, way_back
-from news_assets.store.upgrade import Upgrade, check_version, is_current, read_identity, upgrade
+from news_assets.store.upgrade import Upgrade, add_statistics, check_version, is_current, read_identity, upgrade
 from news_assets.store.write_lock import FileWriteLock, NoWriteLock, PostgresWriteLock, WriteLock
 
 LOCKS = "locks"  # a second attachment of the Postgres database, for the write lock and backups
@@ -87,6 +88,8 @@ def attach(connection: duckdb.DuckDBPyConnection, address: Address, wait_s: floa
         if not is_current(connection, identity):
             with write_lock.held(wait_s):
                 identity = upgraded(connection, address).identity
+                with _transaction(connection) as cursor:
+                    add_statistics(cursor)
         assert identity is not None
         folder = DataFolder(address, connection)
         if not folder.check_id(identity.lake_id):
@@ -132,16 +135,25 @@ def _create(connection: duckdb.DuckDBPyConnection, address: Address) -> None:
 
 def upgraded(connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run: bool = False) -> Upgrade:
     """Bring tables and identity up to date, under the write lock; a dry run is rolled back."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"USE {LAKE}")
-        cursor.begin()
+    with _transaction(connection, dry_run=dry_run) as cursor:
         found = read_identity(cursor)
         check_version(address, found)
         result = upgrade(cursor)
         if found is None and result.is_new:
             DataFolder(address, cursor).check_unused()
+    return result
+
+
+@contextmanager
+def _transaction(
+    connection: duckdb.DuckDBPyConnection, *, dry_run: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a cursor that uses the lake, in a transaction that is committed, or rolled back by a dry run."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"USE {LAKE}")
+        cursor.begin()
+        yield cursor
         cursor.rollback() if dry_run else cursor.commit()
-        return result
 
 
 def pending_changes(address: Address, wait_s: float = 30.0) -> tuple[str, ...]:

@@ -113,6 +113,26 @@ def upgrade(cursor: duckdb.DuckDBPyConnection, migrations: Sequence[Migration] =
     return Upgrade(identity, (*changes, *missing), is_new)
 
 
+def add_statistics(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Give the tables that never had a row their statistics, in the transaction of this cursor, which uses the lake.
+
+    DuckLake stores statistics of a table with its first row. Until then each read looks for them in the catalog once
+    for every column: 80 ms for an empty table of 45 columns, 10 ms once it has them.
+    """
+    tables = cursor.execute(
+        f"""
+        SELECT table_name, any_value(column_name)
+        FROM {METADATA}.ducklake_table JOIN {METADATA}.ducklake_column USING (table_id)
+        WHERE ducklake_table.end_snapshot IS NULL AND ducklake_column.end_snapshot IS NULL
+            AND table_id NOT IN (SELECT table_id FROM {METADATA}.ducklake_table_stats)
+        GROUP BY table_name
+        """
+    ).fetchall()
+    for table, column in tables:
+        cursor.execute(f'INSERT INTO "{table}" ("{column}") VALUES (NULL)')
+        cursor.execute(f'DELETE FROM "{table}"')
+
+
 def _columns(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for table, column in cursor.execute(

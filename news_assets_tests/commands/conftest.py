@@ -18,9 +18,16 @@ Call = Callable[..., Called]
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Call `news-assets` with NEWS_HOME in the test's folder; return exit code, stdout and stderr."""
+def call(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, built_in_model: Path
+) -> Call:
+    """Call `news-assets` with NEWS_HOME in the test's folder; return exit code, stdout and stderr.
+
+    The home has the run's export of the built-in model, and a folder of its own for models of themes.
+    """
     monkeypatch.setenv("NEWS_HOME", str(tmp_path))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / built_in_model.name).symlink_to(built_in_model)
 
     def called(*words: str) -> Called:
         monkeypatch.setattr(sys, "argv", ["news-assets", *words])

@@ -31,9 +31,10 @@ def run(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     monkeypatch.setenv("NEWS_DESKS", str(home / "d.yaml"))
     monkeypatch.setenv("COLUMNS", "110")
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        (article,) = lake.read(RawArticle, article_id=["a-1"])
+        articles = {row.article_id: replace(row, address_owner="shared") for row in lake.read(RawArticle)}
+        article = articles["a-1"]
         aged = replace(article, text=OLD_TEXT, text_chars=len(OLD_TEXT), text_hash=text_hash(OLD_TEXT), title="Menu")
-        lake.transact(lambda rows: rows.upsert([aged]))
+        lake.transact(lambda rows: rows.upsert([*articles.values(), aged]))
     return partial(call, "replay")
 
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 TRIES = 3
-STEP = 4
-LINEAR_BOUND = 9.0  # linear work grows by STEP, quadratic work by STEP squared
+STEP = 8  # linear work grows by STEP, quadratic work by STEP squared: far apart, also on a busy machine
+LINEAR_BOUND = 24.0
 ENOUGH_S = 0.008  # of CPU for the smaller input: fixed costs and the clock's steps are small beside it
 MAX_SIZE = 400_000
 

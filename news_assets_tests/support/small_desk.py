@@ -111,6 +111,7 @@ class Newsroom:
     enricher: Words = field(default_factory=Words)
     embedder: Words = field(default_factory=Words)
     now: datetime = NOW
+    desk: Desk = DESK
 
     def list(self, *entries: FeedEntry) -> None:
         """Store entries as a poll does."""
@@ -131,4 +132,4 @@ class Newsroom:
             "embedder": self.embedder,
             "search": self.index,
         }
-        return stage_named(name).run_batch(self.lake, DESK, keys, lambda: self.now, ports)
+        return stage_named(name).run_batch(self.lake, self.desk, keys, lambda: self.now, ports)

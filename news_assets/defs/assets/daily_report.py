@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 
 from news_assets.clients.report.page import write_page
-from news_assets.clients.report.plots import plot_thumbnail
+from news_assets.clients.report.plots import plot_history
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import OWNERS, markdown_table
 from news_assets.pipeline.freshness.report import Report, build_report
@@ -69,13 +69,13 @@ def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
 
 
 def _metadata(report: Report, path: Path) -> "dict[str, dg.RawMetadataValue]":
-    picture = base64.b64encode(plot_thumbnail(report)).decode()
+    picture = base64.b64encode(plot_history(report).encode()).decode()
     tables = {table.title.lower(): markdown_table(table.header, table.rows) for table in report.tables}
     gaps = [(gap.title, gap.note) for gap in report.gaps]
     return {
         "page": dg.MetadataValue.path(path),
         **{name: value for name, value, _ in report.figures},
-        "plot": dg.MetadataValue.md(f"![entries by hour and articles by outcome](data:image/png;base64,{picture})"),
+        "plot": dg.MetadataValue.md(f"![articles by outcome](data:image/svg+xml;base64,{picture})"),
         "findings": dg.MetadataValue.md(markdown_table(("what", "how many"), gaps) if gaps else "nothing"),
         **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
     }

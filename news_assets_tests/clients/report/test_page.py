@@ -1,13 +1,14 @@
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from news_assets.clients.report.page import render_page, write_page
-from news_assets.clients.report.plots import plot_pages, plot_thumbnail
+from news_assets.clients.report.plots import plot_history, plot_pages
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.report import DayCounts, DeskCounts, Headline, Report, build_report
 from news_assets.pipeline.freshness.row_checks import Findings
@@ -131,10 +132,19 @@ def test_equal_reports_give_equal_pages() -> None:
 
 
 @pytest.mark.parametrize("desks", [1, 5, 12])
-def test_the_thumbnail_is_a_small_png_for_any_number_of_desks(desks: int) -> None:
-    png = plot_thumbnail(report(desks=desks))
-    assert png.startswith(b"\x89PNG")
-    assert len(png) < 45_000  # 60 kB as base64
+def test_plots_are_small_and_well_formed_for_any_number_of_desks(desks: int) -> None:
+    for svg in plot_pages(report(desks=desks)).values():
+        assert etree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+        assert len(svg) < 60_000
+
+
+def test_columns_are_as_high_as_their_share_of_the_scale() -> None:
+    history = ((DAY, "ok", 30), (DAY, "failed", 10), (DAY - timedelta(days=1), "ok", 20))
+    svg = etree.fromstring(plot_history(report(DayCounts(day=DAY, history=history))))
+    heights = [float(rect.get("height")) for rect in svg.iter("{*}rect")]
+    legend, columns = heights[:2], heights[2:]
+    assert legend == [12, 12]
+    assert columns == [100, 150, 50]
 
 
 def test_the_file_is_named_by_its_day_and_replaced_atomically(tmp_path: Path) -> None:

@@ -26,19 +26,17 @@ KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 
 
 @pytest.fixture
-def labelled_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labelled_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A lake whose 60 articles of desk `d` have themes of a model and vectors, and one the local enricher's theme."""
-    (tmp_path / "models").mkdir()
-    for exported in models_dir.iterdir():
-        (tmp_path / "models" / exported.name).symlink_to(exported)
     monkeypatch.setenv("NEWS_TAXONOMY", str(taxonomy_file(tmp_path)))
     place = {"desk": "d", "agency": "a", "day": TODAY, "outcome": "ok"}
+    sent = {"language": "en", "duplicate_of": None, "filter_reason": ""}
     rows: list[object] = []
     for n in range(61):
         code = ("health", "sport")[n % 2]
         known = place | {"article_id": f"a-{n}"}
         rows += [
-            full(RawArticle, **known, title=f"News {n}", text=text_of(code, n // 2), language="en", duplicate_of=None),
+            full(RawArticle, **known, title=f"News {n}", text=text_of(code, n // 2), **sent),
             full(ArticleEmbedding, **known, model=EMBEDDING_MODEL, dim=2, vector=vector_of(code, n // 2)),
             full(
                 EnrichedArticle,

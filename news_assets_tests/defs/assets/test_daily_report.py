@@ -77,9 +77,11 @@ def test_the_metadata_has_a_plot_and_tables(report: dg.AssetsDefinition, tmp_pat
     result = run(report, tmp_path, {"dagster/partition": str(DAYS[1])})
 
     (made,) = result.asset_materializations_for_node("newsroom__daily_report")
-    picture = re.fullmatch(r"!\[[^]]+\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", str(made.metadata["plot"].value))
+    picture = re.fullmatch(
+        r"!\[[^]]+\]\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", str(made.metadata["plot"].value)
+    )
     assert picture
-    assert base64.b64decode(picture[1]).startswith(b"\x89PNG")
+    assert base64.b64decode(picture[1]).startswith(b"<svg")
     assert made.metadata["findings"].value == (
         "| what | how many |\n| --- | --- |\n| g1: every entry is fetched | 1 found among 1 checked |"
     )

@@ -16,6 +16,7 @@ from news_assets.defs.instance.private_names import PRIVATE_NAMES
 from news_assets_tests.test_layers import PACKAGE, offenders
 
 INSTANCE = PACKAGE / "defs" / "instance"
+LIST = INSTANCE / "private_names.py"
 NAMES = sorted({name for names in PRIVATE_NAMES.values() for name in names})
 
 
@@ -106,6 +107,8 @@ def listed(path: Path) -> tuple[set[str], set[str]]:
 
 def not_as_listed(path: Path) -> set[str]:
     """Return the private names that a module uses and the list lacks, or the other way round."""
+    if path == LIST:
+        return set()
     tree = ast.parse(path.read_text())
     imports, attributes = listed(path)
     mentioned = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -14,6 +14,7 @@ from news_assets.pipeline.stage_state.versions import content_hash
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.reading import PageReader, PageRequest
 from news_assets.records.articles import RawArticle
+from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import Page
 from news_assets.store.lake import Lake
@@ -56,11 +57,12 @@ class FetchedDesk:
 
     lake: Lake
     site: Site = field(default_factory=Site)
+    desk: Desk = DESK
 
     def fetch(self, *entries: FeedEntry, at: datetime = NOW) -> None:
         """List and fetch these entries."""
         self.site.at = at
-        room = Newsroom(self.lake, FakeSearchIndex(), self.site, now=at)
+        room = Newsroom(self.lake, FakeSearchIndex(), self.site, now=at, desk=self.desk)
         room.list(*entries)
         room.run("raw_articles")
 
@@ -87,11 +89,11 @@ class FetchedDesk:
 
     def replay(self, readers: Mapping[str, PageReader] = READERS) -> dict[str, Replayed]:
         articles = self.lake.read(RawArticle)
-        batches = replay_articles(self.lake, DESK, articles, InlineSandbox(), readers)
+        batches = replay_articles(self.lake, self.desk, articles, InlineSandbox(), readers)
         return {one.article.article_id: one for batch in batches for one in batch}
 
     def changes(self) -> dict[str, str]:
         return {article_id: one.change for article_id, one in self.replay().items()}
 
     def store(self, replayed: Sequence[Replayed], at: datetime = LATER) -> list[Replayed]:
-        return self.lake.transact(lambda rows: store_replayed(rows, STAGE, DESK, replayed, at))
+        return self.lake.transact(lambda rows: store_replayed(rows, STAGE, self.desk, replayed, at))
