@@ -69,7 +69,8 @@ class UnigramTokenizer:
                     continue
                 if begins[end] < 0 or score > best[end]:
                     best[end], begins[end], last[end] = score, start, number
-        pieces, end = [], size
+        pieces = list[int]()
+        end = size
         while end > 0:
             # Unknown characters that follow each other are one token.
             if last[end] != self._unknown or not pieces or pieces[-1] != self._unknown:
