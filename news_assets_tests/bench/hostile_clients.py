@@ -191,7 +191,8 @@ def measure(pid: int, port: int, total: int, kinds: list[Callable[[random.Random
     before = 0.0
     if _by_meaning in kinds:
         before = memory_mb(pid)
-        Client(port).status(_by_meaning(random.Random(0)))
+        while Client(port).status(_by_meaning(random.Random(0))) != 200:  # it is loaded beside this request
+            time.sleep(1)
         before = memory_mb(pid) - before
     print(f"{'requests':>10}{'MB':>8}{'hostile answers by status'}\n{0:10}{memory_mb(pid):8.0f}", flush=True)
     sizes, part = [], total // 5
