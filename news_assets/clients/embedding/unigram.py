@@ -83,7 +83,7 @@ def is_unigram(config: Mapping[str, Any]) -> bool:
     """Whether a tokenizer's file is one that `UnigramTokenizer` reads as `tokenizers` does."""
     model, processor = config["model"], config["post_processor"] or {}
     return (
-        model["type"] == "Unigram"
+        model.get("type") == "Unigram"
         and model["unk_id"] is not None
         and not model.get("byte_fallback")
         and not config["added_tokens"]
