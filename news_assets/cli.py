@@ -5,6 +5,7 @@ Exit codes: 0 for success, 1 for a NewsAssetsError with its message, 2 for wrong
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,8 +28,9 @@ from news_assets.commands.search import app as search_app
 from news_assets.commands.sites import app as sites_app
 from news_assets.commands.themes import app as themes_app
 from news_assets.commands.upkeep import app as upkeep_app
-from news_assets.errors import NewsAssetsError
-from news_assets.settings import outdated_settings
+from news_assets.errors import NewsAssetsError, SettingsError
+from news_assets.logs import log_to_stderr
+from news_assets.settings import Settings, outdated_settings
 from news_assets.store.queries.freshness import GAP_DAYS
 from news_assets.terminal import accept_any_text, report
 
@@ -181,7 +183,9 @@ def export(
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    body: Annotated[str | None, typer.Option(help="with ical and ocd: part of the body's name or the title")] = None,
+    body: Annotated[
+        str | None, typer.Option(help="with ical and ocd: council, board or committee; or a part of its name")
+    ] = None,
     words: Annotated[
         str | None, typer.Option("--search", help="with ical and ocd: meetings with items that have these words")
     ] = None,
@@ -247,6 +251,8 @@ def main() -> None:
     accept_any_text()
     for line in outdated_settings():
         report(f"news-assets: {line}")
+    with suppress(SettingsError):  # the command reports it, if it reads the settings
+        log_to_stderr(Settings.read().log_level)
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except _UsageError as error:

@@ -18,6 +18,7 @@ from news_assets.defs.sensors import build_desk_sensors
 from news_assets.defs.sensors.alerts import build_alerts_sensor
 from news_assets.defs.sensors.open_batches import build_open_batches
 from news_assets.desks.loader import load_desks, with_neighbours
+from news_assets.logs import log_to_stderr
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
@@ -27,7 +28,7 @@ def build_definitions(
     settings: Settings, desks: tuple[Desk, ...] | None = None, resources: dict[str, object] | None = None
 ) -> dg.Definitions:
     """Return the definitions of these settings; `desks` and `resources` override those of the settings."""
-    desks = load_desks(settings.desks, ALL_KINDS) if desks is None else with_neighbours(desks)
+    desks = load_desks(settings.desks, ALL_KINDS, settings.caps) if desks is None else with_neighbours(desks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # range backfills, and the mapping of agency-days to agencies
         assets = {desk.key: build_desk_assets(desk) for desk in desks}
@@ -38,8 +39,8 @@ def build_definitions(
     ]
     newsroom = [report, build_enrichment_batches(desks), build_alerts(desks, checks)]
     all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
-    jobs = [job for desk in desks for job in build_desk_jobs(desk)]
-    shared_jobs = build_shared_jobs(desks)
+    jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
+    shared_jobs = build_shared_jobs(desks, settings.max_run_s)
     of_desks = build_desk_sensors(desks, jobs, fetch_only=settings.work == "fetch")
     return dg.Definitions(
         assets=[
@@ -59,4 +60,6 @@ def build_definitions(
 @dg.definitions
 def defs() -> dg.Definitions:
     """Return the definitions of the environment's settings."""
-    return build_definitions(Settings.read())
+    settings = Settings.read()
+    log_to_stderr(settings.log_level)
+    return build_definitions(settings)

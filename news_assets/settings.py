@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from news_assets import setting_values as values
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
-from news_assets.records.desks import KeepDays, ReasoningEffort
+from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(values.split_commas)]
@@ -93,6 +93,35 @@ class Settings(BaseSettings):
     )
     work: Literal["all", "fetch"] = Field(
         "all", description="what sensors request and `process` runs: all, or fetch: polls, documents and articles only"
+    )
+    max_new_entries: int = Field(
+        2000,
+        ge=1,
+        le=10_000,
+        description="new entries of one listing that a poll stores, 1 to 10000; the next polls go on",
+    )
+    max_pages: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="articles that a run fetches of 200 agencies and days, the newest first; the next runs go on; "
+        "0 for no limit",
+    )
+    max_text_chars: int = Field(
+        1_000_000,
+        ge=1000,
+        le=1_000_000,
+        description="characters of an article's text that are kept, 1000 to 1000000",
+    )
+    max_run_s: int = Field(
+        86_400,
+        ge=0,
+        le=10_000_000,
+        description="seconds after which Dagster ends a run of a job; sensors request the rest again; 0 for no limit",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning",
+        description="debug, info (also each request that is sent), warning or error: what is logged to stderr",
     )
     host_delay_s: float = Field(
         1.0, ge=0, le=3600, description="pause between two requests to one host, 0 to 3600 seconds"
@@ -221,6 +250,11 @@ class Settings(BaseSettings):
             self.keep_answers_days,
             self.keep_changes_days,
         )
+
+    @property
+    def caps(self) -> Caps:
+        """How much is taken at a time."""
+        return Caps(self.max_new_entries, self.max_pages, self.max_text_chars)
 
     @property
     def ceilings(self) -> Ceilings:

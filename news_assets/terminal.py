@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.progress import track
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from news_assets.errors import NewsAssetsError
 from news_assets.text.defuse import escape_unencodable, terminal_line
 
+_WIDEST = 2000  # characters of a line
 _U_ESCAPES = "news_assets.u_escapes"
 
 Thing = TypeVar("Thing")
@@ -45,6 +48,13 @@ class Terminal(Console):
     def print_line(self, text: str | Text, style: str = "") -> None:
         """Print one line that is not wrapped at the width of the terminal."""
         self.print(text, style=style, soft_wrap=True)
+
+    def print_whole(self, table: Table) -> None:
+        """Print a table as wide as its longest lines; a narrower terminal breaks them, and a pipe gets them whole."""
+        wide = Terminal(stderr=self.stderr)
+        wide.width = _WIDEST
+        wide.width = Measurement.get(wide, wide.options, table).maximum
+        wide.print(table, crop=False)
 
 
 def report(line: str) -> None:

@@ -157,3 +157,8 @@ def test_an_unknown_partition_fails_with_its_name(tmp_path: Path, select: str, p
     )
     assert done.returncode != 0
     assert says in done.stderr + done.stdout
+
+
+def test_runs_of_all_jobs_have_the_time_limit_of_the_settings(definitions: dg.Definitions) -> None:
+    jobs = [job for job in definitions.resolve_all_job_defs() if not job.name.startswith("__")]
+    assert {job.tags["dagster/max_runtime"] for job in jobs} == {"86400"}

@@ -8,7 +8,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "news_assets"
 LAYERS = (
     {"records", "errors", "ports", "lazy"},
-    {"text", "sources", "settings", "setting_values", "desks", "taxonomy", "folders"},
+    {"text", "sources", "settings", "setting_values", "desks", "taxonomy", "folders", "logs"},
     {"pipeline"},
     {"clients", "store"},
     {"defs", "commands", "demo", "search", "terminal", "web"},

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import SettingsError
+from news_assets.records.desks import Caps
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, outdated_settings
 
@@ -163,3 +164,9 @@ def test_the_old_name_of_the_embedded_index_is_accepted_with_a_hint(monkeypatch:
     assert outdated_settings() == ("NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded",)
     monkeypatch.setenv("NEWS_SEARCH", "embedded")
     assert outdated_settings() == ()
+
+
+def test_caps_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("NEW_ENTRIES", "20"), ("PAGES", "100"), ("TEXT_CHARS", "20000")):
+        monkeypatch.setenv(f"NEWS_MAX_{name}", value)
+    assert Settings.read().caps == Caps(new_entries=20, pages=100, text_chars=20_000)

@@ -128,3 +128,13 @@ def test_a_document_is_written_into_a_pipe(tmp_path: Path) -> None:
         write_document(b"new", pipe)
         assert found.result(HANG_S) == b"new"
     assert pipe.is_fifo()
+
+
+def test_a_whole_table_is_not_cut_at_the_width_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    table = Table("model", "calls", box=None)
+    table.add_row("a model with a long name", "1,234,567")
+    Terminal().print_whole(table)
+    assert "a model with a long name 1,234,567" in " ".join(capsys.readouterr().out.split())

@@ -47,7 +47,8 @@ Days = tuple[date | None, date | None]
 def replay(desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool) -> None:
     """Replay the articles of these desks, agencies and days, one desk after the other."""
     check_names(desk, agency)
-    desks = [one for one in load_desks(Settings.read().desks, ALL_KINDS) if desk in (None, one.key)]
+    settings = Settings.read()
+    desks = [one for one in load_desks(settings.desks, ALL_KINDS, settings.caps) if desk in (None, one.key)]
     if not desks:
         raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
     with open_lake() as lake, ProcessSandbox() as sandbox:

@@ -24,7 +24,7 @@ from news_assets.desks.spec import (
 )
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
-from news_assets.records.desks import Agency, Desk, Source
+from news_assets.records.desks import USUAL_CAPS, Agency, Caps, Desk, Source
 from news_assets.sources.civic.kinds import CIVIC_KINDS
 from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS
 from news_assets.text import bounded_yaml
@@ -38,7 +38,7 @@ def built_in_desks() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _BUILT_IN.glob("*.yaml")))
 
 
-def load_desks(names: Sequence[str], kinds: Collection[str]) -> tuple[Desk, ...]:
+def load_desks(names: Sequence[str], kinds: Collection[str], caps: Caps = USUAL_CAPS) -> tuple[Desk, ...]:
     """Return the desks of these built-in names or paths, in order. `kinds` are the known kinds of source.
 
     Raises:
@@ -49,7 +49,7 @@ def load_desks(names: Sequence[str], kinds: Collection[str]) -> tuple[Desk, ...]
     for name in names:
         try:
             path = path_of(name)
-            desks.append(parse_desk(read_text(path), path, kinds))
+            desks.append(replace(parse_desk(read_text(path), path, kinds), caps=caps))
         except DeskFileError as error:
             mistakes += error.mistakes
     keys = [desk.key for desk in desks]
@@ -179,7 +179,8 @@ def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[tuple[Locat
 
 
 def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
-    agencies = tuple(_agency_of(spec, key, agency) for key, agency in sorted(spec.agencies.items()))
+    places = {key: place for place, key in enumerate(spec.agencies)}
+    agencies = tuple(_agency_of(spec, key, agency, places[key]) for key, agency in sorted(spec.agencies.items()))
     return Desk(
         key=spec.desk,
         timezone=spec.timezone,
@@ -192,7 +193,7 @@ def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
     )
 
 
-def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
+def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec, place: int) -> Agency:
     timezone, language = spec.timezone or desk.timezone, spec.language or desk.language
     sources = tuple(
         Source(
@@ -225,6 +226,7 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec) -> Agency:
         since=spec.since,
         page_rules=tuple(rule.rule() for rule in spec.pages),
         hosts=spec.hosts,
+        place=place,
     )
 
 

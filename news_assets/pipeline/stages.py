@@ -118,7 +118,7 @@ STAGES: tuple[Stage, ...] = (
         the part of the text that each sentence rests on. The local row is stored first, and replaced by the answer.
         """,
         kind="python",
-        preview=("theme_labels", "theme_score", "summary", "keywords", "outcome"),
+        preview=("article_id", "theme_labels", "theme_score", "enricher", "model", "outcome"),
     ),
     Stage(
         name="article_embeddings",

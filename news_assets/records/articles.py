@@ -58,6 +58,7 @@ class RawArticle:
     ] = None
     updated_at: Annotated[datetime | None, "time of the last change", KEPT]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it", KEPT]
+    precedence_at: Annotated[datetime | None, "of its entry: the first of several copies is the original", KEPT] = None
     fetched_at: Annotated[datetime, "time of the last request for the page", KEPT]
     page_hash: Annotated[str | None, "page_hash of the page that the last request gave; none if it gave none"] = None
     image_url: Annotated[str | None, "main image"]
@@ -87,6 +88,10 @@ class RawArticle:
         int, "failed attempts that were no transient failures: 404, 403, a page without a text", KEPT
     ] = 0
     next_try_at: Annotated[datetime | None, "time of the next attempt after a failure; none if there will be no other"]
+    failed_attempts: Annotated[
+        int, "failed attempts of all time; unlike `attempts` they are kept after a success", KEPT
+    ] = 0
+    last_failure: Annotated[str | None, "time and reason of the last failed attempt, kept after a success", KEPT] = None
     removed_at: Annotated[
         datetime | None, "time of the first 410 or 451 of its page, if it has not been answered otherwise since", KEPT
     ] = None

@@ -101,7 +101,8 @@ class Agency:
     """A public body, newsroom or city: the first partition dimension.
 
     `type` is its category, as worded in the desk file. `parent` is the key of its parent agency, in this desk or not.
-    `hosts` are further hosts of its articles, each with a path where others share the host.
+    `hosts` are further hosts of its articles, each with a path where others share the host. `place` is its number in
+    the desk file: of copies that one run lists first, the original is the one of the agency that comes first there.
     """
 
     key: str
@@ -116,6 +117,7 @@ class Agency:
     since: date | None = None
     page_rules: tuple[PageRule, ...] = ()
     hosts: tuple[str, ...] = ()
+    place: int = field(default=0, compare=False)
 
 
 _BRIEF_ITEMS: Final = (
@@ -204,12 +206,31 @@ class ItemFilters:
     not_enriched: tuple[str, ...] = ITEMS_NOT_ENRICHED
 
 
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much is taken at a time.
+
+    Attributes:
+        new_entries: Entries of one listing that a poll stores; the next polls store the others.
+        pages: Articles that a run fetches of 200 agencies and days, the newest first; the next runs fetch the others. 0
+            for no limit.
+        text_chars: Characters of an article's text that are kept.
+    """
+
+    new_entries: int = 2000
+    pages: int = 0
+    text_chars: int = 1_000_000
+
+
+USUAL_CAPS: Final = Caps()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Agencies that share one desk file, one partition grid and one queue.
 
     `taxonomy` is the file of its themes; None where the desk file names none. `neighbours` are the agencies of the
-    desks that are loaded beside it, each after the key of its desk.
+    desks that are loaded beside it, each after the key of its desk. `caps` are of the settings.
     """
 
     key: str
@@ -220,6 +241,7 @@ class Desk:
     enrich: EnrichRules = EnrichRules()
     filters: ItemFilters = ItemFilters()
     taxonomy: Path | None = None
+    caps: Caps = USUAL_CAPS
     neighbours: tuple[tuple[str, Agency], ...] = field(default=(), compare=False, repr=False)
 
     @property

@@ -90,6 +90,12 @@ class FeedEntry:
         KEPT,
     ] = ""
     first_seen_at: Annotated[datetime, "time of the poll that first listed it", KEPT]
+    precedence_at: Annotated[
+        datetime | None,
+        "start of the run that first listed it, 1 µs later for each agency before its own in the desk file: the first "
+        "of several copies is the original; none in rows from before this column, and of agenda items",
+        KEPT,
+    ] = None
     last_seen_at: Annotated[datetime, "time of the last poll of a changed document that listed it", KEPT]
     trace_id: Annotated[str, "id of the poll that found the entry, passed on to the rows of every stage", KEPT]
 

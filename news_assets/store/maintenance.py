@@ -4,17 +4,23 @@ No row changes. It may run beside readers and writers: each step is a transactio
 writer waits some seconds at most, and files are kept for a while after they were replaced: a day for readers that began
 earlier, and as long as a kept backup needs them.
 
+What was withdrawn leaves the files too, once the snapshots and backups that have it are too old.
+
 DuckLake merges files in steps, but rewrites all files of a table with deleted rows in one: with 300 MB of pages this
 needs more than 512 MB of memory. So the rows of such files are inserted again here, some files at a time.
 """
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 from news_assets.errors import LakeError
+from news_assets.records.reading import WITHDRAWN
 from news_assets.store.address import LAKE, METADATA, Address, quoted
 from news_assets.store.data_folder import DataFolder, files_in_use
 from news_assets.store.lake import Lake
@@ -49,6 +55,7 @@ _WHOLE_TABLE = (
     f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)",
 )
 
+_VACUUM_WAIT_S = 10.0
 _INLINED_ROWS, _FILE_SIZE = "ducklake_default_data_inlining_row_limit", "ducklake_target_file_size"
 _REWRITE_SHARE = 0.1  # files are rewritten without their deleted rows from this share of them on
 
@@ -82,14 +89,15 @@ def maintain(
         LakeError: A step failed, or the data folder belongs to another lake. Earlier steps are committed, and another
             run continues after them.
     """
-    before = lake_size(lake)
+    before, had_withdrawn = lake_size(lake), _had_withdrawn(lake)
+    lake.transact(_widen_statistics)
     enough = before.files + before.file_bytes // STEP_BYTES + 1  # writers may add files faster than they are merged
     lake.transact(partial(_run, statement=_PAGES_IN_FILES))
     try:
         for table in TABLES:
             for statement in _WHOLE_TABLE:
                 lake.transact(partial(_run, statement=statement.format(table.name)))
-            _repeat(lake, partial(_rewrite, table=table.name), enough)
+            _repeat(lake, partial(_rewrite, table=table.name, had_withdrawn=had_withdrawn), enough)
             for target_bytes in (SMALL_BYTES, STEP_BYTES):
                 _repeat(lake, partial(_merge, table=table.name, target_bytes=target_bytes), enough)
     finally:  # the settings hold for all later writes of the process
@@ -97,6 +105,8 @@ def maintain(
             lake.transact(partial(_run, statement=f"RESET {name}"))
     _repeat(lake, partial(_expire, expired=now - timedelta(days=keep_days)))
     _repeat(lake, partial(_clean_up, unused=now - grace))
+    if not lake.address.is_postgres:
+        _overwrite_free_pages(Path(lake.address.catalog))
     return before, lake_size(lake)
 
 
@@ -155,14 +165,69 @@ _FILES_TO_REWRITE = """
         JOIN {metadata}.ducklake_data_file d ON parse_filename(d.path) = parse_filename(data_file)
         JOIN {metadata}.ducklake_delete_file x USING (data_file_id)
     WHERE d.end_snapshot IS NULL AND x.end_snapshot IS NULL AND live_rows > 0
-        AND (delete_count >= record_count * {share} OR live_bytes < {small})
+        AND (delete_count >= record_count * {share} OR live_bytes < {small} OR {had_withdrawn})
     WINDOW files AS (ORDER BY data_file)
     QUALIFY row_number() OVER files = 1 OR sum(live_bytes) OVER files <= {step}
     ORDER BY data_file LIMIT {count}
 """
 
 
-def _rewrite(transaction: Transaction, table: str) -> bool:
+def _had_withdrawn(lake: Lake) -> str:
+    """Return the condition of the files, of any table, that may have a deleted row of a withdrawn article.
+
+    They were written before its withdrawal, for its month; those that are written again are newer.
+    """
+    found = lake.query(
+        "SELECT year(day), month(day), max(withdrawn_after) FROM raw_articles "
+        f"WHERE outcome = '{WITHDRAWN}' GROUP BY ALL ORDER BY ALL"
+    )
+    files = [
+        f"(d.begin_snapshot <= {commit} AND contains(data_file, 'year={year}/month={month}/'))"
+        for year, month, commit in found.iter_rows()
+    ]
+    return f"({' OR '.join(files)})" if files else "false"
+
+
+# The first and the last of all values of a type, as DuckLake writes them.
+_BOUNDS = {"varchar": ("", "\U0010ffff"), "blob": ("", "FF" * 32)}
+# Without any bounds, DuckLake takes those of the next file for those of the whole table, and then misses rows.
+_WIDEN = """
+    UPDATE {metadata}.ducklake_table_column_stats SET min_value = '{least}', max_value = '{most}'
+    WHERE (min_value <> '{least}' OR max_value <> '{most}') AND (table_id, column_id) IN (
+        SELECT (table_id, column_id) FROM {metadata}.ducklake_column WHERE column_type = '{kind}'
+    )
+"""
+# Connections keep statistics as long as this number stays.
+_FORGET_STATISTICS = f"""
+    UPDATE {METADATA}.ducklake_snapshot SET next_file_id = next_file_id + 1
+    WHERE snapshot_id = (SELECT max(snapshot_id) FROM {METADATA}.ducklake_snapshot)
+"""
+
+
+def _widen_statistics(transaction: Transaction) -> None:
+    """Replace the least and the greatest text of each column, which the catalog keeps for ever, by bounds of any text.
+
+    They are whole texts of articles, and no read is quicker by them: files have their own.
+    """
+    changed = 0
+    for kind, (least, most) in _BOUNDS.items():
+        statement = _WIDEN.format(metadata=METADATA, kind=kind, least=least, most=most)
+        changed += transaction.cursor.execute(statement).fetchall()[0][0]
+    if changed:
+        transaction.cursor.execute(_FORGET_STATISTICS)
+
+
+def _overwrite_free_pages(catalog: Path) -> None:
+    """Write the catalog's SQLite file without its free pages, which have the deleted rows that were inlined.
+
+    Where others read or write at this moment, the next maintenance does it.
+    """
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(catalog, timeout=_VACUUM_WAIT_S)) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _rewrite(transaction: Transaction, table: str, had_withdrawn: str) -> bool:
     """Write the rows of some files with deleted rows to new files; return False if there is none."""
     files = transaction.query(
         _FILES_TO_REWRITE.format(
@@ -173,6 +238,7 @@ def _rewrite(transaction: Transaction, table: str) -> bool:
             small=STEP_BYTES // 2,
             step=STEP_BYTES,
             count=STEP_FILES,
+            had_withdrawn=had_withdrawn,
         )
     )
     if files.is_empty():

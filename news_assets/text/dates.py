@@ -91,7 +91,10 @@ def parse_date(text: str | None, timezone: str) -> datetime | None:
 
 def day_of(at: datetime, timezone: str) -> date:
     """Return the day of a time in a zone (IANA)."""
-    return at.astimezone(zone_info(timezone)).date()
+    try:
+        return at.astimezone(zone_info(timezone)).date()
+    except OverflowError:  # in that zone it is before the year 1 or after 9999
+        return at.date()
 
 
 def day_in_address(url: str) -> date | None:

@@ -114,7 +114,7 @@ class SourceItem:
     polls: Annotated[Sequence[Mapping[str, Any]], "the last polls, newest last: polled_at, outcome, new_count"]
     interval_s: Annotated[float | None, "pause between two polls in seconds"]
     next_poll_at: Annotated[datetime | None, "time of the next poll"]
-    new_ratio: Annotated[float | None, "share of new entries in its listings, 0 to 1"]
+    new_ratio: Annotated[float | None, "share of new entries in its listings, 0 to 1; null where meetings are listed"]
     last_new_at: Annotated[datetime | None, "time of the last poll with a new entry"]
     last_reason: Annotated[str | None, "why the last poll failed"]
     silent_for: Annotated[str | None, "how long the agency has been silent beyond its habit"]

@@ -6,7 +6,9 @@ over h11 is extended here; h11 bounds the size of a request's head.
 """
 
 import asyncio
+import ipaddress
 from collections import defaultdict
+from functools import lru_cache
 from typing import Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -15,6 +17,18 @@ REQUEST_S: Final = 10.0  # from the opening of a connection, or the answer befor
 ANSWER_S: Final = 60.0  # from there to the end of the answer, also where the client does not read it
 MAX_OF_CLIENT: Final = 20
 MAX_CONNECTIONS: Final = 500
+
+
+@lru_cache(10_000)
+def client_of(address: str) -> str:
+    """Return whom an address counts for: of IPv6 its network of 64 bits, all of which one client holds (RFC 6177)."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.IPv6Network((found, 64), strict=False))
 
 
 class Connections:
@@ -95,7 +109,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def _client(self) -> str:
-        return self.client[0] if self.client else ""
+        return client_of(self.client[0]) if self.client else ""
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""

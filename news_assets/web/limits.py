@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from news_assets.web.archive import MAX_SECONDS
+from news_assets.web.connections import client_of
 from news_assets.web.forms.documents import problem
 
 MAX_URL_CHARS: Final = 4_000
@@ -70,7 +71,7 @@ class RequestLimits:
             return problem(503, f"{MAX_REQUESTS} requests are being answered; try again", {"Retry-After": "5"})
         if not self._interval or scope["path"].startswith("/static/"):
             return None
-        client = scope["client"][0] if scope["client"] else ""
+        client = client_of(scope["client"][0]) if scope["client"] else ""
         if wait := self._wait(client, time.monotonic()):
             detail = f"more than {60 / self._interval:.0f} requests a minute from {client}; wait {wait} s"
             return problem(429, detail, {"Retry-After": str(wait)})

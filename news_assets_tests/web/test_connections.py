@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from news_assets.web.connections import Connections, bounded_protocol
+from news_assets.web.connections import Connections, bounded_protocol, client_of
 from news_assets_tests.support.waiting import HANG_S
 
 
@@ -104,3 +104,17 @@ def test_a_client_is_answered_while_others_hold_many_idle_connections() -> None:
             assert [client.get("/").text, client.post("/", content=b"x" * 9_000).text] == ["here", "here"]
         for one in held:
             one.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_all_addresses_that_one_client_has_count_as_one(address: str, client: str) -> None:
+    assert client_of(address) == client

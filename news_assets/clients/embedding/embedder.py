@@ -3,6 +3,7 @@
 Imports only tokenizers, numpy and onnxruntime, at first use.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from news_assets.clients.embedding.models import GRAPH_FILE, TOKENIZER_FILE, about_model, exported_model
+from news_assets.clients.embedding.unigram import UnigramTokenizer, is_unigram
 from news_assets.errors import EmbedError
 from news_assets.records.reading import Embedded
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types
-    import tokenizers
 
     Vectors = npt.NDArray[np.float32]
 
@@ -51,7 +52,7 @@ class OnnxEmbedder:
         self._about = about
         self._threads = threads
         self._tokenizer = _load_tokenizer(folder / TOKENIZER_FILE)
-        self._tail_count = _tail_count(self._tokenizer)
+        self._tail_count = self._tokenizer.tail_count
         self._session = _load_session(folder / GRAPH_FILE)
 
     @classmethod
@@ -97,7 +98,7 @@ class OnnxEmbedder:
     def _tokens(self, texts: Sequence[str]) -> list[_Tokens]:
         max_chars = MAX_CHARS_PER_TOKEN * self._about.max_tokens
         heads = [_head(text, max_chars) for text in texts]
-        ids_of_heads = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(heads)]
+        ids_of_heads = self._tokenizer.encode(heads)
         return [
             self._cut(ids, len(ids) * len(text) // len(head))
             if len(ids) >= self._about.max_tokens
@@ -106,7 +107,7 @@ class OnnxEmbedder:
         ]
 
     def _whole(self, text: str) -> _Tokens:
-        ids = self._tokenizer.encode_batch_fast([text])[0].ids
+        [ids] = self._tokenizer.encode([text])
         return self._cut(ids, len(ids))
 
     def _cut(self, ids: list[int], count: int) -> _Tokens:
@@ -184,16 +185,23 @@ def _batches(texts: Sequence[list[int]]) -> Iterator[list[int]]:
         yield from (positions[start : start + size] for start in range(0, len(positions), size))
 
 
-def _load_tokenizer(path: Path) -> "tokenizers.Tokenizer":
-    import tokenizers
+class _PackageTokenizer:
+    """A tokenizer of the package `tokenizers`, with the methods of `UnigramTokenizer`."""
 
-    return tokenizers.Tokenizer.from_file(str(path))
+    def __init__(self, path: Path) -> None:
+        import tokenizers
+
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        mask = self._tokenizer.encode("a").special_tokens_mask
+        self.tail_count = mask[::-1].index(0) if 0 in mask else 0  # they are kept when a text is cut
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
 
-def _tail_count(tokenizer: "tokenizers.Tokenizer") -> int:
-    """Return the number of special tokens at the end of a text; they are kept when it is cut."""
-    mask = tokenizer.encode("a").special_tokens_mask
-    return mask[::-1].index(0) if 0 in mask else 0
+def _load_tokenizer(path: Path) -> UnigramTokenizer | _PackageTokenizer:
+    config = json.loads(path.read_bytes())
+    return UnigramTokenizer(config) if is_unigram(config) else _PackageTokenizer(path)
 
 
 def _load_session(path: Path) -> "onnxruntime.InferenceSession":

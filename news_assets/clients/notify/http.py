@@ -11,7 +11,7 @@ from news_assets.clients.web.addresses import BAD_PORTS, AddressPolicy
 from news_assets.clients.web.errors import as_fetch_errors
 from news_assets.clients.web.headers import retry_after_s
 from news_assets.clients.web.transport import GuardedTransport, deadline
-from news_assets.errors import FetchError, NotifyError
+from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 
 TOTAL_S: Final = 30.0  # of one message; a receiver that hangs holds up the others of its run
 _TRANSIENT: Final = (408, 425, 429)
@@ -61,6 +61,9 @@ class JsonSender:
                     raise NotifyError("refused: the port belongs to another protocol", is_transient=False)
                 with self._client.stream("POST", url, content=body, headers=headers) as response:
                     status, wait_s = response.status_code, retry_after_s(response.headers, datetime.now(UTC))
+        except ForbiddenAddressError as error:
+            hint = "if it is to be sent there, name it in NEWS_ALLOW_PRIVATE_HOSTS"
+            raise NotifyError(f"{error.reason.replace(url, 'the address')}; {hint}", is_transient=False) from None
         except FetchError as error:
             raise NotifyError(error.reason.replace(url, "the address"), is_transient=error.is_transient) from None
         if not 200 <= status < 300:

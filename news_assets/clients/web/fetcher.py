@@ -208,7 +208,7 @@ class HttpFetcher:
         with (
             as_fetch_errors(chain.request.url),
             self._vendor_slot(chain, stopping),
-            self._politeness.slot(url.host, stopping) as slot,
+            self._politeness.slot(url.host, stopping, url=str(url)) as slot,
             chain.timed(),
             closing(self._client.send(self._http_request(url, chain), stream=True)) as response,
         ):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import filelock
 
@@ -24,6 +25,7 @@ MAX_RETRY_AFTER_S = 86_400.0  # remembered for a day at most; the poll schedule 
 _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
 MAX_WAIT_S = 60.0  # a Retry-After up to this long is waited out, a longer one is raised as an error
 _LOCK_POLL_S = 0.02
+_REQUEST = ".request"  # suffix of the file that tells the request in progress
 _MAX_LOCKED_S = 600.0  # no request takes that long: the process that holds the lock hangs
 
 
@@ -75,6 +77,38 @@ class HostSlot:
     retry_after_s: float = 0.0
 
 
+class RequestNow(NamedTuple):
+    """A request in progress: its address, and when it began, in seconds since 1970."""
+
+    url: str
+    began_at: float
+
+
+def requests_now(state_dir: Path) -> list[RequestNow]:
+    """Return the requests that processes of this machine have sent and not finished, the oldest first.
+
+    One that its process left behind when it was killed is not among them: nobody holds the lock of its host.
+    """
+    found = []
+    for file in state_dir.glob(f"*{_REQUEST}"):
+        lock = filelock.FileLock(file.with_suffix(".lock"), thread_local=False)
+        try:
+            with lock.acquire(timeout=0):
+                file.unlink(missing_ok=True)
+        except filelock.Timeout:
+            began_at, _, url = _text_of(file).partition(" ")
+            if url:
+                found.append(RequestNow(url, float(began_at)))
+    return sorted(found, key=lambda one: one.began_at)
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text()
+    except FileNotFoundError:  # it ended meanwhile
+        return ""
+
+
 class Politeness:
     """Grants the slots of hosts, and of vendors as if each were a host (`vendor_slot`).
 
@@ -90,8 +124,8 @@ class Politeness:
         private_folder(state_dir)
 
     @contextmanager
-    def slot(self, host: str, stopping: threading.Event, served: str = "") -> Iterator[HostSlot]:
-        """Wait until the host may be requested, and hold it for one request.
+    def slot(self, host: str, stopping: threading.Event, served: str = "", url: str = "") -> Iterator[HostSlot]:
+        """Wait until the host may be requested, and hold it for one request, of which `requests_now` tells the `url`.
 
         Raises:
             RetryAfterError: The host requested a pause longer than MAX_WAIT_S.
@@ -103,9 +137,12 @@ class Politeness:
             self._wait(entry, stopping, served)
             slot = HostSlot()
             try:
+                if url:
+                    entry.request_file.write_text(f"{self._clock()} {url}")
                 yield slot
             finally:
                 try:
+                    entry.request_file.unlink(missing_ok=True)
                     self._remember(entry, slot, served)
                 finally:
                     entry.file_lock.release()
@@ -177,6 +214,7 @@ class _Host:
         self.thread_lock = threading.Lock()
         self.file_lock = filelock.FileLock(path.with_suffix(".lock"), thread_local=False)
         self.times_file = path.with_suffix(".times")
+        self.request_file = path.with_suffix(_REQUEST)
         self.times = _Times()
         self.delay_s, self.crawl_delay_s, self.break_s = delay_s, 0.0, 0.0
 

@@ -19,10 +19,14 @@ def queue(
     desk: Desk = None,
     agency: Agency = None,
     limit: Annotated[int | None, typer.Option(min=1, help="how many to show; default: 50, with --json all")] = None,
+    now: Annotated[bool, typer.Option("--now", help="the requests that are in progress on this machine")] = False,
     as_json: Json = False,
 ) -> None:
     """Show which agencies and days wait for a run, highest priority first."""
-    queue_command.queue(desk, limit, agency, as_json=as_json)
+    if now:
+        queue_command.requests_in_progress(as_json=as_json)
+    else:
+        queue_command.queue(desk, limit, agency, as_json=as_json)
 
 
 OneAgency = Annotated[str, typer.Argument(help="key of the agency, such as paloaltoCA")]

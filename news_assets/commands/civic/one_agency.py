@@ -84,7 +84,7 @@ def _now() -> datetime:
 
 def _desk_of(settings: Settings, agency: str, desk_key: str | None) -> Desk:
     """Return the desk with this agency."""
-    desks = [one for one in load_desks(settings.desks, ALL_KINDS) if desk_key in (None, one.key)]
+    desks = [one for one in load_desks(settings.desks, ALL_KINDS, settings.caps) if desk_key in (None, one.key)]
     found = [desk for desk in desks if agency in {one.key for one in desk.agencies}]
     if len(found) > 1:
         raise NewsAssetsError(f"{agency} is in {' and '.join(desk.key for desk in found)}; name one with --desk")

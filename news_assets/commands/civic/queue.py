@@ -1,5 +1,6 @@
 """The command `queue`: the agency-days that wait for a run, in their order."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
+from news_assets.clients.web.politeness import requests_now
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, open_lake
 from news_assets.desks.loader import load_desks
@@ -62,6 +64,18 @@ def queue(desk_key: str | None, limit: int | None, agency: str | None = None, *,
             write_line(asdict(row))
     else:
         _show(found, limit or SHOWN, parked)
+
+
+def requests_in_progress(*, as_json: bool) -> None:
+    """Print the requests that runs of this machine have sent and not finished, the oldest first."""
+    found, now = requests_now(Settings.read().hosts_dir), time.time()
+    for one in found:
+        if as_json:
+            write_line({"url": one.url, "began_at": datetime.fromtimestamp(one.began_at, UTC)})
+        else:
+            Terminal().print_line(f"{now - one.began_at:6.0f} s  {one.url}")
+    if not found and not as_json:
+        Terminal().print_line("no request is in progress on this machine")
 
 
 def waiting_days(lake: Lake, desk: Desk, now: datetime) -> list[Waiting]:

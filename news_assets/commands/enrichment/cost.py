@@ -118,7 +118,7 @@ def _show(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], 
         return
     usd = total_usd(one.usd for one in spending)
     terminal.print_line(f"so far: {sum(one.calls for one in spending):,} calls, {price_text(usd)} USD")
-    terminal.print(_table(spending))
+    terminal.print_whole(_table(spending))
 
 
 def _lines(estimate: _Estimate) -> Iterator[str]:

@@ -26,7 +26,7 @@ def search_articles(
     language: Annotated[str | None, typer.Option(help="language code")] = None,
     entity: Annotated[str | None, typer.Option(help="name of a person, body or place")] = None,
     sentiment: Annotated[Sentiment | None, typer.Option(help="tone of the text")] = None,
-    body: Annotated[str | None, typer.Option(help="council, board or committee")] = None,
+    body: Annotated[str | None, typer.Option(help="council, board or committee; or a part of its name")] = None,
     matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
     meeting_status: Annotated[MeetingStatus | None, typer.Option(help="status of the meeting")] = None,
     from_day: From = None,

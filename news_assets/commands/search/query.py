@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names
-from news_assets.errors import LakeError
+from news_assets.commands.lake import check_names, open_lake
+from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.search import (
     Filters,
     SearchAnswer,
@@ -23,6 +23,7 @@ from news_assets.search import (
     next_meetings_first,
     open_index,
 )
+from news_assets.store.queries.civic.meetings import bodies_named
 from news_assets.store.queries.copies import Copy
 from news_assets.terminal import Terminal
 
@@ -46,6 +47,7 @@ class Options:
 def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None:
     """Search and print the answer."""
     check_names(filters.desk, filters.agency)
+    filters = _with_whole_name(filters)
     answer = query_index(text, filters, options)
     hits, others = hits_with_copies(answer.hits, filters)
     answer = replace(answer, hits=hits)
@@ -54,6 +56,18 @@ def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None
         write_line({"hits": lines, **_summary(answer)})
     else:
         show(answer, text, others)
+
+
+def _with_whole_name(filters: Filters) -> Filters:
+    """Return the filters with the whole name of the body of which a part is given. Raises NewsAssetsError."""
+    if filters.body is None:
+        return filters
+    with open_lake() as lake:
+        names = bodies_named(lake, filters.body)
+    if len(names) == 1:
+        return replace(filters, body=names[0])
+    found = "; ".join(names) if names else "none"
+    raise NewsAssetsError(f"--body {filters.body}: it has to select one body, and selects: {found}")
 
 
 def hits_with_copies(hits: Sequence[SearchHit], filters: Filters) -> tuple[tuple[SearchHit, ...], Copies]:

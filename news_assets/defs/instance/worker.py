@@ -27,6 +27,8 @@ from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
 from news_assets.defs.instance.watchdog import Watchdog
 from news_assets.defs.resources import warm_sandbox
 from news_assets.errors import NewsAssetsError
+from news_assets.logs import log_to_stderr
+from news_assets.settings import Settings
 
 _SLOW_IMPORTS = ("news_assets.definitions", "onnxruntime", "polars", "tokenizers")  # 3 s together
 _logger = logging.getLogger("celery.worker")
@@ -88,6 +90,6 @@ def import_libraries(**_: object) -> None:
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]
 def set_up_logging(**_: object) -> None:
-    """Log warnings of all libraries, and the start, the end and the runs of the worker."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    """Log what NEWS_LOG_LEVEL states, and the start, the end and the runs of the worker."""
+    log_to_stderr(Settings.read().log_level)
     logging.getLogger("celery").setLevel(logging.INFO)

@@ -1,19 +1,22 @@
 """Marks copies among the articles of the lake, of all desks, when they are stored: by address, text and near text.
 
 Duplicates are kept, not deleted: the copy carries `duplicate_of`, the reason and a score. The original is the article
-on its publisher's own site, else the one that was seen first, also if it is stored after a copy. Articles published
-more than WINDOW days apart are not compared. A missed copy is better than a wrong one, so a near copy is compared with
+on its publisher's own site, else the one that a run listed first (`precedence_at`), also if it is stored after a copy.
+What publishers state about time decides only among articles of one agency: anybody can state any. Articles published
+more than WINDOW days apart are not compared, but one that states an earlier day than that is also compared with those
+of the day when it was first seen. A missed copy is better than a wrong one, so a near copy is compared with
 originals only, by all its shingles (`likeness.py`). Articles stored before there were copy keys are not found until
 they are stored again; `replay --write` does that.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from heapq import nlargest
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from news_assets.pipeline.articles.likeness import (
@@ -41,8 +44,6 @@ WINDOW = timedelta(days=7)  # agencies republish a text within days; twice as ma
 _MAX_CANDIDATES = 20  # stored articles that are read for one new article, those with the likeliest leads
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
-# Sources that are polled together are seen in any order: within so long, what they claim decides.
-SEEN_TOGETHER_S: Final = 600
 
 Mark = tuple[str | None, str | None, float | None]  # duplicate_of, duplicate_reason, duplicate_score
 _ORIGINAL: Mark = (None, None, None)
@@ -60,6 +61,7 @@ class KnownArticle:
     lead_minhash: bytes | None = None
     published_at: datetime | None = None
     first_seen_at: datetime = _LAST
+    precedence_at: datetime | None = None
     address_owner: str = ""
 
 
@@ -144,10 +146,10 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     copies = [row for row in marked if row.duplicate_of and row.duplicate_of not in known]
     if not copies:
         return []
-    first: dict[str, tuple[int, int]] = {}  # by original, the place of the copy that is before all others
+    first: dict[str, tuple[int, datetime]] = {}  # by original, the place of the copy that is before all others
     for row in sorted(copies, key=precedence):
         first.setdefault(row.duplicate_of or "", precedence(row)[:2])
-    days = {day for row in copies for day in _days_around(row.day)}
+    days = {day for row in copies for day in _days_near(row)}
     originals = _known(rows, first, days)
     preceded = {one.article_id for one in originals if first[one.article_id] < precedence(one)[:2]}
     if not preceded:
@@ -177,21 +179,37 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
     the articles themselves are ignored.
     """
     ids = {row.article_id for row in articles}
+    by_centre: dict[date, list[RawArticle]] = defaultdict(list)
+    for row in articles:
+        for day in _centres(row):
+            by_centre[day].append(row)
     stored_near = {
-        day: [one for one in _candidates(lake, day, list(of_day)) if not {one.article_id, one.duplicate_of} & ids]
-        for day, of_day in groupby(sorted(articles, key=_day), key=_day)
+        day: [one for one in _candidates(lake, day, rows) if not {one.article_id, one.duplicate_of} & ids]
+        for day, rows in by_centre.items()
     }
     marked: dict[str, RawArticle] = {}
-    for day, of_day in groupby(sorted(articles, key=precedence), key=_day):
-        group, stored = list(of_day), stored_near[day]
-        near_days = [row for row in marked.values() if row.outcome == "ok" and abs(row.day - day) <= WINDOW]
-        known = [*stored, *(KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS)) for row in near_days)]
+    for days, of_days in groupby(sorted(articles, key=precedence), key=_centres):
+        group = list(of_days)
+        near_days = [row for row in marked.values() if row.outcome == "ok" and _is_near(row, days)]
+        known = [KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS)) for row in near_days]
+        for day in days:
+            known += stored_near[day]
         marked |= {row.article_id: row for row in mark_duplicates(group, known)}
     return [_with_mark(row, _mark_of(marked[row.article_id])) for row in articles]
 
 
-def _day(row: RawArticle) -> date:
-    return row.day
+def _centres(row: RawArticle) -> tuple[date, ...]:
+    """Return the days around which the articles are that a row is compared with: its own, and that of first sight."""
+    seen_on = row.first_seen_at.astimezone(UTC).date()
+    return (row.day,) if seen_on - row.day <= WINDOW else (row.day, seen_on)
+
+
+def _is_near(row: RawArticle, days: Iterable[date]) -> bool:
+    return any(abs(row.day - day) <= WINDOW for day in days)
+
+
+def _days_near(row: RawArticle) -> set[date]:
+    return {day for centre in _centres(row) for day in _days_around(centre)}
 
 
 def _days_around(day: date) -> Iterator[date]:
@@ -256,14 +274,14 @@ def mark_duplicates(rows: Sequence[RawArticle], known: Sequence[KnownArticle]) -
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
 
 
-def precedence(article: KnownArticle | RawArticle) -> tuple[int, int, datetime, str]:
-    """Return the order among copies: the publisher on its own site first, then by when they were first seen.
+def precedence(article: KnownArticle | RawArticle) -> tuple[int, datetime, datetime, str]:
+    """Return the order among copies: the publisher on its own site first, then by which run listed them first.
 
-    The time of publication decides only between articles that were seen together: a listing can claim any.
+    The time of publication decides only between articles that one agency listed in the same run.
     """
+    listed_at = article.precedence_at or article.first_seen_at
     published_at = article.published_at or article.first_seen_at
-    seen = int(article.first_seen_at.timestamp() // SEEN_TOGETHER_S)
-    return owner_rank(article.address_owner), seen, published_at, article.article_id
+    return owner_rank(article.address_owner), listed_at, published_at, article.article_id
 
 
 def _marked(row: RawArticle, mark: Mark) -> RawArticle:

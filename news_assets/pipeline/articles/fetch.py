@@ -68,6 +68,8 @@ def fetch_batch(
     languages = {agency.key: agency.language for agency in desk.agencies}
     written = compose_articles(stage, lake, [one for one in due if one.source_id in civic], languages, clock, sandbox)
     due = [one for one in due if one.source_id not in civic]
+    if desk.caps.pages:
+        due = sorted(due, key=lambda entry: entry.day, reverse=True)[: desk.caps.pages]
     validators = {} if refetch else stored_validators(lake, due, stored)
 
     def store(batch: Sequence[FetchedEntry]) -> list[RawArticle]:
@@ -160,7 +162,7 @@ def fetch_entries(
             if isinstance(result, Page) and result.is_unchanged:
                 yield FetchedEntry(entry, result, ReadEntry(), None)
                 continue
-            read = _read(entry, result, agencies[entry.agency], sandbox, readers)
+            read = _read(entry, result, agencies[entry.agency], sandbox, readers, desk.caps.text_chars)
             yield FetchedEntry(entry, result, read, _stored_page(entry, result) if isinstance(result, Page) else None)
 
 
@@ -170,7 +172,12 @@ def _common(entries: Iterable[FeedEntry], validators: Mapping[str, Validators]) 
 
 
 def _read(
-    entry: FeedEntry, result: Page | FetchError, agency: Agency, sandbox: Sandbox, readers: Mapping[str, PageReader]
+    entry: FeedEntry,
+    result: Page | FetchError,
+    agency: Agency,
+    sandbox: Sandbox,
+    readers: Mapping[str, PageReader],
+    max_chars: int,
 ) -> ReadEntry:
     """Return what was read of the page and the listed text; an error of reading fails the page."""
     page = None
@@ -179,7 +186,8 @@ def _read(
     if page is None and not has_full_text(entry.content_html):
         return ReadEntry()
     page = page and with_document(page, sandbox, agency.language, readers)
-    [read] = sandbox.run(read_entry, [(page, entry.content_html, agency.timezone, agency.language, readers)])
+    listed = entry.content_html
+    [read] = sandbox.run(read_entry, [(page, listed, agency.timezone, agency.language, readers, max_chars)])
     if not isinstance(read, NewsAssetsError):
         return read
     return ReadEntry() if page is None else ReadEntry(unread(page, "failed", str(read)))

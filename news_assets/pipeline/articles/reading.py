@@ -26,8 +26,13 @@ class ArticleText:
     lead_minhash: bytes | None
 
     @classmethod
-    def of(cls, text: str, language: str | None = None) -> "ArticleText | None":
-        """Return the text with its properties; None if it is empty. `language` (BCP 47) is that of a short text."""
+    def of(cls, text: str, language: str | None = None, max_chars: int | None = None) -> "ArticleText | None":
+        """Return the text, cut to `max_chars`, with its properties; None if it is empty.
+
+        `language` (BCP 47) is that of a short text.
+        """
+        if max_chars is not None and len(text) > max_chars:
+            text = text[:max_chars].rstrip()
         found = language_of(text, language)
         return cls(text, text_hash(text), len(words(text)), found, minhash(text)) if text else None
 
@@ -47,6 +52,7 @@ def read_entry(
     timezone: str,
     language: str | None,
     readers: Mapping[str, PageReader] = READERS,
+    max_chars: int | None = None,
 ) -> ReadEntry:
     """Return what the page and the listing's text contain.
 
@@ -56,12 +62,13 @@ def read_entry(
         timezone: IANA zone of times without one.
         language: The agency's language (BCP 47).
         readers: Page readers by content type.
+        max_chars: The characters of a text that are kept; None for all.
     """
     extracted = read_page(page, timezone, language, readers) if page is not None else None
+    of_page = (extracted and extracted.outcome == "ok" and extracted.text) or ""
+    listed = markdown_of_fragment(content_html) if has_full_text(content_html) and content_html else ""
     return ReadEntry(
-        extracted,
-        ArticleText.of((extracted and extracted.outcome == "ok" and extracted.text) or ""),
-        ArticleText.of(markdown_of_fragment(content_html) if has_full_text(content_html) and content_html else ""),
+        extracted, ArticleText.of(of_page, max_chars=max_chars), ArticleText.of(listed, max_chars=max_chars)
     )
 
 

@@ -56,7 +56,16 @@ def article_row(
         row = _unchanged_row(previous, entry, result)
     else:
         row = _answered_row(entry, result, read, _believed(previous, owner), now, owner)
-    return replace(row, news_hash=entry.news_hash, relisted=relisted(entry, previous, now))
+    row = replace(row, news_hash=entry.news_hash, relisted=relisted(entry, previous, now))
+    return _with_failures(row, previous, now)
+
+
+def _with_failures(row: RawArticle, previous: RawArticle | None, now: datetime) -> RawArticle:
+    """Return the row with the failures that it had before and, where this attempt failed, with this one."""
+    before = max(previous.failed_attempts, previous.attempts) if previous else 0
+    if row.attempts:
+        return replace(row, failed_attempts=before + 1, last_failure=f"{now:%Y-%m-%d %H:%M}Z: {row.reason}")
+    return replace(row, failed_attempts=before, last_failure=previous.last_failure if previous else None)
 
 
 def with_owner(
@@ -314,6 +323,7 @@ def _base_row(
         published_origin=published_origin,
         updated_at=page.updated_at or entry.updated_at,
         first_seen_at=entry.first_seen_at,
+        precedence_at=entry.precedence_at,
         fetched_at=_fetched_at(result, now),
         image_url=page.image_url or entry.image_url,
         video_url=page.video_url,

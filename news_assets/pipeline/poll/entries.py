@@ -8,11 +8,12 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 from news_assets.pipeline.articles.ownership import Owners
-from news_assets.records.desks import Source
+from news_assets.records.desks import USUAL_CAPS, Desk, Source
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.dates import day_of
@@ -22,7 +23,6 @@ from news_assets.text.urls import canonical_url, url_hash
 FUTURE_SLACK = timedelta(hours=1)  # clocks are off and time zones are misstated; up to this counts as now
 MOVE_AFTER = timedelta(days=1)
 FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)  # before the first news site; 1970 and 1904 are epochs of clocks
-MAX_NEW = 2000  # of one listing stored at once; the next polls store the rest
 _BUILD_TIME_ENTRIES = 3
 _TAG, _WORD = re.compile(r"<[^<>]*>"), re.compile(r"[^\W\d_]+")
 
@@ -31,13 +31,46 @@ _TAG, _WORD = re.compile(r"<[^<>]*>"), re.compile(r"[^\W\d_]+")
 class EntryChanges:
     """The rows to upsert, and how many entries of the listing are new or have changed content.
 
-    `deferred_count` counts the new entries beyond MAX_NEW, which the next poll stores.
+    `deferred_count` counts the new entries beyond the cap, which the next poll stores.
     """
 
     rows: tuple[FeedEntry, ...] = ()
     new_count: int = 0
     updated_count: int = 0
     deferred_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """How the new entries of one run are stored.
+
+    Attributes:
+        owners: Whose site an address is on; None where all are the agency's own.
+        precedence: The `precedence_at` of new entries, by agency.
+        max_new: Entries of one listing that are stored at once.
+    """
+
+    owners: Owners | None = None
+    precedence: Mapping[str, datetime] = field(default_factory=dict)
+    max_new: int = USUAL_CAPS.new_entries
+
+    @classmethod
+    def of(cls, desk: Desk, started_at: datetime) -> "Filing":
+        """Return the filing of a run that began at this time.
+
+        Which of the sources of one run answers first says nothing of who published first, and what they state about
+        time anybody can state. So the order of the desk file, which is the operator's, is that of their new entries.
+        """
+        in_order = sorted(desk.agencies, key=lambda agency: agency.place)
+        precedence = {one.key: started_at + timedelta(microseconds=n) for n, one in enumerate(in_order)}
+        return cls(Owners.of(desk), precedence, desk.caps.new_entries)
+
+    def is_own(self, source: Source, url: str) -> bool:
+        """Whether a listed address is not on another agency's site."""
+        return self.owners is None or self.owners.owner(source.desk, source.agency, canonical_url(url)) != "other"
+
+
+ALL_OWN: Final = Filing()
 
 
 def keyed_entries(listing: Listing) -> dict[str, ListedEntry]:
@@ -64,14 +97,14 @@ def entry_changes(
     known: Iterable[FeedEntry],
     now: datetime,
     trace_id: str,
-    owners: Owners | None = None,
+    filing: Filing = ALL_OWN,
 ) -> EntryChanges:
     """Return what a listing changes among the known rows; no changes without a listing.
 
     `known` are the rows of this source, and the rows of the agency's other sources with a listed `url_hash`. Article,
     day and `url_hash` are fixed when an entry is first stored; a URL that the agency already has gives its article and
     day. The day moves once, with every row of the article, if the source corrects the date by more than a day.
-    Entries at another agency's addresses (`owners`) are filed under the day when they are first seen.
+    Entries at another agency's addresses are filed under the day when they are first seen.
     """
     if listing is None:
         return EntryChanges()
@@ -82,13 +115,14 @@ def entry_changes(
     new_count = updated_count = deferred_count = 0
     for entry_id, listed in keyed_entries(listing).items():
         entry = _cleaned(listed, keeps_updated_at)
-        is_own = owners is None or owners.owner(source.desk, source.agency, canonical_url(entry.url)) != "other"
+        is_own = filing.is_own(source, entry.url)
         key = source.source_id, entry_id
         known_row = stored.get(key)
-        if known_row is None and new_count == MAX_NEW:
+        if known_row is None and new_count == filing.max_new:
             deferred_count += 1
         elif known_row is None:
-            rows[key] = row = _new_row(source, entry_id, entry, by_url, now, trace_id, is_own=is_own)
+            row = _new_row(source, entry_id, entry, by_url, now, trace_id, is_own=is_own)
+            rows[key] = row = replace(row, precedence_at=filing.precedence.get(source.agency))
             by_url.setdefault(row.url_hash, row)
             new_count += 1
         else:

@@ -7,12 +7,12 @@ from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import SourceError
-from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.council_poll import KnownVersions
 from news_assets.pipeline.civic.pace import FUTURE_DAYS, PAST_DAYS
 from news_assets.pipeline.civic.polling import poll_councils
+from news_assets.pipeline.poll.entries import Filing
 from news_assets.pipeline.poll.listings import AdapterOf, Clock, Polled, poll_past_days, poll_sources
 from news_assets.pipeline.poll.microbatch import micro_batches
 from news_assets.pipeline.poll.paging import KnownHashes
@@ -100,10 +100,10 @@ def poll_agencies(
         past,
         full_pass=full_pass,
     )
-    polled, owners = set(), Owners.of(desk)
+    polled, filing = set(), Filing.of(desk, now)
     for batch in micro_batches(_one_after_the_other(polls, asked)):
         polled |= {one.source.source_id for one in batch}
-        yield from store_apart(batch, lambda polls: _store(lake, polls, trace_id, owners), _unstored)
+        yield from store_apart(batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored)
     yield from (skipped_poll(one, _NOT_BEGUN, now) for one in due if one.source_id not in polled)
 
 
@@ -150,8 +150,8 @@ def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
     return f"polled {ago_s:.0f} s ago; again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
 
 
-def _store(lake: Lake, polls: Sequence[Polled], trace_id: str, owners: Owners) -> list[Poll]:
-    return lake.transact(lambda rows: store_polls(rows, polls, trace_id, owners))
+def _store(lake: Lake, polls: Sequence[Polled], trace_id: str, filing: Filing) -> list[Poll]:
+    return lake.transact(lambda rows: store_polls(rows, polls, trace_id, filing))
 
 
 def _unstored(polled: Polled, reason: str) -> Polled:

@@ -6,11 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from news_assets.errors import ClosedSourceError, FetchError
-from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.withdrawal import withdrawn_among
 from news_assets.pipeline.civic.pace import signal_interval
 from news_assets.pipeline.civic.storing import store_answer
-from news_assets.pipeline.poll.entries import EntryChanges, entry_changes, keyed_entries
+from news_assets.pipeline.poll.entries import ALL_OWN, EntryChanges, Filing, entry_changes, keyed_entries
 from news_assets.pipeline.poll.listings import Polled, document_hash
 from news_assets.pipeline.poll.rates import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
@@ -35,14 +34,19 @@ from news_assets.text.urls import url_hash
 _PARSE_WEIGHT = 1.0
 
 
-def store_polls(rows: Rows, batch: Sequence[Polled], trace_id: str, owners: Owners | None = None) -> list[Poll]:
+def store_polls(
+    rows: Rows,
+    batch: Sequence[Polled],
+    trace_id: str,
+    filing: Filing = ALL_OWN,
+) -> list[Poll]:
     """Store entries, states and poll rows of these polls in the transaction of `rows`; return the poll rows.
 
     Everything gets the time of the poll's answer: the batch may be stored a minute later, on another day.
     """
     sources = {polled.source.source_id for polled in batch}
     states = {state.source_id: state for state in rows.read(SourceState, source_id=sources)}
-    changed = _store_entries(rows, batch, trace_id, owners)
+    changed = _store_entries(rows, batch, trace_id, filing)
     recent = _recent_counts(rows, [polled for polled in batch if not polled.is_of_past])
     learning = {one.source for one in batch if not one.is_of_past and one.error is None and is_adaptive(one.source)}
     rates = rates_of(rows, learning, max(one.polled_at for one in batch)) if learning else {}
@@ -221,7 +225,7 @@ def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
 # --- entries ---------------------------------------------------------------------------------------------------------
 
 
-def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str, owners: Owners | None) -> list[EntryChanges]:
+def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str, filing: Filing) -> list[EntryChanges]:
     """Store and return what the listings change; each listing sees the changes of those before it in the batch."""
     known: dict[str, dict[tuple[str, str], FeedEntry]] = defaultdict(dict)
     for row in _known_entries(rows, [polled for polled in batch if polled.listing is not None]):
@@ -234,7 +238,7 @@ def _store_entries(rows: Rows, batch: Sequence[Polled], trace_id: str, owners: O
             changed.append(store_answer(rows, polled.source, polled.answer, polled.polled_at, trace_id))
             continue
         now, stored = polled.polled_at, of_agency.values()
-        changes = entry_changes(polled.source, polled.listing, stored, now, trace_id, owners)
+        changes = entry_changes(polled.source, polled.listing, stored, now, trace_id, filing)
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency |= by_key
         written |= by_key

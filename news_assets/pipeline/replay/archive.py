@@ -140,10 +140,12 @@ def _replayed(desk: Desk, calls: _Calls, sandbox: Sandbox, readers: Mapping[str,
         except (EOFError, OSError, zlib.error):
             return None  # a damaged page: unreadable in the sandbox too
 
-    results = sandbox.run(
-        replay_article,
-        [(*call, owners, *(of := usual(call[0])), readers, document(call[2], of[1])) for call in calls.values()],
-    )
+    def arguments(article: RawArticle, entry: FeedEntry, page: StoredPage | None) -> tuple[object, ...]:
+        of_agency = usual(article)
+        read = document(page, of_agency[1])
+        return article, entry, page, owners, *of_agency, readers, read, desk.caps.text_chars
+
+    results = sandbox.run(replay_article, [arguments(*call) for call in calls.values()])
     return {
         article_id: Replayed(article, "unreadable", reason=str(result))
         if isinstance(result, NewsAssetsError)

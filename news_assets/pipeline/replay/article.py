@@ -40,7 +40,7 @@ Change = Literal[
 OTHER_TEXT: tuple[Change, ...] = ("text", "gained", "lost", "kept", "unreadable")
 
 _TEXT_COLUMNS = ("text", "text_hash", "text_chars", "word_count", "lead_minhash")
-_OF_REQUEST = ("fetched_at", "page_hash", "relisted", "first_seen_at", "trace_id")
+_OF_REQUEST = ("fetched_at", "page_hash", "relisted", "first_seen_at", "precedence_at", "trace_id")
 _SET_WHEN_STORED = ("duplicate_of", "duplicate_reason", "duplicate_score", "content_hash")
 
 
@@ -77,6 +77,7 @@ def replay_article(
     rule: PageRule | None = None,
     readers: Mapping[str, PageReader] = READERS,
     document: ReadDocument | None = None,
+    max_chars: int | None = None,
 ) -> Replayed:
     """Return what a fetch that gets the stored page would change now; it works on outside bytes, so in the sandbox.
 
@@ -90,11 +91,12 @@ def replay_article(
         rule: The agency's rule for pages of the article's day.
         readers: Page readers by content type.
         document: What was read of the page, where it is a document.
+        max_chars: The characters of a text that are kept; None for all.
     """
     page = None
     if stored:
         page = replace(page_of(stored), rule=rule, document=document, listed_title=entry.title)
-    read = read_entry(page, entry.content_html, timezone, language, readers)
+    read = read_entry(page, entry.content_html, timezone, language, readers, max_chars)
     result = page or FetchError(entry.url, "not fetched")
     read, owner = with_owner(owners, entry, result, read)
     made = article_row(entry, result, read, article, article.fetched_at, owner)

@@ -45,7 +45,8 @@ def source_records(
 
     Columns: source_id, desk, polls (the last ten of the last 30 days, oldest first: polled_at, outcome, new_count),
     interval_s, next_poll_at, new_ratio (share of new entries in the listings of these days, 0 to 1; None without
-    entries), last_new_at, last_polled_at, last_outcome and last_reason.
+    entries, and in `source_rows` for civic sources, whose new entries are items of the meetings that they list),
+    last_new_at, last_polled_at, last_outcome and last_reason.
     """
     since = now - timedelta(days=POLL_DAYS)
     return lake.query(_SOURCES, {"since": since, "desk": desk, "agencies": agencies})
@@ -95,7 +96,7 @@ def _rows_of(agency: Agency, desk: Desk, found: Mapping[str, Row], silence: Row)
             "polls": record.get("polls", []),
             "interval_s": first_interval(source) if source.every_minutes else record.get("interval_s"),
             "next_poll_at": record.get("next_poll_at") if agency.is_active else None,
-            "new_ratio": record.get("new_ratio"),
+            "new_ratio": None if source.is_civic else record.get("new_ratio"),
             "last_new_at": record.get("last_new_at"),
             "last_reason": record.get("last_reason"),
             "silent_for": silence.get("silent_for"),

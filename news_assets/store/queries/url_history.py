@@ -181,7 +181,8 @@ def _fetched(rows: StoredRows) -> Iterator[Event]:
 
 def _describe(article: RawArticle) -> str:
     if article.outcome == "ok":
-        return stages.STAGES[0].describe(article)
+        failed = f"; {article.failed_attempts} attempts failed, the last {article.last_failure}"
+        return stages.STAGES[0].describe(article) + (failed if article.failed_attempts else "")
     again = f"next attempt {article.next_try_at:%Y-%m-%d %H:%M}Z" if article.next_try_at else "no further attempt"
     return f"{article.reason}; {again}"
 

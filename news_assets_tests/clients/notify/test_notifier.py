@@ -85,7 +85,7 @@ def test_a_receiver_that_hangs_is_left_in_time(there: Receiver) -> None:
     ("url", "allowed", "reason"),
     [
         ("http://127.0.0.1:1234/", (), "refused: 127.0.0.1 is 127.0.0.1, not a public address"),
-        ("http://169.254.169.254/latest", (), "not a public address"),
+        ("http://169.254.169.254/latest", (), "not a public address; if it is to be sent there, name it in NEWS_ALLOW"),
         ("http://127.0.0.1:6379/", ("127.0.0.1",), "refused: the port belongs to another protocol"),
     ],
 )

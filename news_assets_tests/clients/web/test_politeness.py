@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.web.politeness import Politeness, RetryAfterError, StoppedError
+from news_assets.clients.web.politeness import Politeness, RequestNow, RetryAfterError, StoppedError, requests_now
 
 
 class Clock:
@@ -118,3 +118,16 @@ def test_a_slot_is_released_when_its_request_fails(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), politeness.slot("example.org", threading.Event()):
         raise RuntimeError
     assert take(politeness, clock) == []
+
+
+def test_a_request_in_progress_is_told_until_it_ends(tmp_path: Path) -> None:
+    clock = Clock()
+    with Politeness(tmp_path, 5.0, clock).slot("example.org", threading.Event(), url="https://example.org/1?a=b c"):
+        assert requests_now(tmp_path) == [RequestNow("https://example.org/1?a=b c", clock.at)]
+    assert requests_now(tmp_path) == []
+
+
+def test_a_request_that_a_killed_process_left_behind_is_not_in_progress(tmp_path: Path) -> None:
+    (tmp_path / "abc.request").write_text("1000000.0 https://example.org/1")
+    assert requests_now(tmp_path) == []
+    assert list(tmp_path.glob("*.request")) == []

@@ -231,3 +231,15 @@ def test_an_empty_queue_and_an_unknown_desk_are_said(run: Call) -> None:
     assert "nothing waits" in run("queue")[1]
     code, _, said = run("queue", "--desk", "towns")
     assert (code, "no desk `towns`" in said) == (1, True)
+
+
+@pytest.mark.parametrize(("named", "found"), [("parks board", "Parks Board"), ("COUNCIL", "City Council")])
+def test_search_and_export_take_the_name_of_a_body_or_a_part_of_it(run: Call, named: str, found: str) -> None:
+    line = run("export", "meetings", "--format", "ocd", "--body", named)[1]
+    assert [one["name"] for one in json.loads(line)["participants"]] == [found]
+    assert run("search", "bus", "--mode", "keyword", "--body", named)[0] == 0
+
+
+def test_a_search_says_which_bodies_a_part_of_a_name_selects(run: Call) -> None:
+    said = run("search", "bus", "--mode", "keyword", "--body", "o")[2]
+    assert "--body o: it has to select one body, and selects: City Council; Parks Board" in said

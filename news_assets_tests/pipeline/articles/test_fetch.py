@@ -16,7 +16,7 @@ from news_assets.pipeline.stages import stage_named
 from news_assets.ports.reading import PageRequest
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.desks import Agency, Desk, PageRule
+from news_assets.records.desks import Agency, Caps, Desk, PageRule
 from news_assets.records.polling import FeedEntry, StoredPage
 from news_assets.records.reading import AgencyDays, ExtractedArticle, Page
 from news_assets.store.lake import Lake
@@ -247,3 +247,24 @@ def test_pages_are_stored_while_a_slow_one_is_awaited() -> None:
     assert [one.entry.entry_id for one in next(batches)] == ["1"]
     is_stored.set()
     assert [one.entry.entry_id for batch in batches for one in batch] == ["2"]
+
+
+def test_a_run_fetches_as_many_articles_as_its_cap_the_newest_first(lake: Lake) -> None:
+    days = [TODAY - timedelta(days=ago) for ago in (2, 0, 1)]
+    entries = [entry(number, day=day) for number, day in enumerate(days)]
+    lake.transact(lambda rows: rows.upsert(entries))
+    fetcher = SavedPages({})
+    ports = {"fetcher": fetcher, "sandbox": InlineSandbox()}
+    keys = AgencyDays("d", frozenset(("a", day) for day in days))
+    for _ in range(2):
+        STAGE.run_batch(lake, replace(DESK, caps=Caps(pages=2)), keys, lambda: NOW, ports)
+    assert fetcher.requested == [entries[1].url, entries[2].url, entries[0].url]
+
+
+def test_a_text_is_cut_at_its_cap(lake: Lake) -> None:
+    one = entry()
+    desk = replace(DESK, caps=Caps(text_chars=100))
+    fetched = list(fetch_entries([one], desk, SavedPages({one.url: STORY * 9}), InlineSandbox()))
+    lake.transact(lambda rows: store_articles(rows, STAGE, desk, fetched, NOW))
+    [article] = lake.read(RawArticle)
+    assert (article.text_chars, article.text) == (len(article.text or ""), STORY[3:103].rstrip())

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.articles.ownership import Owners
+from news_assets.pipeline.poll.entries import Filing
 from news_assets.pipeline.poll.listings import Polled
 from news_assets.pipeline.poll.storing import store_polls
 from news_assets.pipeline.stages import stage_named
@@ -26,9 +26,9 @@ FORGED = "The library of the town is said to be closed for ever, and nobody may 
 VICTIM = "https://news.victim.example/2026/library"
 
 
-def agency(key: str, url: str) -> Agency:
+def agency(key: str, url: str, place: int) -> Agency:
     source = Source(source_id=f"d/{key}", desk="d", agency=key, kind="feed", url=url, timezone="UTC", language="en")
-    return Agency(key=key, name=key, timezone="UTC", language="en", sources=(source,))
+    return Agency(key=key, name=key, timezone="UTC", language="en", sources=(source,), place=place)
 
 
 DESK = Desk(
@@ -36,9 +36,11 @@ DESK = Desk(
     timezone="UTC",
     language="en",
     first_day=date(2026, 1, 1),
-    agencies=(agency("evil", "https://evil.example/feed"), agency("victim", "https://www.victim.example/feed.xml")),
+    agencies=(
+        agency("evil", "https://evil.example/feed", place=1),
+        agency("victim", "https://www.victim.example/feed.xml", place=0),
+    ),
 )
-OWNERS = Owners.of(DESK)
 
 
 @dataclass
@@ -68,6 +70,10 @@ class Room:
 
     def list(self, key: str, url: str, text: str = "", hours_ago: float = 0) -> None:
         """Poll the agency's feed, which lists this entry only, and fetch what is due."""
+        self.run(self.polled(key, url, text, hours_ago))
+
+    def polled(self, key: str, url: str, text: str = "", hours_ago: float = 0) -> Polled:
+        """Return what a poll of the agency's feed finds."""
         [source] = next(one.sources for one in DESK.agencies if one.key == key)
         listed = ListedEntry(
             entry_id=url,
@@ -77,11 +83,16 @@ class Room:
             published_at=self.now - timedelta(hours=hours_ago),
         )
         page = Page(url=source.url, final_url=source.url, status=200, body=b"", fetched_at=self.now)
-        polled = Polled(source=source, polled_at=self.now, page=page, listing=Listing(entries=(listed,)), outcome="ok")
-        self.lake.transact(lambda rows: store_polls(rows, [polled], "t", OWNERS))
-        keys = AgencyDays("d", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry)))
-        ports = {"fetcher": self.web, "sandbox": InlineSandbox()}
-        stage_named("raw_articles").run_batch(self.lake, DESK, keys, lambda: self.now, ports)
+        return Polled(source=source, polled_at=self.now, page=page, listing=Listing(entries=(listed,)), outcome="ok")
+
+    def run(self, *polls: Polled) -> None:
+        """Store the polls of one run, each in a transaction of its own, and fetch what is due after each."""
+        filing = Filing.of(DESK, self.now)
+        for polled in polls:
+            self.lake.transact(lambda rows, one=polled: store_polls(rows, [one], "t", filing))  # type: ignore[misc]
+            keys = AgencyDays("d", frozenset((one.agency, one.day) for one in self.lake.read(FeedEntry)))
+            ports = {"fetcher": self.web, "sandbox": InlineSandbox()}
+            stage_named("raw_articles").run_batch(self.lake, DESK, keys, lambda: self.now, ports)
         self.now += timedelta(minutes=20)
 
     def rows(self) -> dict[str, RawArticle]:
@@ -179,6 +190,30 @@ def test_of_two_publishers_sites_the_one_seen_first_has_the_original_whatever_ti
     rows = room.rows()
     assert rows["victim"].duplicate_of is None
     assert rows["evil"].duplicate_of == rows["victim"].article_id
+
+
+@pytest.mark.parametrize("text", [TRUE, TRUE.replace("open", "shut", 1)])
+@pytest.mark.parametrize("answers_first", ["evil", "victim"])
+def test_of_copies_that_one_run_finds_the_original_is_that_of_the_first_agency_of_the_desk_file(
+    room: Room, text: str, answers_first: str
+) -> None:
+    room.web.pages["https://evil.example/copy"] = (text, "https://evil.example/copy")
+    polls = {
+        "evil": room.polled("evil", "https://evil.example/copy", hours_ago=50),
+        "victim": room.polled("victim", VICTIM, hours_ago=1),
+    }
+    room.run(polls.pop(answers_first), *polls.values())
+
+    rows = room.rows()
+    assert (rows["victim"].duplicate_of, rows["evil"].duplicate_of) == (None, rows["victim"].article_id)
+
+
+def test_a_copy_that_claims_another_month_is_a_copy(room: Room) -> None:
+    room.list("victim", VICTIM, hours_ago=1)
+    room.web.pages["https://evil.example/copy"] = (TRUE, "https://evil.example/copy")
+    room.list("evil", "https://evil.example/copy", hours_ago=24 * 40)
+
+    assert room.rows()["evil"].duplicate_of == room.rows()["victim"].article_id
 
 
 def test_a_forged_text_from_before_goes_when_its_page_is_read(room: Room) -> None:

@@ -207,3 +207,10 @@ def test_the_same_text_in_upper_case_makes_no_revision() -> None:
     old = row(read=extracted())
     new = row(read=extracted((SENTENCE * 5).upper()), previous=old)
     assert (new.rev_n, revision_of(old, new, NOW)) == (1, None)
+
+
+def test_failed_attempts_and_the_last_reason_are_kept_after_a_success() -> None:
+    failed = row(FetchError(URL, "timeout"), previous=row(FetchError(URL, "busy (503)", status=503)))
+    got = row(read=extracted(), previous=failed)
+    assert (got.outcome, got.attempts, got.failed_attempts) == ("ok", 0, 2)
+    assert got.last_failure == f"{NOW:%Y-%m-%d %H:%M}Z: timeout"

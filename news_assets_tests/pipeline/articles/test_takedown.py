@@ -3,10 +3,13 @@
 import json
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
+import polars
 import pytest
 
+from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.pipeline.alerts.digests import withdraw_messages
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.alerts import Message
@@ -19,11 +22,16 @@ from news_assets.records.content import (
     stays_when_withdrawn,
     without_content,
 )
+from news_assets.records.derived import CachedEnrichment
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import StoredItem
+from news_assets.store.backups.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
+from news_assets.store.maintenance import maintain
 from news_assets.store.tables import TABLES
-from news_assets_tests.store.examples import full
+from news_assets_tests.clients.search.contract.examples import document
+from news_assets_tests.store.examples import MANY, full
+from news_assets_tests.store.examples import article as example
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)
 SECRET = "Quetzalcoatlus"
@@ -46,7 +54,8 @@ def row_with_secret(record: type) -> Any:
     row = full(record)
     columns = content_columns(record) if loses_content(record) else {field.name for field in fields(record)}
     changes = {name: told(getattr(row, name)) for name in columns if not name.endswith("_hash")}
-    return replace(row, **{**changes, "article_id": "a-1"})
+    own_id = {"article_id": "a-1"} if hasattr(row, "article_id") else {}
+    return replace(row, **{**changes, **own_id})
 
 
 def secrets(lake: Lake) -> set[tuple[str, str]]:
@@ -61,17 +70,64 @@ def secrets(lake: Lake) -> set[tuple[str, str]]:
 
 
 def test_no_table_has_a_string_of_a_withdrawn_article(lake: Lake) -> None:
-    rows = [row_with_secret(record) for record in CLEARED]
-    document = next(row for row in rows if isinstance(row, StoredDocument))
-    rows.append(full(StoredItem, article_id="a-1", document_ids=(document.document_id,)))
-    article = replace(next(row for row in rows if isinstance(row, RawArticle)), outcome="ok", duplicate_of=None)
-    lake.transact(lambda into: [into.upsert([row]) for row in rows if not isinstance(row, RawArticle)])
-    lake.transact(lambda into: into.upsert([article]))
+    article = withdrawn_article(lake)
     assert {name for name, _ in secrets(lake)} >= {"raw_articles", "entries", "pages", "model_calls", "documents"}
 
     lake.transact(lambda into: withdraw(into, [article], "by order", NOW))
 
     assert secrets(lake) == set()
+
+
+def withdrawn_article(lake: Lake) -> RawArticle:
+    """Store an article with the secret in all its rows, beside so many others that its row is in a file."""
+    rows = [row_with_secret(record) for record in (*CLEARED, CachedEnrichment)]
+    document = next(row for row in rows if isinstance(row, StoredDocument))
+    rows.append(full(StoredItem, article_id="a-1", document_ids=(document.document_id,)))
+    article = replace(next(row for row in rows if isinstance(row, RawArticle)), outcome="ok", duplicate_of=None)
+    others = [example(number, day=article.day) for number in range(MANY)]
+    lake.transact(lambda into: into.upsert([*others, article]))
+    lake.transact(lambda into: [into.upsert([row]) for row in rows if not isinstance(row, RawArticle)])
+    return article
+
+
+def files_with_secret(folder: Path) -> list[str]:
+    """Return the files that have the secret; Parquet files are decompressed."""
+    found = []
+    for file in folder.rglob("*"):
+        if file.suffix == ".parquet":
+            if SECRET in str(polars.read_parquet(file, hive_partitioning=False).rows()):
+                found.append(file.name)
+        elif file.is_file() and SECRET.encode() in file.read_bytes():
+            found.append(file.name)
+    return found
+
+
+@pytest.mark.slow  # two maintenances of all tables: 8 s of CPU
+def test_no_file_of_the_lake_and_no_backup_has_a_string_after_their_keep_time(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("news_assets.store.maintenance.STEP_BYTES", 1000)  # files count as large: few deleted rows
+    monkeypatch.setattr("news_assets.store.maintenance.SMALL_BYTES", 100)
+    article, now = withdrawn_article(lake), datetime.now(UTC)
+    back_up(lake.address, tmp_path / "backups", now, is_daily=True)
+    assert len(files_with_secret(tmp_path)) >= 3  # of the catalog, of a table, and of the backup
+
+    lake.transact(lambda rows: withdraw(rows, [article], "by order", now))
+    for days in (15, 30):  # backups are kept for 14 days, and with them the files of their commits
+        later = now + timedelta(days=days)
+        delete_daily_backups(lake.address, tmp_path / "backups", later - timedelta(days=14))
+        maintain(lake, now=later, grace=timedelta(days=14))
+
+    assert files_with_secret(tmp_path) == []
+    assert lake.frame(RawArticle, None, ("article_id",)).height == MANY + 1
+
+
+def test_the_index_overwrites_what_it_deletes(tmp_path: Path) -> None:
+    withdrawn = document(1, SECRET, text=f"{SECRET} " * 30)
+    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
+        index.upsert([document(2, "other"), withdrawn])
+        index.delete([withdrawn.article_id])
+    assert files_with_secret(tmp_path) == []
 
 
 def test_what_an_article_says_of_itself_beside_its_title_holds_content() -> None:

@@ -9,7 +9,7 @@ import pytest
 from news_assets.errors import FetchError
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.ports.reading import PageRequest
-from news_assets.records.desks import Agency, Desk, Source
+from news_assets.records.desks import Agency, Caps, Desk, Source
 from news_assets.records.polling import FeedEntry, Poll, SourceState
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
 from news_assets.sources.adapter import Adapter, Parse
@@ -32,18 +32,14 @@ def desk_of(*sources: Source) -> Desk:
     return Desk(key="govbr", timezone="UTC", language="pt", first_day=date(2026, 1, 1), agencies=(agency,))
 
 
-def test_entries_of_a_long_listing_beyond_the_cap_are_stored_by_the_next_polls(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("news_assets.pipeline.poll.entries.MAX_NEW", 20)  # 2,000 take seconds to store
+def test_entries_of_a_long_listing_beyond_the_cap_are_stored_by_the_next_polls(lake: Lake) -> None:
+    desk = replace(desk_of(SOURCE), caps=Caps(new_entries=20))
     count = 50
     body = "\n".join(f"https://example.org/{n}" for n in range(count)).encode()
     stored, pauses, validators = [], [], []
     for _ in range(4):
         answers = Answers(mec_1=page(body, max_age_s=7200.0))
-        polls = list(
-            poll_agencies(lake, desk_of(SOURCE), {"mec"}, answers, InlineSandbox(), adapters(parse), lambda: NOW, "t")
-        )
+        polls = list(poll_agencies(lake, desk, {"mec"}, answers, InlineSandbox(), adapters(parse), lambda: NOW, "t"))
         stored.append(polls[0].new_count)
         validators.append(answers.requests[0].validators)
         (state,) = lake.read(SourceState)

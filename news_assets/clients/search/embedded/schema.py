@@ -125,6 +125,7 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
 def _tune(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cache_size = -32768")
     connection.execute("PRAGMA mmap_size = 1073741824")
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten, as withdrawn texts have to be
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -15,7 +15,11 @@ from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.store.lake import Lake
 
 WHOLE_AGENDA: Final = slice(None)
-OF_BODY = "(contains(lower(body), lower($body)) OR contains(lower(title), lower($body)))"
+# A body's name; where no body has this name, a part of it or of the title.
+OF_BODY = """
+    CASE WHEN EXISTS (SELECT 1 FROM meetings WHERE lower(body) = lower($body)) THEN lower(body) = lower($body)
+    ELSE contains(lower(body), lower($body)) OR contains(lower(title), lower($body)) END
+"""
 _WITH_ITEMS = "meeting_id IN (SELECT meeting_id FROM agenda_items WHERE list_contains($ids, article_id))"
 
 
@@ -98,6 +102,14 @@ def with_text(lake: Reader, documents: Sequence[StoredDocument]) -> list[StoredD
     return [replace(row, text=texts.get(row.copy_of)) if row.copy_of in texts else row for row in documents]
 
 
+def bodies_named(lake: Lake, name: str) -> list[str]:
+    """Return the names of the bodies that a name, or a part of one, selects, as `OF_BODY` does."""
+    found = lake.query(
+        f"SELECT DISTINCT body FROM meetings WHERE body <> '' AND {OF_BODY} ORDER BY ALL", {"body": name}
+    )
+    return found["body"].to_list()
+
+
 def selected_meetings(
     lake: Lake,
     *,
@@ -109,8 +121,8 @@ def selected_meetings(
 ) -> list[StoredMeeting]:
     """Return meetings with a day, by day and begin.
 
-    `body` is a part of the body's name or the title, in any case. `article_ids` are those of agenda items: only their
-    meetings are returned.
+    `body` is the name of a body in any case; where no body has this name, a part of it or of the title. `article_ids`
+    are those of agenda items: only their meetings are returned.
     """
     conditions: dict[str, tuple[str, object]] = {
         "desk": ("desk = $desk", desk),
