@@ -1,7 +1,7 @@
 """Opens the model of a provider by its name: `openai:gpt-5-mini`.
 
 The providers' own libraries read keys and addresses from their own environment variables. They do not try again by
-themselves: `caller.py` counts every request.
+themselves: every request is a row of the ledger. They follow no redirects, which would carry the key to another host.
 """
 
 from collections.abc import Callable
@@ -74,31 +74,44 @@ def _is_installed(module: str) -> bool:
 
 
 def _openai(model: str, timeout_s: float, calls: int) -> "Model":
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.openai import OpenAIChatModel  # chat completions: what vLLM and llama.cpp speak too
     from pydantic_ai.providers.openai import OpenAIProvider
 
     key = variable_of("OPENAI_API_KEY") or "none"  # a server of one's own needs none
-    client = AsyncOpenAI(api_key=key, max_retries=0, timeout=timeout_s)
+    client = AsyncOpenAI(
+        api_key=key,
+        max_retries=0,
+        timeout=timeout_s,
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+    )
     return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=client))
 
 
 def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.providers.ollama import OllamaProvider
 
     address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY") or "none"
-    client = AsyncOpenAI(base_url=address, api_key=key, max_retries=0, timeout=timeout_s)
+    client = AsyncOpenAI(
+        base_url=address,
+        api_key=key,
+        max_retries=0,
+        timeout=timeout_s,
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+    )
     return OllamaModel(model, provider=OllamaProvider(openai_client=client))
 
 
 def _anthropic(model: str, timeout_s: float, calls: int) -> "Model":
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    client = AsyncAnthropic(max_retries=0, timeout=timeout_s)
+    client = AsyncAnthropic(
+        max_retries=0, timeout=timeout_s, http_client=DefaultAsyncHttpxClient(follow_redirects=False)
+    )
     return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=client))
 
 
