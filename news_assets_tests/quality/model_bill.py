@@ -275,20 +275,20 @@ def themes(server: ForeignServer, findings: Findings) -> None:
     """The theme that production's model chose can be chosen: a model that knows it reaches level 3."""
     tree = load_taxonomy(GOVBR / "common/themes_tree_enriched_full.yaml")
     lines = (GOVBR / "dev/data.jsonl").read_text("utf-8").splitlines()
-    labelled = [item for item in map(json.loads, lines) if item["theme_production"]]
-    wanted = {item["title"]: item["theme_production"] for item in labelled}
+    items = [item for item in map(json.loads, lines) if item["theme_production"]]
+    labelled = [item for item in items if item["theme_production"]["L3"] in tree.themes]
+    titles = {" ".join(item["title"].split()): item["theme_production"] for item in labelled}
     for provider, name in MODELS.items():
         server.post("_reset")
-        server.post("_set", truth={title: [codes["L3"], codes["L2"], codes["L1"]] for title, codes in wanted.items()})
+        server.post("_set", truth={title: [codes["L3"], codes["L2"], codes["L1"]] for title, codes in titles.items()})
         with lake_of([]) as (lake, _):
             upsert(lake, [made(n, item["text"], title=item["title"]) for n, item in enumerate(labelled)])
             model = served(name, concurrency=8)
             enrich(lake, enricher(model, taxonomy=tree), clock=clock)
             model.close()
             found = rows(lake)
-            right = sum(
-                found[f"mec-{n:05}"].theme_code == wanted[item["title"]]["L3"] for n, item in enumerate(labelled)
-            )
+            codes = [item["theme_production"]["L3"] for item in labelled]
+            right = sum(found[f"mec-{n:05}"].theme_code == code for n, code in enumerate(codes))
             share = right / len(labelled)
             findings.add(
                 f"level 3 by a perfect model ({provider})", f"{right} of {len(labelled)}", share >= MIN_LEVEL_3

@@ -8,7 +8,7 @@
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy version), so an edited text is
 enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result, unless
 its text is only nearly the same. Where no model gives a usable answer, the local result stays, with the reason; unless
-the reason is in the article, the row is `PROVISIONAL`, and requested again until a model answers.
+the reason is in the article, the row is provisional, and requested again until a model answers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from news_assets.pipeline.enrich.model.themes import is_descended
 from news_assets.pipeline.enrich.plan import DUE_NOW, Chain, Draft, Plan, plan_batch, reused
 from news_assets.pipeline.enrich.rows import cached_results, enriched_row, unenriched_row
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
-from news_assets.pipeline.stage_state.rows import PROVISIONAL, store_derived, versions_of
+from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest, PerDesk
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
@@ -159,7 +159,7 @@ class _Run:
         if again == DUE_NOW:
             same = replace(row, enriched_at=stored.enriched_at, local_reason=stored.local_reason)
             return self._plan.is_current(self._by_id[row.article_id]) or same == stored
-        is_settled = row.outcome == "ok" and row.content_hash != PROVISIONAL
+        is_settled = row.outcome == "ok" and not row.is_provisional
         return is_settled and replace(row, enriched_at=stored.enriched_at) == stored
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -317,4 +317,4 @@ def _row_of(article: RawArticle, draft: Draft, now: datetime) -> EnrichedArticle
         local_reason=draft.local_reason,
     )
     is_settled = draft.again is None or (row.outcome != "ok" and draft.again != DUE_NOW)
-    return row if is_settled else replace(row, content_hash=PROVISIONAL)
+    return row if is_settled else replace(row, is_provisional=True)

@@ -25,7 +25,6 @@ from news_assets.pipeline.enrich.rows import (
 )
 from news_assets.pipeline.enrich.sure import is_sure
 from news_assets.pipeline.stage_state.declaration import of_articles
-from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.ports.enrichment import Enricher
 from news_assets.ports.lake import Lake, Reader
 from news_assets.records.articles import RawArticle
@@ -79,7 +78,9 @@ class Plan:
     def is_current(self, article: RawArticle) -> bool:
         """Whether an article has a row of its present state that is to stay."""
         row = self.stored.get(article.article_id)
-        return row is not None and row.outcome == "ok" and row.content_hash == article.content_hash
+        if row is None or row.outcome != "ok" or row.is_provisional:
+            return False
+        return row.content_hash == article.content_hash
 
     def local(self, article: RawArticle) -> Enrichment:
         """Return the result of the local enricher for one of `readable`."""
@@ -208,8 +209,7 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
 
 
 def _of_stored(article: RawArticle, original: EnrichedArticle, text: str, local: Enricher) -> Draft:
-    is_provisional = original.content_hash == PROVISIONAL
-    again = f"its original {original.article_id} is provisional" if is_provisional else None
+    again = f"its original {original.article_id} is provisional" if original.is_provisional else None
     draft = Draft(original.input_hash, result_of(original), identity_of(original), original.local_reason, again)
     return reused(draft, article, original.article_id, text, local)
 

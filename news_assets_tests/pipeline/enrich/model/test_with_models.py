@@ -148,7 +148,7 @@ def test_the_local_enricher_fills_in_for_a_model_that_is_down_until_it_is_back(l
     model.is_down = True
     enrich(lake, enricher(model))
     row, [failure] = rows(lake)["mec-00001"], lake.read(Failure)
-    assert (row.enricher, row.local_reason, row.content_hash) == ("local", "openai:made is down", "provisional")
+    assert (row.enricher, row.local_reason, row.is_provisional) == ("local", "openai:made is down", True)
     assert (failure.reason, failure.version, failure.attempts) == ("openai:made is down", made(1).content_hash, 1)
     enrich(lake, enricher(model), now=NOW + timedelta(minutes=6))
     assert [failure.attempts for failure in lake.read(Failure)] == [2]
