@@ -8,6 +8,7 @@ import pytest
 from news_assets.errors import LakeError
 from news_assets.records.alerts import Condition, Follower, Message, OperatorAction, QueryHit, StoredQuery
 from news_assets.records.articles import ArticleRevision, CopyKey, RawArticle
+from news_assets.records.councils import StoredBody, StoredMember, StoredOffice, StoredVote
 from news_assets.records.derived import Change, EnrichedArticle, Failure, ThemeLabel
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
@@ -37,6 +38,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     RawArticle: {
         "news_hash": ("VARCHAR", ""),
         "relisted": ("BIGINT", 0),
+        "address_owner": ("VARCHAR", ""),
         "page_hash": ("VARCHAR", None),
         "lead_minhash": ("BLOB", None),
         "duplicate_reason": ("VARCHAR", None),
@@ -63,12 +65,14 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
         "article_type": ("VARCHAR", None),
         "entities": ("VARCHAR[]", ()),
         "entities_json": ("VARCHAR", None),
+        "unsure_reason": ("VARCHAR", None),
         "local_reason": ("VARCHAR", None),
     },
 }
 ADDED_TABLES = (
     *(CopyKey, ModelCall, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, Matter, StoredDocument),
+    *(StoredVote, StoredMember, StoredBody, StoredOffice),
     *(Change, Follower, StoredQuery, QueryHit, Message, Condition, OperatorAction),
 )
 ADDED = tuple(

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from news_assets.pipeline.enrich.model.addressed import passage_to_a_model
-
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.errors import SourceError
 from news_assets.pipeline.articles.likeness import Shingles, likeness, minhash, overlap
@@ -143,7 +141,6 @@ def _item(text: str) -> RawArticle:
 
 
 FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
-    ("passage_to_a_model", lambda text: passage_to_a_model(text[:500], text), TEXT),
     ("reason_not_sent", lambda text: reason_not_sent(text, text, EnrichRules(skip_titles=("a b",))), TEXT),
     ("depth_of", lambda text: depth_of(_item(text), DepthRules(brief=("a b",))), (*TEXT, "$1,", "$ 1k")),
     ("SearchedText", lambda text: SearchedText(text).find(f"a b c {text[:500]}"), TEXT),
