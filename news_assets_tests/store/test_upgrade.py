@@ -12,7 +12,7 @@ from news_assets.records.councils import StoredBody, StoredMember, StoredOffice,
 from news_assets.records.derived import Change, EnrichedArticle, Failure, ThemeLabel
 from news_assets.records.documents import StoredDocument
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
-from news_assets.records.model_calls import EnrichmentBatch, ModelCall
+from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.polling import FeedEntry, Poll, SourceState, StoredPage
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
@@ -70,7 +70,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     },
 }
 ADDED_TABLES = (
-    *(CopyKey, ModelCall, ThemeLabel, EnrichmentBatch),
+    *(CopyKey, ModelCall, ThemeLabel, EnrichmentBatch, ModelState),
     *(StoredMeeting, StoredItem, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
     *(Change, Follower, StoredQuery, QueryHit, Message, Condition, OperatorAction),
