@@ -24,23 +24,21 @@ class Question(NamedTuple):
     local: Enrichment
 
 
-class Answer(NamedTuple):
-    """An answer as it came, to a question."""
-
-    received: ModelAnswer
-    request: ModelRequest
-    article: RawArticle
-    local: Enrichment
-
-
-def read_answers(answers: Sequence[Answer], taxonomy: Taxonomy, sandbox: Sandbox) -> list[Enrichment | EnrichError]:
+def read_answers(
+    answers: Sequence[tuple[Question, ModelAnswer]], taxonomy: Taxonomy, sandbox: Sandbox
+) -> list[Enrichment | EnrichError]:
     """Return the enrichment that each answer gives, or which check it failed, in order.
 
     Of entities only `entities` and `entities_json` are set, of a theme only `theme_path`.
     """
-    calls = [(a.received, a.request, a.article.title or "", a.article.text or "", a.local.language) for a in answers]
+    calls = [
+        (received, asked.request, asked.article.title or "", asked.article.text or "", asked.local.language)
+        for asked, received in answers
+    ]
     results = sandbox.run(_read, calls)
-    return [_enrichment(answer, result, taxonomy) for answer, result in zip(answers, results, strict=True)]
+    return [
+        _enrichment(question.local, result, taxonomy) for (question, _), result in zip(answers, results, strict=True)
+    ]
 
 
 def _read(
@@ -84,7 +82,7 @@ class Chosen(NamedTuple):
 
 
 def _enrichment(
-    answer: Answer, result: "Checked | Entities | Chosen | NewsAssetsError", taxonomy: Taxonomy
+    local: Enrichment, result: "Checked | Entities | Chosen | NewsAssetsError", taxonomy: Taxonomy
 ) -> Enrichment | EnrichError:
     if isinstance(result, NewsAssetsError):
         return EnrichError(str(result))
@@ -93,9 +91,9 @@ def _enrichment(
     path = taxonomy.path(result.theme) if result.theme else ()
     if isinstance(result, Chosen):
         return Enrichment(theme_path=path)
-    language = (answer.local.language or "").partition("-")[0] or None
+    language = (local.language or "").partition("-")[0] or None
     return replace(
-        answer.local,
+        local,
         theme_path=path,
         theme_labels=tuple(taxonomy.themes[code].label(language) for code in path),
         theme_score=0.0,
@@ -104,7 +102,7 @@ def _enrichment(
         summary_spans=result.summary_spans,
         key_points=result.key_points,
         key_point_spans=result.key_point_spans,
-        keywords=result.keywords or answer.local.keywords,
+        keywords=result.keywords or local.keywords,
         sentiment=result.sentiment,
         sentiment_score=result.sentiment_score,
         article_type=result.article_type,
