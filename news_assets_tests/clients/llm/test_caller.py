@@ -1,5 +1,6 @@
 """Calls of language models, against a simulated server: answers, limits, and what each failure means."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -71,6 +72,31 @@ def test_every_provider_is_sent_each_request_once(server: ModelServer, name: str
     assert (found.kind, len(server.seen)) == (kind, 1)
 
 
+@pytest.mark.parametrize("name", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"])
+@pytest.mark.parametrize("fault", [Fault.REDIRECT, Fault.PAGE])
+def test_what_no_model_answered_is_not_followed_and_costs_nothing(server: ModelServer, name: str, fault: Fault) -> None:
+    server.fail_next(fault)
+    [found] = answers(served(name), requests(1, name))
+    assert isinstance(found, ModelCallError)
+    assert (found.kind, len(server.seen)) == ("retry", 1)
+
+
+def test_a_server_that_is_away_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:  # bound, and never listening
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        [found] = answers(served(NAME), requests(1))
+    assert isinstance(found, ModelCallError)
+    assert found.kind == "retry"
+
+
+def test_a_senseless_retry_after_is_a_day() -> None:
+    from pydantic_ai.exceptions import ModelHTTPError
+
+    headers = {"retry-after": "9" * 30}
+    assert failed_call(ModelHTTPError(429, "made", {"message": "slow"}, headers=headers), 60).wait_s == 86_400
+
+
 def test_slots_are_bounded_by_calls_in_flight_and_by_calls_a_minute(server: ModelServer) -> None:
     server.latency_s = 0.2
     model = served(NAME, concurrency=3, per_minute=5)
@@ -121,6 +147,11 @@ def test_a_refusal_and_a_cut_answer_are_known_as_such(server: ModelServer, name:
         (429, "Rate limit reached", "rest", None),
         (529, "Overloaded", "retry", None),
         (404, "The model does not exist", "fatal", None),
+        (400, "Unsupported parameter: 'max_tokens' is not supported with this model.", "fatal", None),
+        (400, "max_tokens: 8000 > 4096, the maximum allowed number of output tokens", "fatal", None),
+        (400, "Unsupported value: 'temperature' does not support 0 with this model.", "fatal", None),
+        (400, "API key not valid. Please pass a valid API key.", "fatal", None),
+        (400, "max_tokens is too large: the model's maximum context length is 4096 tokens", "too_long", 4096),
     ],
 )  # fmt: skip
 def test_what_a_status_means(status: int, message: str, kind: str, window: int | None) -> None:

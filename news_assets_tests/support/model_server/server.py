@@ -207,6 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
                 models.in_flight -= 1
         if status := STATUS.get(fault) if fault else None:
             self._send(status, dialect.error(status, f"simulated {status}"))
+        elif fault is Fault.PAGE:
+            self._send(200, b"<html>log in</html>", {"Content-Type": "text/html"})
         elif fault is not Fault.HANG:
             self._send(200, dialect.response(asked, models.answer_to(asked, fault)))
 
@@ -217,6 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
         named = {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
         if status == 429:
             named["Retry-After"] = f"{self.server.models.retry_after_s:g}"
+        if status == 307:
+            named["Location"] = self.path
         if status in _AWS_ERRORS:
             named.setdefault("x-amzn-ErrorType", _AWS_ERRORS[status])
         self.send_response(status)
