@@ -16,7 +16,7 @@ from news_assets.settings import variable_of
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-OLLAMA_HERE = "http://localhost:11434/v1"
+OLLAMA_HERE = "http://localhost:11434"
 
 
 class _Provider(NamedTuple):
@@ -58,7 +58,8 @@ def check_model(name: str) -> None:
 async def close_model(model: "Model") -> None:
     """Close the connections of a model's client."""
     client: Any = getattr(model, "client", None)
-    close = getattr(getattr(client, "aio", None), "aclose", None) or getattr(client, "close", None)
+    of_google = getattr(getattr(client, "aio", None), "aclose", None)
+    close = of_google or getattr(client, "close", None) or getattr(client, "aclose", None)
     if close is not None and isawaitable(closing := close()):
         await closing
     http_client: Any = getattr(getattr(model, "_provider", None), "_own_http_client", None)
@@ -89,14 +90,19 @@ def _openai(model: str, timeout_s: float, calls: int) -> "Model":
 
 
 def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
+    """Return a model of Ollama's own API, or of its form of OpenAI's where the address ends in `/v1`."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.providers.ollama import OllamaProvider
 
-    address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY") or "none"
+    from news_assets.clients.llm.ollama import OllamaChat
+
+    address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY")
+    if not address.rstrip("/").endswith("/v1"):
+        return OllamaChat(model, address, key, timeout_s)
     client = AsyncOpenAI(
         base_url=address,
-        api_key=key,
+        api_key=key or "none",
         max_retries=0,
         timeout=timeout_s,
         http_client=DefaultAsyncHttpxClient(follow_redirects=False),

@@ -1,5 +1,6 @@
 """Calls of language models, against a simulated server: answers, limits, and what each failure means."""
 
+import json
 import socket
 from collections.abc import Iterator
 
@@ -58,6 +59,38 @@ def test_every_provider_answers_with_its_tokens(server: ModelServer, name: str) 
     found = answers(served(name), requests(2, name))
     assert {(a.input_tokens, a.output_tokens) for a in found if isinstance(a, ModelAnswer)} == {(100, 20)}
     assert len(found) == 2
+
+
+def test_ollamas_own_api_gets_a_window_for_the_whole_request(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "ollama:qwen3:8b"
+    monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+    [request] = requests(1, name)
+    [found] = answers(served(name), [request])
+    body = server.seen[0].body
+    assert isinstance(found, ModelAnswer)
+    assert json.loads(found.raw)["theme"] == "education"
+    assert (found.input_tokens, found.output_tokens, found.stop) == (100, 20, "")
+    assert body["format"] == request.schema
+    assert body["options"]["num_ctx"] * 2.5 > request.chars + 2.5 * request.max_tokens
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        *((Fault.RATE_LIMITED, "rest"), (Fault.SERVER_ERROR, "retry"), (Fault.UNAUTHORIZED, "fatal")),
+        *((Fault.PAGE, "retry"), (Fault.REDIRECT, "retry")),
+    ],
+)
+def test_failures_of_ollamas_own_api_have_the_same_kinds(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, fault: Fault, kind: str
+) -> None:
+    monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+    server.fail_next(fault)
+    [found] = answers(served("ollama:qwen3:8b"), requests(1, "ollama:qwen3:8b"))
+    assert isinstance(found, ModelCallError)
+    assert (found.kind, len(server.seen)) == (kind, 1)
 
 
 @pytest.mark.parametrize("name", PROVIDERS)

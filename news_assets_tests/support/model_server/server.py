@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from news_assets_tests.support.model_server import anthropic, bedrock, gemini, openai_chat, openai_responses
+from news_assets_tests.support.model_server import anthropic, bedrock, gemini, ollama, openai_chat, openai_responses
 from news_assets_tests.support.model_server.asked import Answer, Asked, Usage
 from news_assets_tests.support.model_server.batches.jobs import BatchFault, Job
 from news_assets_tests.support.model_server.exchange import Request
@@ -34,7 +34,7 @@ class Dialect(Protocol):
     def error(self, status: int, message: str, /) -> dict[str, Any]: ...
 
 
-DIALECTS: tuple[Dialect, ...] = (openai_chat, openai_responses, anthropic, gemini, bedrock)
+DIALECTS: tuple[Dialect, ...] = (openai_chat, openai_responses, anthropic, gemini, bedrock, ollama)
 
 
 @dataclass(frozen=True)
