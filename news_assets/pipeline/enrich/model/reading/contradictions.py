@@ -114,7 +114,7 @@ _DIRECTIONS: Final = (
         r"(?:aument|cresc|sub[iu]|eleva|ampli|increas|grew|grow|rise|rose|rais|expand)",
         r"(?:diminu|cai|caem|queda|reduz|recu|encolh|decreas|fall|fell|drop|declin|reduc|shrank|cut)",
     ),
-    (r"(?:aprov|approv)", r"(?:rejeit|reprov|reject)"),
+    (r"(?:aprov|approv)", r"(?:rejei[tc]|reprov|reject)"),
     (r"(?:abr[iue]|open)", r"(?:fech|clos)"),
 )
 _COMPILED_DIRECTIONS: Final = tuple((re.compile(up), re.compile(down)) for up, down in _DIRECTIONS)
@@ -199,9 +199,14 @@ class _Words:
         self.date_keys = {date.key for date in self.dates}
         self.numbers = list(_numbers(self.folded))
         self.values = {number.value for number in self.numbers}
-        runs = list(_runs(tokens))
-        self.names = [name for run in runs for name in _names_of(run, tokens, self.folded)]
-        self.name_words = [_long_words(self.folded[place] for place in run) for run in runs]
+        self.names: list[_Name] = []
+        self.name_words: list[frozenset[str]] = []
+        for run in _runs(tokens):
+            self.names += _names_of(run, tokens, self.folded)
+            words = [self.folded[place] for place in run]
+            self.name_words.append(_long_words(words))
+            if _begins_sentence(run[0], tokens):  # its first word may be no part of the name
+                self.name_words.append(_long_words(words[1:]))
         self.acronyms = {word for token, word in zip(tokens, self.folded, strict=True) if _is_acronym(token)}
         self.is_negative = bool(self.all_words & negations)
         self.negated = _negated(self.folded, negations)
@@ -290,9 +295,13 @@ def _names_of(run: list[int], tokens: list[str], folded: list[str]) -> Iterator[
     words = _long_words(folded[place] for place in run)
     initials = "".join(folded[place][0] for place in run)
     for place in run:
-        before = tokens[place - 1] if place else "."
-        if len(tokens[place]) >= 4 and before not in ".!?:;" and folded[place] not in _DATE_WORDS:
+        is_name = not _begins_sentence(place, tokens) and folded[place] not in _DATE_WORDS
+        if is_name and len(tokens[place]) >= _NAME_CHARS:
             yield _Name(folded[place], tokens[place], words, initials)
+
+
+def _begins_sentence(place: int, tokens: list[str]) -> bool:
+    return place == 0 or tokens[place - 1] in ".!?:;"
 
 
 def _is_acronym(token: str) -> bool:
