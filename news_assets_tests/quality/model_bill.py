@@ -195,9 +195,11 @@ def rests(server: ForeignServer, findings: Findings) -> None:
     """A Retry-After of 600 s, and an exhausted account."""
     for case in ("429long", "429quota"):
         server.post("_reset")
-        with lake_of([*numbered(1, case), *numbered(24)]) as (lake, place):
+        with lake_of([*numbered(1, case), *numbered(24)]) as (lake, _):
             for _ in range(3):
-                started(server, place, 1, 30).wait(600)
+                model = served(NAME, concurrency=1)
+                enrich(lake, enricher(model), clock=clock)
+                model.close()
             [state] = lake.read(ModelState)
             requests = sum(server.get("_bill")["requests"].values())
             wait_s = ((state.rests_until or clock()) - clock()).total_seconds()
@@ -236,39 +238,50 @@ def preview(server: ForeignServer, findings: Findings) -> None:
             findings.add(f"{what}, after calls", f"{known:.5f} USD, ledger {after:.5f}", abs(known / after - 1) < 0.1)
 
 
+_SOUND: Final[dict[str, object]] = {
+    "expire_share": 0,
+    "error_share": 0,
+    "drop_reply": False,
+    "fail": False,
+    "refuse_create": 0,
+}
+PLANS: Final[dict[str, dict[str, object]]] = {
+    "expired and failed": {"expire_share": 0.3, "error_share": 0.2},
+    "results twice": {"dup": True},
+    "reply lost": {"drop_reply": True},
+    "failed whole": {"fail": True},
+    "refused": {"refuse_create": 400},
+}
+
+
 def batches(server: ForeignServer, findings: Findings) -> None:
     """What a backfill's batch leaves unanswered goes into batches again, also in a run that is no backfill."""
-    sound: dict[str, object] = {"expire_share": 0, "error_share": 0, "drop_reply": False, "fail": False}
-    sound["refuse_create"] = 0
-    plans: dict[str, dict[str, object]] = {
-        "expired and failed": {"expire_share": 0.3, "error_share": 0.2},
-        "results twice": {"dup": True},
-        "reply lost": {"drop_reply": True},
-        "failed whole": {"fail": True},
-        "refused": {"refuse_create": 400},
-    }
-    for provider, name in MODELS.items():
-        for what, plan in plans.items():
-            server.post("_reset")
-            server.post("_plan", **plan)
-            with lake_of(numbered(24)) as (lake, _):
-                now = clock()
-                by = enricher(served(name), has_batches=lambda _name: True)
-                for number in range(6):
-                    enrich(lake, by, now=now, re_enrich=number == 0)
-                    if number == 1:
-                        server.post("_plan", **sound)
-                    now += timedelta(minutes=20)
-                    settle_batches(lake, by, [desk()], lambda now=now: now)  # type: ignore[misc]
-                enrich(lake, by, now=now)
-                bill = server.get("_bill")
-                direct = sum(count[0] for key, count in bill["by"].items() if ":direct:" in key)
-                is_enriched = {row.enricher for row in rows(lake).values()} == {"model"}
-                found = (
-                    f"{bill['calls']} calls, {direct} direct, {bill['repeated']} repeated, all enriched: {is_enriched}"
-                )
-                findings.add(f"batch {what} ({provider})", found, direct == 0 == bill["repeated"] and is_enriched)
-                findings.compare(f"batch {what} ({provider})", server, lake)
+    for provider in MODELS:
+        for plan in PLANS:
+            batch(server, findings, provider, plan)
+
+
+def batch(server: ForeignServer, findings: Findings, provider: str, plan: str) -> None:
+    """Two rounds with one of the plans, and four without a fault."""
+    server.post("_reset")
+    server.post("_plan", **PLANS[plan])
+    with lake_of(numbered(24)) as (lake, _):
+        now = clock()
+        by = enricher(served(MODELS[provider]), has_batches=lambda _name: True)
+        for number in range(6):
+            enrich(lake, by, now=now, re_enrich=number == 0)
+            if number == 1:
+                server.post("_plan", **_SOUND)
+            now += timedelta(minutes=20)
+            settle_batches(lake, by, [desk()], lambda now=now: now)  # type: ignore[misc]
+        enrich(lake, by, now=now)
+        bill = server.get("_bill")
+        direct = sum(count[0] for key, count in bill["by"].items() if ":direct:" in key)
+        is_enriched = {row.enricher for row in rows(lake).values()} == {"model"}
+        found = f"{bill['calls']} calls, {direct} direct, {bill['repeated']} repeated, all enriched: {is_enriched}"
+        what = f"batch {plan} ({provider})"
+        findings.add(what, found, direct == 0 == bill["repeated"] and is_enriched)
+        findings.compare(what, server, lake)
 
 
 def themes(server: ForeignServer, findings: Findings) -> None:
