@@ -14,6 +14,7 @@ the reason is in the article, the row is provisional, and requested again until 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
@@ -167,8 +168,8 @@ class _Run:
 
         Return why no model is available, if none is.
         """
-        budget = models.budget.of_backfill() if is_backfill else models.budget
-        ledger = Ledger(self._lake, budget, self._clock)
+        models.budget.is_backfill |= is_backfill
+        ledger = Ledger(self._lake, models.budget, self._clock)
         still, unavailable = self._plan.requested, []
         for model in models.models:
             answers = self._enrichments(models, model, ledger, still)
@@ -296,9 +297,9 @@ class _Run:
         if not new:
             return ModelResults(known)
         direct = DirectRequests(self._lake, model, ledger, models.read, store, models.max_failures)
-        is_backfill = ledger.is_backfill
-        if models.may_send_batches(self._desk.enrich, model.name):
-            only_again = not models.sends_batches(self._desk.enrich, model.name, is_backfill=is_backfill)
+        sends_batches = partial(models.sends_batches, self._desk.enrich, model.name)
+        if sends_batches(is_backfill=True):  # else no run does, and nothing can have to be sent so again
+            only_again = not sends_batches(is_backfill=models.budget.is_backfill)
             batches = models.open_batches(model.name)
             answers = BatchRequests(self._lake, batches, direct, ledger, only_again=only_again).answer(new)
         else:

@@ -95,10 +95,6 @@ class ModelEnricher:
         """Whether requests to a model are sent in batches."""
         return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
 
-    def may_send_batches(self, rules: EnrichRules, model: str) -> bool:
-        """Whether any run sends requests to a model in batches, so that some may have to be sent so again."""
-        return self.sends_batches(rules, model, is_backfill=True)
-
     def read(self, answers: Sequence[tuple[Question, ModelAnswer]]) -> list[Enrichment | EnrichError]:
         """Return the enrichment that each answer gives, or which check it failed."""
         return read_answers(answers, self.taxonomy, self.sandbox)

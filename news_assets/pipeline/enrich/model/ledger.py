@@ -62,11 +62,6 @@ class Ledger:
         self._budget = budget
         self.clock = clock
 
-    @property
-    def is_backfill(self) -> bool:
-        """Whether the run is a backfill."""
-        return self._budget.is_backfill
-
     def claim(
         self,
         model: str,
