@@ -173,7 +173,7 @@ class _Run:
         still, unavailable = self._plan.requested, []
         for model in models.models:
             answers = self._enrichments(models, model, ledger, still)
-            still = [article for article in still if self._drafts[article.article_id].again is not None]
+            still = [article for article in still if not self._has_answer(article)]
             unavailable += [answers] if answers else []
         self._add_entities(models, ledger)
         open_ = [one for one in self._waiting() if self._is_open(one)]
@@ -184,9 +184,12 @@ class _Run:
 
     def _is_open(self, article: RawArticle) -> bool:
         """Whether an article got no answer; a row of its present state stays then."""
-        draft = self._drafts[article.article_id]
-        is_answered = draft.made_by.enricher != self._chain.local.name and draft.again is None
+        is_answered = self._has_answer(article) and self._drafts[article.article_id].again is None
         return not is_answered and not self._plan.is_current(article)
+
+    def _has_answer(self, article: RawArticle) -> bool:
+        """Whether a language model made the article's result."""
+        return self._drafts[article.article_id].made_by.enricher != self._chain.local.name
 
     def _enrichments(
         self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
@@ -216,7 +219,8 @@ class _Run:
             key = requests[article.article_id].input_hash
             if key not in answers.results:
                 reason = answers.reason(key, model.name)
-                self._without_answer(article, reason, again=None if key in answers.closed else reason)
+                of_earlier_models = self._drafts[article.article_id].again or None
+                self._without_answer(article, reason, again=of_earlier_models if key in answers.closed else reason)
         return answers.unavailable or unavailable
 
     def _branches(

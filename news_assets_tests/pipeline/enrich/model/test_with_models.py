@@ -1,6 +1,7 @@
 """Enrichment by language models: who is asked, what is stored, and what is never paid twice."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from news_assets_tests.support.model_enrichment import (
     NOW,
     TEXT,
     ScriptedModel,
+    answered,
     desk,
     enrich,
     enricher,
@@ -178,6 +180,23 @@ def test_the_next_model_of_a_chain_is_asked_for_what_the_first_left_open(lake: L
         "mec-00002": "openai:cheap",
     }
     assert (len(first.sent), len(second.sent)) == (2, 1)
+
+
+def test_the_next_model_of_a_chain_is_requested_for_what_the_first_refuses_for_good(lake: Lake) -> None:
+    upsert(lake, [made(1)])
+    first = ScriptedModel(lambda _: replace(answered(""), stop="declined"))
+    second = ScriptedModel(name="openai:second")
+    enrich(lake, enricher(first, second))
+    assert [(row.model, row.is_provisional) for row in rows(lake).values()] == [("openai:second", False)]
+
+
+def test_a_chain_with_entities_sends_no_answered_article_to_the_next_model(lake: Lake) -> None:
+    upsert(lake, [made(1)])
+    first, second = ScriptedModel(), ScriptedModel(name="openai:second")
+    names = ScriptedModel(lambda _: {"entities": []}, name="openai:names")
+    by = enricher(first, second, entities=names.name, open_model={names.name: names}.__getitem__)
+    enrich(lake, by)
+    assert (len(first.sent), len(second.sent), len(names.sent)) == (1, 0, 1)
 
 
 def test_a_call_that_fails_is_not_cached_and_is_made_again(lake: Lake) -> None:
