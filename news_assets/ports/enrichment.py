@@ -1,7 +1,7 @@
 """Ports of enrichers, language models and their batches."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -142,9 +142,9 @@ class BatchedModel(Protocol):
         ...
 
     def collect(
-        self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
-    ) -> Iterator[tuple[ModelRequest, ModelAnswer | ModelCallError]]:
-        """Yield the requests that were run with their answers, in any order; `requests` were sent, by input hash.
+        self, batch_id: str, key: str, input_hashes: Collection[str]
+    ) -> Iterator[tuple[str, ModelAnswer | ModelCallError]]:
+        """Yield the input hashes of requests that were run, of these, with their answers, in any order.
 
         Raises BatchError if the results could not be read.
         """

@@ -17,10 +17,8 @@ class EnrichedArticle:
     agency: Agency_
     day: Day_
     input_hash: Annotated[str, "SHA-256 of title, text, enricher, model, prompt version and taxonomy version"]
-    content_hash: Annotated[
-        str,
-        "content_hash of the article that it was made from; `provisional` if a language model is to replace the row",
-    ] = ""
+    content_hash: Annotated[str, "content_hash of the article that it was made from"] = ""
+    is_provisional: Annotated[bool, "a language model is to replace the row"] = False
     theme_code: Annotated[str | None, "code of the most specific theme; none if no theme fits well enough"]
     theme_path: Annotated[tuple[str, ...], "codes of the theme, from level 1 down"]
     theme_labels: Annotated[tuple[str, ...], "labels of the theme, from level 1 down"]

@@ -83,7 +83,6 @@ class ModelState:
 # `submitting`: perhaps made; `running`; `collected`; `failed`: refused, nothing was run; `lost`: it was never made.
 BatchProgress = Literal["submitting", "running", "collected", "failed", "lost"]
 OPEN: Final[tuple[BatchProgress, ...]] = ("submitting", "running")
-CLOSED: Final[tuple[BatchProgress, ...]] = ("collected", "failed", "lost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,10 @@
 
     python -m news_assets_tests.quality.contradictions
 
-True sentences are sentences of news with themselves and the next one as passage. Altered ones have their verb negated,
-or their numbers times ten. Exits 1 if fewer than 90 % of the altered or more than 3 % of the true ones are refused.
-The hypotheses of ASSIN that their premise entails are printed only: they are of other articles on the same event, with
-other names and figures.
+True sentences are sentences of news with themselves and the next one as passage, and the hypotheses of ASSIN that their
+premise entails: rephrased, in articles of others. Altered ones have their verb negated, their numbers times ten, a name
+of another sentence or the next month. Exits 1 if fewer than 90 % of the altered are refused, or more than 3 % of the
+true ones, 6 % of the rephrased: some of these do state other figures than their premise.
 """
 
 import json
@@ -19,7 +19,7 @@ from news_assets.pipeline.enrich.model.reading.contradictions import compared
 from news_assets_tests.conftest import SHARED
 
 FILE: Final = SHARED / "corpus/sts_assin_ptbr/dev/data.jsonl"
-MIN_ALTERED, MAX_TRUE = 0.9, 0.03
+MIN_ALTERED, MAX_TRUE, MAX_REPHRASED = 0.9, 0.03, 0.06
 
 _VERB = re.compile(
     r"\b(foi|foram|será|serão|é|são|está|estão|tem|têm|vai|vão|deve|devem|pode|podem|disse|afirmou|anunciou|ficou"
@@ -43,6 +43,31 @@ def times_ten(sentence: str) -> str | None:
     return _NUMBER.sub(lambda found: f"{found[0]}0" if re.fullmatch(r"\d+", found[0]) else f"1{found[0]}", sentence)
 
 
+_NAME = re.compile(r"(?<=[a-zà-ú,] )[A-ZÁÉÍÓÚÂÊÔÃÕÇ][a-zà-ú]{3,}(?: [A-ZÁÉÍÓÚÂÊÔÃÕÇ][a-zà-ú]{3,})*")
+_MONTHS: Final = (
+    *("janeiro", "fevereiro", "março", "abril", "maio", "junho"),
+    *("julho", "agosto", "setembro", "outubro", "novembro", "dezembro"),
+)
+_MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b")
+
+
+def with_name(name: str) -> Callable[[str], str | None]:
+    """Return the change that puts a name in the place of the first one of a sentence."""
+
+    def change(sentence: str) -> str | None:
+        found = _NAME.search(sentence)
+        return sentence.replace(found[0], name) if found and name not in sentence else None
+
+    return change
+
+
+def month_later(sentence: str) -> str | None:
+    """Return the sentence with each month the next one; None without any."""
+    if not _MONTH.search(sentence):
+        return None
+    return _MONTH.sub(lambda found: _MONTHS[(_MONTHS.index(found[0]) + 1) % 12], sentence)
+
+
 def altered(pairs: list[dict[str, Any]], change: Callable[[str], str | None]) -> Iterator[tuple[str, str]]:
     """Yield changed sentences with their true passage."""
     for pair in pairs:
@@ -64,9 +89,11 @@ def main() -> int:
     entailed = [(pair["b"], pair["a"]) for pair in pairs if pair["entailment"] == "Entailment"]
     sets = {
         "true: the same": [(pair["a"], f"{pair['a']} {after['a']}") for pair, after in pairwise(pairs)],
-        "of other articles: entailed": entailed,
+        "rephrased: entailed": entailed,
         "altered: negated": list(altered(pairs, negated)),
         "altered: numbers times ten": list(altered(pairs, times_ten)),
+        "altered: another name": list(altered(pairs, with_name("Guilherme Wanderley"))),
+        "altered: the next month": list(altered(pairs, month_later)),
     }
     is_failed = False
     for name, made in sets.items():
@@ -74,7 +101,9 @@ def main() -> int:
         share = len(found) / max(1, len(made))
         is_failed |= name.startswith("altered") and share < MIN_ALTERED
         is_failed |= name.startswith("true") and share > MAX_TRUE
-        sys.stdout.write(f"{name:28} {len(made):6} pairs, {share:.3f} refused\n")
+        is_failed |= name.startswith("rephrased") and share > MAX_REPHRASED
+        unsure = sum(bool(compared(said, passage, passage).doubt) for said, passage in made) / max(1, len(made))
+        sys.stdout.write(f"{name:28} {len(made):6} pairs, {share:.3f} refused, {unsure:.3f} unsure\n")
         if "--show" in sys.argv:
             shown = [one for one in made if one not in found] if name.startswith("altered") else found
             for said, passage in shown[:25]:

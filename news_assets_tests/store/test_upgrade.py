@@ -58,6 +58,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     },
     ArticleRevision: {"cause": ("VARCHAR", "")},
     EnrichedArticle: {
+        "is_provisional": ("BOOLEAN", False),
         "theme_reason": ("VARCHAR", None),
         "summary_spans": ("VARCHAR[]", ()),
         "key_points": ("VARCHAR[]", ()),

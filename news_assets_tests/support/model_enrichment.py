@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any
 
 from news_assets.clients.llm.batches.open import open_batches
@@ -24,7 +25,7 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Agency, Desk, EnrichRules
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy, load_taxonomy
+from news_assets.taxonomy.loader import Taxonomy, Theme, load_taxonomy
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
@@ -43,6 +44,25 @@ As inscrições serão feitas pela internet, no portal do Ministério da Educaç
 @lru_cache
 def taxonomy() -> Taxonomy:
     return load_taxonomy()
+
+
+def large_tree() -> Taxonomy:
+    """Return a taxonomy of 20 x 20 x 10 themes, whose labels do not fit into one list."""
+    themes: dict[str, Theme] = {}
+    template = next(iter(taxonomy().themes.values()))
+    for first in range(20):
+        _add(themes, template, f"{first:02}", None)
+        for second in range(20):
+            _add(themes, template, f"{first:02}.{second:02}", f"{first:02}")
+            for third in range(10):
+                _add(themes, template, f"{first:02}.{second:02}.{third:02}", f"{first:02}.{second:02}")
+    return Taxonomy("large", MappingProxyType(themes))
+
+
+def _add(themes: dict[str, Theme], template: Theme, code: str, parent: str | None) -> None:
+    label = MappingProxyType({"": (f"Theme {code}",)})
+    level = code.count(".") + 1
+    themes[code] = replace(template, code=code, level=level, parent=parent, labels=label, children=())
 
 
 @lru_cache

@@ -4,11 +4,12 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from dagster import RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
@@ -67,9 +68,14 @@ class RunningDesk:
 
 @contextmanager
 def profile_with_desk(
-    name: str, models_dir: Path, first_day: date, agencies: int = 160, every_minutes: int | None = 15
+    name: str,
+    models_dir: Path,
+    first_day: date,
+    agencies: int = 160,
+    every_minutes: int | None = 15,
+    env: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[RunningDesk]:
-    """Run a profile over the synthetic desk with the default sensors; SIGTERM stops everything."""
+    """Run a profile over the synthetic desk with the default sensors and these settings; SIGTERM stops everything."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory() as folder, SyntheticSite(agencies=agencies) as site:
         home = Path(folder)
@@ -77,7 +83,7 @@ def profile_with_desk(
         (home / ".news" / "models").symlink_to(models_dir)
         file = desk_file(home, first_day, site.base, agencies, every_minutes)
         (desk,) = load_desks([str(file)], KINDS)
-        with getattr(profiles, name)(home, {**ENV, "NEWS_DESKS": str(file)}) as profile:
+        with getattr(profiles, name)(home, {**ENV, **env, "NEWS_DESKS": str(file)}) as profile:
             catalog = profile.env.get("NEWS_CATALOG") or str(home / ".news" / "catalog.sqlite")
             with (
                 Lake.open(catalog, home / ".news" / "data") as lake,

@@ -21,16 +21,24 @@ _CACHED: Final[dict[str, dict[str, bool]]] = {
 _FATAL: Final = (401, 402, 403, 404)  # key, bill, rights, name of the model: other articles fare no better
 _REJECTED: Final = (400, 413, 422)
 _QUOTA: Final = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
-_DECLINED: Final = re.compile(r"content[_ ](?:filter|management|policy)|safety", re.IGNORECASE)
-_TOO_LONG: Final = re.compile(
-    r"context[_ ](?:length|window|size)|too long|too large|maximum (?:number of )?(?:input )?tokens"
-    r"|exceeds? the (?:maximum|limit)|input token count",
+# A 400 that names a setting, the key or the account: every request fails, whatever its article.
+_OF_ALL_REQUESTS: Final = re.compile(
+    r"unsupported[_ ](?:parameter|value)|(?:unknown|unrecognized) (?:parameter|request argument)|model_not_found"
+    r"|api[_ ]key|model identifier|on-demand throughput|location is not supported|extra inputs are not permitted"
+    r"|\b(?:max_tokens|max_completion_tokens|maxOutputTokens|temperature|reasoning_effort|thinking|budget_tokens"
+    r"|tool_choice|response_format|json_schema|cache_control)\b",
     re.IGNORECASE,
+)
+_DECLINED: Final = re.compile(r"content[_ ](?:filter|management|policy)|safety", re.IGNORECASE)
+_OVER_WINDOW: Final = re.compile(r"context[_ ](?:length|window|size)|input token count", re.IGNORECASE)
+_TOO_LONG: Final = re.compile(
+    r"too long|too large|maximum (?:number of )?(?:input )?tokens|exceeds? the (?:maximum|limit)", re.IGNORECASE
 )
 _WINDOW: Final = re.compile(
     r"> (\d{3,7}) maximum|(?:maximum|limit|length|window|context size)\D{0,60}?(\d{3,7})(?!\d)", re.IGNORECASE
 )
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3})")
+_MAX_WAIT_S: Final = 86_400.0  # Retry-After may say anything
 
 
 def message_of(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
@@ -88,12 +96,24 @@ def _stop_of(response: "ModelResponse") -> Literal["", "cut", "declined"]:
 
 def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
     """Return what an error of a call means."""
-    from pydantic_ai.exceptions import ModelHTTPError, ModelTimeoutError, UserError
+    from pydantic_ai.exceptions import (
+        ModelAPIError,
+        ModelConnectionError,
+        ModelHTTPError,
+        ModelTimeoutError,
+        UnexpectedModelBehavior,
+        UserError,
+    )
 
-    if isinstance(error, TimeoutError | ModelTimeoutError):
-        return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
     if isinstance(error, ModelHTTPError):
         return _refused_request(error)
+    if isinstance(error, ModelConnectionError) and error.phase in ("pool", "connect"):  # nothing was sent
+        return ModelCallError(f"no connection: {error}", "retry")
+    if isinstance(error, TimeoutError | ModelTimeoutError):
+        return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
+    is_no_json = isinstance(error, UnexpectedModelBehavior) and "expected JSON data" in str(error)
+    if is_no_json or (isinstance(error, ModelAPIError) and not isinstance(error, ModelConnectionError)):
+        return ModelCallError(f"no answer of a model: {error}", "retry")  # a redirect, or a page in HTML
     if isinstance(error, UserError):
         return ModelCallError(str(error), "fatal")
     if isinstance(error, IndexError | KeyError | AttributeError | TypeError):  # of pydantic-ai
@@ -106,7 +126,8 @@ def _refused_request(error: Any) -> ModelCallError:
     message = str(_message(error.body))
     reason = f"status {error.status_code}: {message}"
     kind = _kind_of(error, f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)} {message}")
-    return ModelCallError(reason, kind, wait_s=error.retry_after, window_tokens=_window(message))
+    wait_s = None if error.retry_after is None else min(error.retry_after, _MAX_WAIT_S)
+    return ModelCallError(reason, kind, wait_s=wait_s, window_tokens=_window(message) if kind == "too_long" else None)
 
 
 def _kind_of(error: Any, said: str) -> CallFailure:
@@ -120,14 +141,20 @@ def _kind_of(error: Any, said: str) -> CallFailure:
     if status == 413 or isinstance(error, ModelContextWindowExceededError):
         return "too_long"
     if status in _REJECTED:
-        if _QUOTA.search(said):
-            return "fatal"
-        if _DECLINED.search(said):
-            return "declined"
-        return "too_long" if _TOO_LONG.search(said) else "rejected"
+        return _kind_of_rejection(said)
     if error.retry_after is not None or status == 429:
         return "rest"
     return "retry" if status >= 500 or status in (408, 409, 425) else "rejected"
+
+
+def _kind_of_rejection(said: str) -> CallFailure:
+    if _OVER_WINDOW.search(said):
+        return "too_long"
+    if _QUOTA.search(said) or _OF_ALL_REQUESTS.search(said):
+        return "fatal"
+    if _DECLINED.search(said):
+        return "declined"
+    return "too_long" if _TOO_LONG.search(said) else "rejected"
 
 
 def _window(message: str) -> int | None:
@@ -144,4 +171,6 @@ def _message(body: object) -> object:
 
 def _codes(body: object) -> str:
     inner = body.get("error", body) if isinstance(body, dict) else None
-    return f"{inner.get('type')} {inner.get('code')} {inner.get('status')}" if isinstance(inner, dict) else ""
+    if not isinstance(inner, dict):
+        return ""
+    return " ".join(str(inner[name]) for name in ("type", "code", "status", "param") if inner.get(name) is not None)

@@ -1,7 +1,7 @@
 """Opens the model of a provider by its name: `openai:gpt-5-mini`.
 
 The providers' own libraries read keys and addresses from their own environment variables. They do not try again by
-themselves: `caller.py` counts every request.
+themselves: every request is a row of the ledger. They follow no redirects, which would carry the key to another host.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from news_assets.settings import variable_of
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-OLLAMA_HERE = "http://localhost:11434/v1"
+OLLAMA_HERE = "http://localhost:11434"
 
 
 class _Provider(NamedTuple):
@@ -58,7 +58,8 @@ def check_model(name: str) -> None:
 async def close_model(model: "Model") -> None:
     """Close the connections of a model's client."""
     client: Any = getattr(model, "client", None)
-    close = getattr(getattr(client, "aio", None), "aclose", None) or getattr(client, "close", None)
+    of_google = getattr(getattr(client, "aio", None), "aclose", None)
+    close = of_google or getattr(client, "close", None) or getattr(client, "aclose", None)
     if close is not None and isawaitable(closing := close()):
         await closing
     http_client: Any = getattr(getattr(model, "_provider", None), "_own_http_client", None)
@@ -74,31 +75,49 @@ def _is_installed(module: str) -> bool:
 
 
 def _openai(model: str, timeout_s: float, calls: int) -> "Model":
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.openai import OpenAIChatModel  # chat completions: what vLLM and llama.cpp speak too
     from pydantic_ai.providers.openai import OpenAIProvider
 
     key = variable_of("OPENAI_API_KEY") or "none"  # a server of one's own needs none
-    client = AsyncOpenAI(api_key=key, max_retries=0, timeout=timeout_s)
+    client = AsyncOpenAI(
+        api_key=key,
+        max_retries=0,
+        timeout=timeout_s,
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+    )
     return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=client))
 
 
 def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
-    from openai import AsyncOpenAI
+    """Return a model of Ollama's own API, or of its form of OpenAI's where the address ends in `/v1`."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.providers.ollama import OllamaProvider
 
-    address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY") or "none"
-    client = AsyncOpenAI(base_url=address, api_key=key, max_retries=0, timeout=timeout_s)
+    from news_assets.clients.llm.ollama import OllamaChat
+
+    address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY")
+    if not address.rstrip("/").endswith("/v1"):
+        return OllamaChat(model, address, key, timeout_s)
+    client = AsyncOpenAI(
+        base_url=address,
+        api_key=key or "none",
+        max_retries=0,
+        timeout=timeout_s,
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+    )
     return OllamaModel(model, provider=OllamaProvider(openai_client=client))
 
 
 def _anthropic(model: str, timeout_s: float, calls: int) -> "Model":
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    client = AsyncAnthropic(max_retries=0, timeout=timeout_s)
+    client = AsyncAnthropic(
+        max_retries=0, timeout=timeout_s, http_client=DefaultAsyncHttpxClient(follow_redirects=False)
+    )
     return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=client))
 
 

@@ -12,7 +12,6 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.depth import Depth, depth_of
 from news_assets.pipeline.enrich.model.explanation import Evidence, evidence_of, is_outdated, marked, marked_paragraphs
 from news_assets.pipeline.enrich.model.prices import price_text
-from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.ports.lake import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -130,7 +129,7 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
     by = f"prompt {row.prompt_version}, taxonomy {row.taxonomy_version}, at {row.enriched_at:%Y-%m-%d %H:%M:%S}Z"
     yield f"by {row.enricher} {row.model}, {by}" + f", reused from {row.reused_from}" * bool(row.reused_from)
     if row.local_reason:
-        again = "; a model will be requested again" if row.content_hash == PROVISIONAL else ""
+        again = "; a model will be requested again" if row.is_provisional else ""
         yield f"local, because: {row.local_reason}{again}"
     if row.unsure_reason:
         yield f"to be checked: {row.unsure_reason}"

@@ -1,28 +1,12 @@
 """Results of originals, for their duplicates."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from news_assets.pipeline.enrich.model.reading.entities import located
 from news_assets.pipeline.enrich.model.reading.evidence import SearchedText, parse_span
-from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
-
-
-def originals_first(articles: Sequence[RawArticle]) -> list[RawArticle]:
-    """Return the articles with every original before its duplicates."""
-    by_id = {article.article_id: article for article in articles}
-    placed: dict[str, RawArticle] = {}
-    for article in articles:
-        chain: dict[str, RawArticle] = {}  # ends a cycle
-        following: RawArticle | None = article
-        while following and following.article_id not in chain:
-            chain[following.article_id] = following
-            following = by_id.get(following.duplicate_of or "")
-        for link in reversed(chain.values()):
-            placed.setdefault(link.article_id, link)
-    return list(placed.values())
 
 
 def leads_to(start: str, article_id: str, originals: Mapping[str, str]) -> bool:

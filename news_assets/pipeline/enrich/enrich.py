@@ -8,17 +8,18 @@
 Results are cached by their input (title, text, enricher, model, prompt and taxonomy version), so an edited text is
 enriched again and an unchanged one is not. Failures are not cached. A duplicate reuses its original's result, unless
 its text is only nearly the same. Where no model gives a usable answer, the local result stays, with the reason; unless
-the reason is in the article, the row is `PROVISIONAL`, and requested again until a model answers.
+the reason is in the article, the row is provisional, and requested again until a model answers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.labels import labelled, labels_in_force
 from news_assets.pipeline.enrich.model.batches import BatchRequests
-from news_assets.pipeline.enrich.model.direct import Answers, DirectRequests
+from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.ledger import Ledger
 from news_assets.pipeline.enrich.model.reading.answer import Question
@@ -26,8 +27,8 @@ from news_assets.pipeline.enrich.model.themes import is_descended
 from news_assets.pipeline.enrich.plan import DUE_NOW, Chain, Draft, Plan, plan_batch, reused
 from news_assets.pipeline.enrich.rows import cached_results, enriched_row, unenriched_row
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
-from news_assets.pipeline.stage_state.rows import PROVISIONAL, store_derived, versions_of
-from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest, PerDesk
+from news_assets.pipeline.stage_state.rows import store_derived, versions_of
+from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
@@ -56,8 +57,6 @@ def enrich_batch(
     Raises:
         EnrichError: No model is available, and the desk wants no rows of the local enricher instead.
     """
-    if isinstance(enricher, PerDesk) and not isinstance(enricher, ModelEnricher):
-        enricher = enricher.for_desk(desk)
     chain = Chain.of(enricher, desk)
     plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)
     run = _Run(stage, lake, desk, keys, clock, chain, plan, of_articles(only))
@@ -159,7 +158,7 @@ class _Run:
         if again == DUE_NOW:
             same = replace(row, enriched_at=stored.enriched_at, local_reason=stored.local_reason)
             return self._plan.is_current(self._by_id[row.article_id]) or same == stored
-        is_settled = row.outcome == "ok" and row.content_hash != PROVISIONAL
+        is_settled = row.outcome == "ok" and not row.is_provisional
         return is_settled and replace(row, enriched_at=stored.enriched_at) == stored
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -169,12 +168,12 @@ class _Run:
 
         Return why no model is available, if none is.
         """
-        budget = models.budget.of_backfill() if is_backfill else models.budget
-        ledger = Ledger(self._lake, budget, self._clock)
+        models.budget.is_backfill |= is_backfill
+        ledger = Ledger(self._lake, models.budget, self._clock)
         still, unavailable = self._plan.requested, []
         for model in models.models:
             answers = self._enrichments(models, model, ledger, still)
-            still = [article for article in still if self._drafts[article.article_id].again is not None]
+            still = [article for article in still if not self._has_answer(article)]
             unavailable += [answers] if answers else []
         self._add_entities(models, ledger)
         open_ = [one for one in self._waiting() if self._is_open(one)]
@@ -185,19 +184,26 @@ class _Run:
 
     def _is_open(self, article: RawArticle) -> bool:
         """Whether an article got no answer; a row of its present state stays then."""
-        draft = self._drafts[article.article_id]
-        is_answered = draft.made_by.enricher != self._chain.local.name and draft.again is None
+        is_answered = self._has_answer(article) and self._drafts[article.article_id].again is None
         return not is_answered and not self._plan.is_current(article)
+
+    def _has_answer(self, article: RawArticle) -> bool:
+        """Whether a language model made the article's result."""
+        return self._drafts[article.article_id].made_by.enricher != self._chain.local.name
 
     def _enrichments(
         self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
     ) -> str:
         """Request the enrichment of these articles by one model; return why it is unavailable, if it is."""
-        branches = self._branches(models, model, ledger, articles)
+        if is_descended(models.taxonomy):
+            branches, unavailable = self._branches(models, model, ledger, articles)
+        else:
+            branches, unavailable = dict.fromkeys((article.article_id for article in articles), None), ""
+        articles = [article for article in articles if article.article_id in branches]
         prompts = models.prompts_of(articles, self._desk.enrich.depth)
         requests = {
             a.article_id: models.request(
-                a, model.name, prompts[a.article_id], branches.get(a.article_id), self._desk.enrich
+                a, model.name, prompts[a.article_id], branches[a.article_id], self._desk.enrich
             )
             for a in articles
         }
@@ -208,24 +214,34 @@ class _Run:
             again = DUE_NOW if wants_entities else None
             return Draft(key, found, made_by[article.article_id], again=again)
 
-        answers = self._answers(models, model, ledger, articles, requests, draft)
+        answers = self._cached_or_requested(models, model, ledger, articles, requests, draft)
         for article in articles:
             key = requests[article.article_id].input_hash
             if key not in answers.results:
                 reason = answers.reason(key, model.name)
-                self._without_answer(article, reason, again=None if key in answers.closed else reason)
-        return answers.unavailable
+                of_earlier_models = self._drafts[article.article_id].again or None
+                self._without_answer(article, reason, again=of_earlier_models if key in answers.closed else reason)
+        return answers.unavailable or unavailable
 
     def _branches(
         self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
-    ) -> dict[str, str]:
-        """Return the branch of a large taxonomy that a first call chooses, by article id."""
-        if not articles or not is_descended(models.taxonomy):
-            return {}
+    ) -> tuple[dict[str, str | None], str]:
+        """Return the branch of a large taxonomy that a first call chooses, by article id; None where none fits.
+
+        Articles whose first call has no answer yet are left out. Besides, why the model is unavailable, if it is.
+        """
         requests = {a.article_id: models.theme_request(a, model.name, self._desk.enrich) for a in articles}
-        answers = self._answers(models, model, ledger, articles, requests, None)
-        found = {a.article_id: answers.results.get(requests[a.article_id].input_hash) for a in articles}
-        return {key: result.theme_path[-1] for key, result in found.items() if result and result.theme_path}
+        answers = self._cached_or_requested(models, model, ledger, articles, requests, None)
+        found: dict[str, str | None] = {}
+        for article in articles:
+            key = requests[article.article_id].input_hash
+            chosen = answers.results.get(key)
+            if chosen or key in answers.closed:
+                found[article.article_id] = chosen.theme_path[-1] if chosen and chosen.theme_path else None
+            else:
+                reason = answers.reason(key, model.name)
+                self._without_answer(article, reason, again=reason)
+        return found, answers.unavailable
 
     def _add_entities(self, models: ModelEnricher, ledger: Ledger) -> None:
         """Request the entities of all articles that may be sent; without an answer a row has none."""
@@ -243,7 +259,7 @@ class _Run:
             both = replace(former.enrichment, entities=found.entities, entities_json=found.entities_json)
             return replace(former, key=sha256(f"{former.key}\n{key}"), enrichment=both, again=former.again or None)
 
-        answers = self._answers(models, model, ledger, articles, requests, draft)
+        answers = self._cached_or_requested(models, model, ledger, articles, requests, draft)
         for article in articles:
             former, key = self._drafts[article.article_id], requests[article.article_id].input_hash
             if key in answers.results:
@@ -251,7 +267,7 @@ class _Run:
             reason = None if key in answers.closed else f"no entities: {answers.reason(key, model.name)}"
             self._drafts[article.article_id] = replace(former, again=former.again or reason)
 
-    def _answers(
+    def _cached_or_requested(
         self,
         models: ModelEnricher,
         model: LanguageModel,
@@ -259,7 +275,7 @@ class _Run:
         articles: Sequence[RawArticle],
         requests: Mapping[str, ModelRequest],
         draft: Callable[[RawArticle, str, Enrichment], Draft] | None,
-    ) -> Answers:
+    ) -> ModelResults:
         """Return what a model says, now or before; rows are stored with each answer as `draft` makes them."""
         by_key: dict[str, list[RawArticle]] = {}
         for article in articles:
@@ -283,11 +299,11 @@ class _Run:
             if key not in known
         }
         if not new:
-            return Answers(known)
+            return ModelResults(known)
         direct = DirectRequests(self._lake, model, ledger, models.read, store, models.max_failures)
-        is_backfill = ledger.is_backfill
-        if models.may_send_batches(self._desk.enrich, model.name):
-            only_again = not models.sends_batches(self._desk.enrich, model.name, is_backfill=is_backfill)
+        sends_batches = partial(models.sends_batches, self._desk.enrich, model.name)
+        if sends_batches(is_backfill=True):  # else no run does, and nothing can have to be sent so again
+            only_again = not sends_batches(is_backfill=models.budget.is_backfill)
             batches = models.open_batches(model.name)
             answers = BatchRequests(self._lake, batches, direct, ledger, only_again=only_again).answer(new)
         else:
@@ -317,4 +333,4 @@ def _row_of(article: RawArticle, draft: Draft, now: datetime) -> EnrichedArticle
         local_reason=draft.local_reason,
     )
     is_settled = draft.again is None or (row.outcome != "ok" and draft.again != DUE_NOW)
-    return row if is_settled else replace(row, content_hash=PROVISIONAL)
+    return row if is_settled else replace(row, is_provisional=True)

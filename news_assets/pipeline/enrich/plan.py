@@ -23,10 +23,8 @@ from news_assets.pipeline.enrich.rows import (
     input_hash,
     result_of,
 )
-from news_assets.pipeline.enrich.sure import is_sure
 from news_assets.pipeline.stage_state.declaration import of_articles
-from news_assets.pipeline.stage_state.rows import PROVISIONAL
-from news_assets.ports.enrichment import Enricher
+from news_assets.ports.enrichment import Enricher, PerDesk
 from news_assets.ports.lake import Lake, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle
@@ -79,7 +77,9 @@ class Plan:
     def is_current(self, article: RawArticle) -> bool:
         """Whether an article has a row of its present state that is to stay."""
         row = self.stored.get(article.article_id)
-        return row is not None and row.outcome == "ok" and row.content_hash == article.content_hash
+        if row is None or row.outcome != "ok" or row.is_provisional:
+            return False
+        return row.content_hash == article.content_hash
 
     def local(self, article: RawArticle) -> Enrichment:
         """Return the result of the local enricher for one of `readable`."""
@@ -99,7 +99,7 @@ class Chain:
     def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
         if not isinstance(enricher, ModelEnricher):
-            return cls(local=enricher)
+            return cls(local=enricher.for_desk(desk) if isinstance(enricher, PerDesk) else enricher)
         own = enricher.for_desk(desk)
         return cls(local=own.local, models=own if own.requests_models(desk.enrich) else None)
 
@@ -208,8 +208,7 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
 
 
 def _of_stored(article: RawArticle, original: EnrichedArticle, text: str, local: Enricher) -> Draft:
-    is_provisional = original.content_hash == PROVISIONAL
-    again = f"its original {original.article_id} is provisional" if is_provisional else None
+    again = f"its original {original.article_id} is provisional" if original.is_provisional else None
     draft = Draft(original.input_hash, result_of(original), identity_of(original), original.local_reason, again)
     return reused(draft, article, original.article_id, text, local)
 
@@ -244,6 +243,14 @@ def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: Mod
             _stays_local(plan, article, f"sure: its theme has a score of {score:.2f}")
         else:
             plan.requested.append(article)
+
+
+def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:
+    """Return whether a theme is given that is wrong with at most this probability, 0 to 1.
+
+    Scores are calibrated, so of many sure themes a smaller share than `wanted_error_rate` is wrong.
+    """
+    return bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
 
 
 def _has_own_result(plan: Plan, article: RawArticle) -> bool:

@@ -15,7 +15,6 @@ from news_assets.ports.lake import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import AgencyDays
 
-PROVISIONAL: Final = "provisional"  # the stored state of a row that is to be made again: it equals no present state
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -53,8 +52,8 @@ def store_derived(
         changed: Rows that are new or changed.
         read: The states in which their articles were read, by article id.
         now: The time of attempts that failed.
-        provisional: Why rows are to be made again, by article id; their stored state is PROVISIONAL. Rows without a
-            reason are due at once, and leave an earlier failure as it is.
+        provisional: Why rows with `is_provisional` are to be made again, by article id. Rows without a reason are due
+            at once, and leave an earlier failure as it is.
     """
     found = rows.frame(RawArticle, keys, ("article_id", "content_hash", "text_chars"), outcome=["ok"])
     current = {article_id: state or "" for article_id, state, text_chars in found.iter_rows() if text_chars}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from news_assets.pipeline.articles.refetches import MAX_DOUBLINGS, MAX_PAUSE_H
 from news_assets.pipeline.civic.pace import COMPARED
 from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.store.lake import Lake
@@ -24,6 +23,7 @@ from news_assets.text.dates import day_of
 if TYPE_CHECKING:
     import polars as pl
 
+PROVISIONAL = "provisional"  # why a row is stale that a language model is to replace
 UNCHECKED = "unchecked"  # why an attachment is requested by HEAD: its file may have changed
 
 # stage: the asset that has the work; why: missing, outdated, failed, due, unchecked or orphaned (its article is gone,
@@ -121,7 +121,8 @@ def _differing(picked: str, key: str) -> str:
     derived = derived_relations()
     joined = " ".join(f"FULL JOIN {row.relation} USING ({key})" for row in derived)
     differs = " OR ".join(
-        f"{row.relation}.outcome IS DISTINCT FROM 'ok' OR {row.relation}.{row.column} <> {row.state}" for row in derived
+        f"{row.relation}.outcome IS DISTINCT FROM 'ok' OR {row.stored} <> {row.state} OR {row.is_provisional}"
+        for row in derived
     )
     return f"""
         SELECT {picked} FROM {ARTICLES} {joined} LEFT JOIN named ON named.agency = {ARTICLES}.agency
@@ -137,8 +138,8 @@ def _work(derived: Derived) -> str:
         'why': CASE
             WHEN {ARTICLES}.article_id IS NULL THEN CASE WHEN {row}.article_id IS NOT NULL THEN 'orphaned' END
             WHEN {row}.article_id IS NULL THEN 'missing'
-            WHEN {row}.{derived.column} = '{PROVISIONAL}' THEN '{PROVISIONAL}'
-            WHEN {row}.{derived.column} <> {state} THEN 'outdated'
+            WHEN {derived.stored} <> {state} THEN 'outdated'
+            WHEN {derived.is_provisional} THEN '{PROVISIONAL}'
             WHEN {row}.outcome <> 'ok' THEN 'failed'
         END,
         'agency': coalesce({ARTICLES}.agency, {row}.agency),

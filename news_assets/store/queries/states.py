@@ -1,8 +1,9 @@
 """The states of articles and of the rows made from them, rendered in SQL from the declared stages."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import date
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.declaration import Stage, State
@@ -11,24 +12,34 @@ from news_assets.store.tables import table_of
 
 _FIRST_STAGE = "raw_articles"  # the rows of all other stages are made from its rows
 ARTICLES = f"r_{_FIRST_STAGE}"
+_PROVISIONAL: Final = (
+    "is_provisional"  # column of a stage whose rows are to be replaced although their state is current
+)
 
 
 class Derived(NamedTuple):
-    """The rows of a derived stage: their relation, the column with their stored state, and the present state in SQL."""
+    """The rows of a derived stage, in SQL: relation, stored and present state, and whether they are provisional."""
 
     stage: str
     relation: str
-    column: str
+    stored: str
     state: str
+    is_provisional: str
 
 
 def derived_relations() -> list[Derived]:
     """Return the relations of the derived stages, upstream first."""
-    return [
-        Derived(stage.name, f"r_{stage.name}", stage.state.column, state_sql(stage.state))
-        for stage in stages.STAGES
-        if stage.state
-    ]
+    return [_derived(stage, stage.state) for stage in stages.STAGES if stage.state]
+
+
+def _derived(stage: Stage, state: State) -> Derived:
+    relation = f"r_{stage.name}"
+    is_provisional = f"{relation}.{_PROVISIONAL}" if _may_be_provisional(stage) else "false"
+    return Derived(stage.name, relation, f"{relation}.{state.column}", state_sql(state), is_provisional)
+
+
+def _may_be_provisional(stage: Stage) -> bool:
+    return any(field.name == _PROVISIONAL for field in fields(stage.record))
 
 
 def state_sql(state: State) -> str:
@@ -60,6 +71,8 @@ def _relation(stage: Stage, columns: str, where: str) -> str:
     read = [column for state in states for name, column in state.inputs if name == stage.name]
     compared = dict.fromkeys([stage.state.column, *read] if stage.state else read)
     picked = [columns.format(since=stage.made_at), *(f"coalesce({name}, '') AS {name}" for name in compared), "outcome"]
+    if _may_be_provisional(stage):
+        picked.append(f"coalesce({_PROVISIONAL}, false) AS {_PROVISIONAL}")
     is_article = "AND outcome = 'ok' AND text_chars > 0" if stage.name == _FIRST_STAGE else ""
     return (
         f"r_{stage.name} AS (SELECT {', '.join(picked)} FROM {table_of(stage.record).name} "

@@ -65,7 +65,8 @@ def batches(model: str) -> ProviderBatches:
 
 
 def collected(model: str, batch_id: str) -> dict[str, ModelAnswer | EnrichError]:
-    return {r.article_id: answer for r, answer in batches(model).collect(batch_id, KEY, REQUESTS)}
+    found = batches(model).collect(batch_id, KEY, REQUESTS)
+    return {REQUESTS[input_hash].article_id: answer for input_hash, answer in found}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -1,5 +1,7 @@
 """Calls of language models, against a simulated server: answers, limits, and what each failure means."""
 
+import json
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -59,6 +61,38 @@ def test_every_provider_answers_with_its_tokens(server: ModelServer, name: str) 
     assert len(found) == 2
 
 
+def test_ollamas_own_api_gets_a_window_for_the_whole_request(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "ollama:qwen3:8b"
+    monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+    [request] = requests(1, name)
+    [found] = answers(served(name), [request])
+    body = server.seen[0].body
+    assert isinstance(found, ModelAnswer)
+    assert json.loads(found.raw)["theme"] == "education"
+    assert (found.input_tokens, found.output_tokens, found.stop) == (100, 20, "")
+    assert body["format"] == request.schema
+    assert body["options"]["num_ctx"] * 2.5 > request.chars + 2.5 * request.max_tokens
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        *((Fault.RATE_LIMITED, "rest"), (Fault.SERVER_ERROR, "retry"), (Fault.UNAUTHORIZED, "fatal")),
+        *((Fault.PAGE, "retry"), (Fault.REDIRECT, "retry")),
+    ],
+)
+def test_failures_of_ollamas_own_api_have_the_same_kinds(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, fault: Fault, kind: str
+) -> None:
+    monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+    server.fail_next(fault)
+    [found] = answers(served("ollama:qwen3:8b"), requests(1, "ollama:qwen3:8b"))
+    assert isinstance(found, ModelCallError)
+    assert (found.kind, len(server.seen)) == (kind, 1)
+
+
 @pytest.mark.parametrize("name", PROVIDERS)
 @pytest.mark.parametrize(
     ("fault", "kind"),
@@ -69,6 +103,31 @@ def test_every_provider_is_sent_each_request_once(server: ModelServer, name: str
     [found] = answers(served(name), requests(1, name))
     assert isinstance(found, ModelCallError)
     assert (found.kind, len(server.seen)) == (kind, 1)
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google-gla:gemini-2.5-flash"])
+@pytest.mark.parametrize("fault", [Fault.REDIRECT, Fault.PAGE])
+def test_what_no_model_answered_is_not_followed_and_costs_nothing(server: ModelServer, name: str, fault: Fault) -> None:
+    server.fail_next(fault)
+    [found] = answers(served(name), requests(1, name))
+    assert isinstance(found, ModelCallError)
+    assert (found.kind, len(server.seen)) == ("retry", 1)
+
+
+def test_a_server_that_is_away_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:  # bound, and never listening
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        [found] = answers(served(NAME), requests(1))
+    assert isinstance(found, ModelCallError)
+    assert found.kind == "retry"
+
+
+def test_a_senseless_retry_after_is_a_day() -> None:
+    from pydantic_ai.exceptions import ModelHTTPError
+
+    headers = {"retry-after": "9" * 30}
+    assert failed_call(ModelHTTPError(429, "made", {"message": "slow"}, headers=headers), 60).wait_s == 86_400
 
 
 def test_slots_are_bounded_by_calls_in_flight_and_by_calls_a_minute(server: ModelServer) -> None:
@@ -121,6 +180,11 @@ def test_a_refusal_and_a_cut_answer_are_known_as_such(server: ModelServer, name:
         (429, "Rate limit reached", "rest", None),
         (529, "Overloaded", "retry", None),
         (404, "The model does not exist", "fatal", None),
+        (400, "Unsupported parameter: 'max_tokens' is not supported with this model.", "fatal", None),
+        (400, "max_tokens: 8000 > 4096, the maximum allowed number of output tokens", "fatal", None),
+        (400, "Unsupported value: 'temperature' does not support 0 with this model.", "fatal", None),
+        (400, "API key not valid. Please pass a valid API key.", "fatal", None),
+        (400, "max_tokens is too large: the model's maximum context length is 4096 tokens", "too_long", 4096),
     ],
 )  # fmt: skip
 def test_what_a_status_means(status: int, message: str, kind: str, window: int | None) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.model_calls import ModelCall
@@ -107,7 +106,7 @@ def test_a_copy_is_explained_by_the_calls_for_its_original_and_a_stopgap_as_such
     with Lake.open(asked / "catalog.sqlite", asked / "data") as lake:
         [row] = lake.read(EnrichedArticle, article_id=["a-2"])
         reason = "NEWS_MAX_USD_PER_DAY is reached: …"
-        given = {"content_hash": PROVISIONAL, "reused_from": "a-1", "local_reason": reason, "outcome": "ok"}
+        given = {"is_provisional": True, "reused_from": "a-1", "local_reason": reason, "outcome": "ok"}
         lake.transact(lambda rows: rows.upsert([replace(row, **given)]))
 
     said = call("explain", "a-2")[1]

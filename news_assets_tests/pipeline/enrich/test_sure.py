@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.pipeline.enrich.sure import is_sure
+from news_assets.pipeline.enrich.plan import is_sure
 from news_assets.records.reading import Enrichment
 
 

@@ -15,6 +15,8 @@ class Fault(Enum):
     OVERLOADED = auto()  # 529
     SERVER_ERROR = auto()  # 500
     UNAUTHORIZED = auto()  # 401
+    REDIRECT = auto()  # 307 to the same address
+    PAGE = auto()  # 200 with a page in HTML, as of a network that wants a log-in
     HANG = auto()  # no answer until the client leaves or the server stops
     CUT_JSON = auto()  # ended at the limit of tokens
     WRONG_CODES = auto()  # values of keys that name themes or codes exist in no taxonomy
@@ -24,7 +26,13 @@ class Fault(Enum):
     EMPTY = auto()  # no choices
 
 
-STATUS = {Fault.RATE_LIMITED: 429, Fault.OVERLOADED: 529, Fault.SERVER_ERROR: 500, Fault.UNAUTHORIZED: 401}
+STATUS = {
+    Fault.RATE_LIMITED: 429,
+    Fault.OVERLOADED: 529,
+    Fault.SERVER_ERROR: 500,
+    Fault.UNAUTHORIZED: 401,
+    Fault.REDIRECT: 307,
+}
 
 
 def faulty_answer(content: dict[str, Any] | str, usage: Usage, fault: Fault | None) -> Answer:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from news_assets_tests.support.model_server import anthropic, bedrock, gemini, openai_chat, openai_responses
+from news_assets_tests.support.model_server import anthropic, bedrock, gemini, ollama, openai_chat, openai_responses
 from news_assets_tests.support.model_server.asked import Answer, Asked, Usage
 from news_assets_tests.support.model_server.batches.jobs import BatchFault, Job
 from news_assets_tests.support.model_server.exchange import Request
@@ -34,7 +34,7 @@ class Dialect(Protocol):
     def error(self, status: int, message: str, /) -> dict[str, Any]: ...
 
 
-DIALECTS: tuple[Dialect, ...] = (openai_chat, openai_responses, anthropic, gemini, bedrock)
+DIALECTS: tuple[Dialect, ...] = (openai_chat, openai_responses, anthropic, gemini, bedrock, ollama)
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
                 models.in_flight -= 1
         if status := STATUS.get(fault) if fault else None:
             self._send(status, dialect.error(status, f"simulated {status}"))
+        elif fault is Fault.PAGE:
+            self._send(200, b"<html>log in</html>", {"Content-Type": "text/html"})
         elif fault is not Fault.HANG:
             self._send(200, dialect.response(asked, models.answer_to(asked, fault)))
 
@@ -217,6 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
         named = {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
         if status == 429:
             named["Retry-After"] = f"{self.server.models.retry_after_s:g}"
+        if status == 307:
+            named["Location"] = self.path
         if status in _AWS_ERRORS:
             named.setdefault("x-amzn-ErrorType", _AWS_ERRORS[status])
         self.send_response(status)

@@ -54,6 +54,8 @@ class AnthropicBatches:
             counts = batch.request_counts
             if counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired != count:
                 continue
+            if batch.processing_status != "ended":  # as the list has it, which may be older
+                batch = await model.client.messages.batches.retrieve(batch.id)
             if batch.processing_status != "ended":
                 running = batch.id
             elif await _has_key(model, batch.id, key):

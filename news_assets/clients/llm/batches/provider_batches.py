@@ -1,9 +1,9 @@
 """Batches of one model: requests in, answers out, by the module of its provider. Implements `ports.BatchedModel`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from news_assets.clients.llm.batches.api import BatchApi, Result, Sent
@@ -20,6 +20,21 @@ T = TypeVar("T")
 _HASH_CHARS: Final = 40  # with a key of 16 characters below the 64 that Anthropic allows in an id
 _MAY_PASS: Final = (408, 409, 425, 429)
 _MAX_REASON_CHARS: Final = 200
+# In place of the request of a result: what was sent makes no difference to how a response is read.
+_ANY_REQUEST: Final = ModelRequest(
+    input_hash="",
+    article_id="",
+    desk="",
+    agency="",
+    day=date.min,
+    kind="enrich",
+    prompt_version="",
+    instructions="any",
+    text="any",
+    schema={"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+    max_sentences=1,
+    max_tokens=1,
+)
 
 
 class ProviderBatches:
@@ -62,36 +77,23 @@ class ProviderBatches:
         return self._run(lambda model: self._api.state(model, batch_id))
 
     def collect(
-        self, batch_id: str, key: str, requests: Mapping[str, ModelRequest]
-    ) -> Iterator[tuple[ModelRequest, ModelAnswer | ModelCallError]]:
-        """Yield the requests that were run with their answers, in no order.
+        self, batch_id: str, key: str, input_hashes: Collection[str]
+    ) -> Iterator[tuple[str, ModelAnswer | ModelCallError]]:
+        """Yield the input hashes of requests that were run, of these, with their answers, in no order.
 
-        `requests` are what was sent, by input hash. Of several results of one request the first counts, and results
-        of requests that were not sent are dropped.
+        Of several results of one request the first counts.
 
         Raises:
             BatchError: The results could not be read.
         """
-        waiting = {custom_id(key, input_hash): request for input_hash, request in requests.items()}
+        waiting = {custom_id(key, input_hash): input_hash for input_hash in input_hashes}
         results = self._run(lambda model: self._api.results(model, batch_id))
         offline = Offline()
         with asyncio.Runner() as runner:
             model = self._api.offline(self._open_model(), offline)
             for result in results:
-                if request := waiting.pop(result.custom_id, None):
-                    yield request, runner.run(self._answer(model, offline, result, request))
-
-    async def _answer(
-        self, model: "Model", offline: Offline, result: Result, request: ModelRequest
-    ) -> ModelAnswer | ModelCallError:
-        from pydantic_ai.exceptions import AgentRunError
-
-        offline.reply = (result.status, result.body)
-        try:
-            return answer_of(await _called(model, request), 0)
-        except (AgentRunError, IndexError, KeyError, AttributeError, TypeError) as error:
-            # pydantic-ai lets the last four out for responses without choices or usage.
-            return failed_call(error, 0)
+                if input_hash := waiting.pop(result.custom_id, None):
+                    yield input_hash, runner.run(_answer(model, offline, result))
 
     def _run(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
         """Run one operation with a model whose connections end with it."""
@@ -127,6 +129,18 @@ async def _body(model: "Model", offline: Offline, request: ModelRequest) -> byte
     with suppress(ModelHTTPError):
         await _called(model, request)
     return offline.body
+
+
+async def _answer(model: "Model", offline: Offline, result: Result) -> ModelAnswer | ModelCallError:
+    """Return what a direct call would have received."""
+    from pydantic_ai.exceptions import AgentRunError
+
+    offline.reply = (result.status, result.body)
+    try:
+        return answer_of(await _called(model, _ANY_REQUEST), 0)
+    except (AgentRunError, IndexError, KeyError, AttributeError, TypeError) as error:
+        # pydantic-ai lets the last four out for responses without choices or usage.
+        return failed_call(error, 0)
 
 
 async def _called(model: "Model", request: ModelRequest) -> "ModelResponse":

@@ -14,11 +14,12 @@ from typing import Final
 from uuid import uuid4
 
 from news_assets.errors import BatchError, EmbedError, EnrichError, ModelCallError, TaxonomyError
-from news_assets.pipeline.enrich.model.direct import Answers, DirectRequests
+from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.history import History, histories
 from news_assets.pipeline.enrich.model.ledger import Claims, Ended, Ledger
-from news_assets.pipeline.enrich.model.reading.answer import Answer, Question
+from news_assets.pipeline.enrich.model.reading.answer import Question
+from news_assets.pipeline.enrich.model.themes import is_descended
 from news_assets.pipeline.enrich.rows import cached_results, identity, input_hash
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.enrichment import BatchedModel, ModelAnswer, ModelRequest
@@ -50,7 +51,7 @@ class BatchRequests:
         self._lake, self._batches, self._direct, self._ledger = lake, batches, direct, ledger
         self._only_again = only_again
 
-    def answer(self, questions: Mapping[str, Question]) -> Answers:
+    def answer(self, questions: Mapping[str, Question]) -> ModelResults:
         """Send what no open batch has; return what was received directly, and why the rest has no result yet."""
         past = histories(self._lake, questions.keys())
         now = self._ledger.clock()
@@ -59,7 +60,7 @@ class BatchRequests:
         if len(batched) < self._batches.min_requests:
             batched = []
         others = {key: one for key, one in questions.items() if key not in waiting and key not in batched}
-        answers = self._direct.answer(others) if others else Answers()
+        answers = self._direct.answer(others) if others else ModelResults()
         for start in range(0, len(batched), self._batches.max_requests):
             keys = batched[start : start + self._batches.max_requests]
             waiting |= self._send([questions[key].request for key in keys], answers)
@@ -74,7 +75,7 @@ class BatchRequests:
         was_batched = history.batched_at is not None and history.batched_at >= now - SENT_AGAIN_WITHIN
         return was_batched or not self._only_again
 
-    def _send(self, requests: Sequence[ModelRequest], answers: Answers) -> set[str]:
+    def _send(self, requests: Sequence[ModelRequest], answers: ModelResults) -> set[str]:
         """Send one batch; return the input hashes that are in it, and note in `answers` why others are not."""
         first, now = requests[0], self._ledger.clock()
         row = EnrichmentBatch(
@@ -176,8 +177,7 @@ def _collect(lake: Lake, enricher: ModelEnricher, batches: BatchedModel, row: En
     calls = {call.input_hash: call for call in _open_calls(lake, row)}
     count = row.request_count - len(calls)
     questions = _questions(lake, enricher, row, calls)
-    requests = {key: question.request for key, question in questions.items()}
-    answers = batches.collect(row.batch_id, row.batch_key, requests)
+    answers = batches.collect(row.batch_id, row.batch_key, calls)
     while group := list(islice(answers, STORED_TOGETHER)):
         ended = _read(enricher, group, questions, calls)
         ledger.settle([one._replace(call=replace(one.call, batch_id=row.batch_id)) for one in ended])
@@ -192,22 +192,26 @@ def _open_calls(lake: Lake, row: EnrichmentBatch) -> list[ModelCall]:
 
 def _read(
     enricher: ModelEnricher,
-    group: Sequence[tuple[ModelRequest, ModelAnswer | ModelCallError]],
+    group: Sequence[tuple[str, ModelAnswer | ModelCallError]],
     questions: Mapping[str, Question],
     calls: Mapping[str, ModelCall],
 ) -> Iterator[Ended]:
-    """Yield what was received for each request, and what is read of it."""
-    answers = [Answer(said, *questions[one.input_hash]) for one, said in group if isinstance(said, ModelAnswer)]
-    read = iter(enricher.read(answers) if answers else [])
-    for request, said in group:
-        found = said if isinstance(said, ModelCallError) else next(read)
-        yield Ended(calls[request.input_hash], said, found)
+    """Yield what was received for each request, and what is read of it; what is of no use any more costs money too."""
+    keys = [key for key, said in group if key in questions and isinstance(said, ModelAnswer)]
+    received = {key: said for key, said in group if isinstance(said, ModelAnswer)}
+    read = enricher.read([(questions[key], received[key]) for key in keys]) if keys else []
+    found: dict[str, Enrichment | EnrichError] = dict(zip(keys, read, strict=True))
+    for key, said in group:
+        if isinstance(said, ModelCallError):
+            yield Ended(calls[key], said, said)
+        else:
+            yield Ended(calls[key], said, found.get(key) or EnrichError("the input changed while its batch ran"))
 
 
 def _questions(
     lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch, calls: Mapping[str, ModelCall]
 ) -> dict[str, Question]:
-    """Return what was requested, by input hash; what has changed since is left out, its answer is of no use."""
+    """Return what was requested, by input hash; articles, prompts and taxonomies that changed since are left out."""
     found: dict[str, Question] = {}
     prompts = {prompt.version: prompt for prompt in enricher.prompts}
     ids = {call.article_id: call for call in calls.values()}
@@ -217,7 +221,7 @@ def _questions(
         call = ids[article.article_id]
         if row.kind == "enrich":
             prompt = prompts.get(call.prompt_version, enricher.prompt)
-            request = enricher.request(article, row.model, prompt, None, _RULES)
+            request = enricher.request(article, row.model, prompt, _branch(lake, enricher, article, row.model), _RULES)
         elif row.kind == "theme":
             request = enricher.theme_request(article, row.model, _RULES)
         else:
@@ -225,6 +229,15 @@ def _questions(
         if request.input_hash in calls:
             found[request.input_hash] = Question(request, article, local)
     return found
+
+
+def _branch(lake: Lake, enricher: ModelEnricher, article: RawArticle, model: str) -> str | None:
+    """Return the branch of a large taxonomy that a first call chose."""
+    if not is_descended(enricher.taxonomy):
+        return None
+    key = enricher.theme_request(article, model, _RULES).input_hash
+    chosen = cached_results(lake, [key]).get(key)
+    return chosen.theme_path[-1] if chosen and chosen.theme_path else None
 
 
 def _close(lake: Lake, ledger: Ledger, row: EnrichmentBatch) -> None:

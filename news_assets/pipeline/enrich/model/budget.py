@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Self
 
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import Ceilings, Spent
@@ -28,11 +27,6 @@ class Budget:
         self._read_spent = read_spent
         self.is_backfill = is_backfill
         self._of_run: dict[str, float] = {}  # by call id: what was reserved, then the price
-
-    def of_backfill(self) -> Self:
-        """Return this budget, which from now on is that of a backfill."""
-        self.is_backfill = True
-        return self
 
     def spent(self, reader: Reader, now: datetime) -> Spent:
         """Return what all runs spent, reservations included; nothing where no ceiling needs it."""

@@ -16,8 +16,8 @@ from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.enrich.model.history import History, histories
 from news_assets.pipeline.enrich.model.ledger import Ended, Ledger, rest_model, state_of
 from news_assets.pipeline.enrich.model.prices import context_window
-from news_assets.pipeline.enrich.model.reading.answer import Answer, Question
-from news_assets.pipeline.enrich.model.requests import CHARS_PER_TOKEN_OF_WINDOW, shortened
+from news_assets.pipeline.enrich.model.reading.answer import Question
+from news_assets.pipeline.enrich.model.requests import fitted, shortened
 from news_assets.pipeline.enrich.rows import cached_results
 from news_assets.ports.enrichment import LanguageModel, ModelAnswer, ModelRequest
 from news_assets.ports.lake import Lake, Rows
@@ -32,12 +32,12 @@ MAX_REST: Final = timedelta(days=1)
 GIVEN_UP: Final = timedelta(minutes=5)  # rest of a model after failures in a row, or whose key or account is refused
 _TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}  # requests for one input in one run
 
-Reading = Callable[[Sequence[Answer]], list[Enrichment | EnrichError]]
+Reading = Callable[[Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]]
 Storing = Callable[[Rows, Mapping[str, Enrichment]], None]
 
 
 @dataclass(slots=True)
-class Answers:
+class ModelResults:
     """What became of the inputs of a round, by input hash.
 
     `reasons` say why others have no result; those in `closed` are not sent again. `unavailable` says why the model
@@ -56,13 +56,25 @@ class Answers:
 
 @dataclass(slots=True)
 class _Try:
-    """An input that is to be sent: its request, how often it was sent, and when it may be sent again."""
+    """An input that is to be sent, how often it was sent, and when it may be sent again.
+
+    `number` is that of its last request among those of the run. `is_raised`: its answer may be longer than usual.
+    """
 
     question: Question
-    request: ModelRequest
     count: int = 0
-    number: int = 0  # of its last request among those of the run
+    number: int = 0
     due_at: datetime | None = None
+    is_raised: bool = False
+
+    @property
+    def request(self) -> ModelRequest:
+        """The request as it is sent next."""
+        return self.question.request
+
+    def fit(self, window_tokens: int | None) -> None:
+        """Cut the article so that the request fits into the context window, where that is known and helps."""
+        self.question = self.question._replace(request=fitted(self.request, window_tokens))
 
 
 class DirectRequests:
@@ -84,13 +96,13 @@ class DirectRequests:
         self._read, self._store, self._max_failures = read, store, max_failures
         self._waiting: deque[_Try] = deque()
         self._flights: dict[Future[ModelAnswer], tuple[_Try, ModelCall]] = {}
-        self._answers = Answers()
+        self._results = ModelResults()
         self._sent = 0
         self._failures = 0  # inputs in a row
         self._failing_since = 0  # number of the last request when the first of them failed
         self._idle_s = 0.0
 
-    def answer(self, questions: Mapping[str, Question]) -> Answers:
+    def answer(self, questions: Mapping[str, Question]) -> ModelResults:
         """Send these inputs, by input hash, and return what became of them; all of it is stored.
 
         Inputs that failed before are sent last, and those that another run has sent are waited for.
@@ -99,27 +111,28 @@ class DirectRequests:
         problems = {key: past[key].problems if key in past else 0 for key in questions}
         window = state_of(self._lake, self._model.name).window_tokens or context_window(self._model.name)
         for key in sorted(questions, key=problems.__getitem__):
-            self._waiting.append(_Try(questions[key], _fitted(questions[key].request, window)))
+            self._waiting.append(_Try(questions[key]))
+            self._waiting[-1].fit(window)
         try:
             while self._is_open():
                 self._send()
                 if self._flights:
                     self._receive()
-                elif self._waiting and not self._answers.unavailable:
+                elif self._waiting and not self._results.unavailable:
                     self._pause()
         finally:
             for call in self._flights:
                 call.cancel()
-        return self._answers
+        return self._results
 
     def _is_open(self) -> bool:
-        return bool(self._flights) or bool(self._waiting and not self._answers.unavailable)
+        return bool(self._flights) or bool(self._waiting and not self._results.unavailable)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
         """Claim and send as many of the inputs that are due as the model takes now."""
-        due = self._due() if not self._answers.unavailable else []
+        due = self._due() if not self._results.unavailable else []
         due = due[: self._model.slots()] if due else due
         if not due:
             return
@@ -136,12 +149,12 @@ class DirectRequests:
                 self._begin(one, claims.calls[key])
             elif key in claims.busy and claims.busy[key] <= now + timedelta(seconds=valid_s):
                 one.due_at = now + timedelta(seconds=BUSY_S)
-                self._answers.reasons[key] = "another run has requested it"
+                self._results.reasons[key] = "another run has requested it"
             elif key in claims.busy:
                 self._waiting.remove(one)
-                self._answers.reasons[key] = f"it is in a batch that was sent to {self._model.name}"
+                self._results.reasons[key] = f"it is in a batch that was sent to {self._model.name}"
         if not self._flights:  # else what they reserve more than they cost becomes free
-            self._answers.unavailable = claims.refusal
+            self._results.unavailable = claims.refusal
 
     def _due(self) -> list[_Try]:
         now = self._ledger.clock()
@@ -160,20 +173,20 @@ class DirectRequests:
         self._waiting = deque(one for one in self._waiting if one.request.input_hash not in settled)
         answered = {key for key, history in settled.items() if history.is_answered}
         results = cached_results(self._lake, answered)
-        self._answers.reasons |= {key: history.reason for key, history in settled.items()}
-        self._answers.closed |= settled.keys() - answered
+        self._results.reasons |= {key: history.reason for key, history in settled.items()}
+        self._results.closed |= settled.keys() - answered
         self._keep(results)
         self._lake.transact(lambda rows: self._store(rows, results))
 
     def _keep(self, results: Mapping[str, Enrichment]) -> None:
-        self._answers.results |= results
+        self._results.results |= results
         for key in results:
-            self._answers.reasons.pop(key, None)
+            self._results.reasons.pop(key, None)
 
     def _rest(self, until: datetime, now: datetime, reason: str) -> None:
         """Send nothing before `until`; the run ends where that is long."""
         if until > now + timedelta(seconds=MAX_WAIT_S):
-            self._answers.unavailable = f"{self._model.name} rests until {until:%H:%M:%S} (UTC): {reason}"
+            self._results.unavailable = f"{self._model.name} rests until {until:%H:%M:%S} (UTC): {reason}"
             return
         for one in self._waiting:
             one.due_at = max(one.due_at or until, until)
@@ -198,7 +211,7 @@ class DirectRequests:
         """Wait for answers; read, check and store those that arrive together."""
         now = self._ledger.clock()
         delays = [(one.due_at - now).total_seconds() for one in self._waiting if one.due_at]
-        timeout = max(0.1, min(delays)) if delays and not self._answers.unavailable else None
+        timeout = max(0.1, min(delays)) if delays and not self._results.unavailable else None
         if not wait(self._flights, timeout, FIRST_COMPLETED).done:
             return
         arrived = [(call, *self._flights.pop(call)) for call in wait(list(self._flights), GROUP_S).done]
@@ -220,11 +233,7 @@ class DirectRequests:
 
     def _checked(self, arrived: Sequence[tuple[_Try, ModelAnswer | ModelCallError]]) -> list[Enrichment | EnrichError]:
         """Return what each answer says, or why it gives no result."""
-        answers = [
-            Answer(said, one.request, one.question.article, one.question.local)
-            for one, said in arrived
-            if isinstance(said, ModelAnswer)
-        ]
+        answers = [(one.question, said) for one, said in arrived if isinstance(said, ModelAnswer)]
         read = iter(self._read(answers) if answers else [])
         return [said if isinstance(said, ModelCallError) else next(read) for _, said in arrived]
 
@@ -235,15 +244,15 @@ class DirectRequests:
         if again:
             self._waiting.append(again)
         if isinstance(received, ModelCallError):
-            for one in self._waiting if received.window_tokens else ():
-                one.request = _fitted(one.request, received.window_tokens)
+            for one in self._waiting:
+                one.fit(received.window_tokens)
             self._count_failure(tried, received, is_last=again is None)
         else:
             self._failures = 0
         if isinstance(read, EnrichError):
-            self._answers.reasons[key] = str(read)
+            self._results.reasons[key] = str(read)
             if again is None and self._is_closed(key, received):
-                self._answers.closed.add(key)
+                self._results.closed.add(key)
 
     def _is_closed(self, key: str, received: ModelAnswer | ModelCallError) -> bool:
         """Whether an input is closed by this response, and the earlier ones that are stored."""
@@ -264,16 +273,17 @@ class DirectRequests:
         self, tried: _Try, received: ModelAnswer | ModelCallError, read: Enrichment | EnrichError
     ) -> _Try | None:
         """Return what is sent next for an input without a result; None if nothing is in this run."""
-        request = tried.request
+        question = tried.question
         if isinstance(received, ModelAnswer):
-            is_cut = received.stop == "cut" and isinstance(read, EnrichError)
-            is_raised = request.max_tokens > tried.question.request.max_tokens
-            return replace(tried, request=_raised(request)) if is_cut and not is_raised else None
+            if received.stop != "cut" or isinstance(read, Enrichment) or tried.is_raised:
+                return None
+            raised = replace(question.request, max_tokens=2 * question.request.max_tokens)
+            return replace(tried, question=question._replace(request=raised), is_raised=True)
         if tried.count >= _TRIES.get(received.kind, 1):
             return None
         if received.kind == "too_long":
-            shorter = shortened(request, received.window_tokens)
-            return replace(tried, request=shorter) if shorter else None
+            shorter = shortened(question.request, received.window_tokens)
+            return replace(tried, question=question._replace(request=shorter)) if shorter else None
         wait_s = _wait_s(tried, received)
         return replace(tried, due_at=self._ledger.clock() + timedelta(seconds=wait_s))
 
@@ -283,13 +293,13 @@ class DirectRequests:
         Requests that were in flight at the first failure count as one with it.
         """
         if error.kind == "fatal":
-            self._answers.unavailable = f"{self._model.name} cannot be used: {error}"
+            self._results.unavailable = f"{self._model.name} cannot be used: {error}"
             return
         if error.kind in ("too_long", "rejected", "declined"):  # of this article
             self._failures = 0
             return
         if error.kind == "rest" and _wait_s(tried, error) > MAX_WAIT_S:
-            self._answers.unavailable = (
+            self._results.unavailable = (
                 f"{self._model.name} wants no request for {_wait_s(tried, error):.0f} s: {error}"
             )
             return
@@ -300,7 +310,7 @@ class DirectRequests:
         elif tried.number > self._failing_since:
             self._failures += 1
         if self._failures >= self._max_failures:
-            self._answers.unavailable = (
+            self._results.unavailable = (
                 f"{self._model.name} was given up after {self._failures} failures in a row, the last one: {error}"
             )
 
@@ -317,7 +327,7 @@ class DirectRequests:
         elif received.kind == "too_long" and received.window_tokens:
             rest_model(rows, name, window_tokens=received.window_tokens)
         elif self._failures >= self._max_failures:
-            rest_model(rows, name, now + GIVEN_UP, self._answers.unavailable)
+            rest_model(rows, name, now + GIVEN_UP, self._results.unavailable)
 
 
 def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
@@ -331,15 +341,3 @@ def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
 
 def _wait_s(tried: _Try, error: ModelCallError) -> float:
     return error.wait_s if error.wait_s is not None else 0.5 * 2**tried.count
-
-
-def _raised(request: ModelRequest) -> ModelRequest:
-    """Return a request whose answer may be twice as long."""
-    return replace(request, max_tokens=2 * request.max_tokens)
-
-
-def _fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
-    """Return a request that fits into the context window, where that is known."""
-    if window_tokens is None or request.chars / CHARS_PER_TOKEN_OF_WINDOW + request.max_tokens <= window_tokens:
-        return request
-    return shortened(request, window_tokens) or request

@@ -8,11 +8,18 @@ from news_assets.errors import EnrichError, NewsAssetsError
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.depth import depth_of
 from news_assets.pipeline.enrich.model.prompt import Prompt
-from news_assets.pipeline.enrich.model.reading.answer import Answer, read_answers
+from news_assets.pipeline.enrich.model.reading.answer import Question, read_answers
 from news_assets.pipeline.enrich.model.requests import ENRICHER, AnswerRules, build_request, request_hash
 from news_assets.pipeline.enrich.model.themes import themes_below, upper_themes
 from news_assets.pipeline.enrich.rows import MadeBy
-from news_assets.ports.enrichment import BatchedModel, Enricher, LanguageModel, ModelRequest, PerDesk
+from news_assets.ports.enrichment import (
+    BatchedModel,
+    Enricher,
+    LanguageModel,
+    ModelAnswer,
+    ModelRequest,
+    PerDesk,
+)
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, Desk, EnrichRules
@@ -88,11 +95,7 @@ class ModelEnricher:
         """Whether requests to a model are sent in batches."""
         return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
 
-    def may_send_batches(self, rules: EnrichRules, model: str) -> bool:
-        """Whether any run sends requests to a model in batches, so that some may have to be sent so again."""
-        return self.sends_batches(rules, model, is_backfill=True)
-
-    def read(self, answers: Sequence[Answer]) -> list[Enrichment | EnrichError]:
+    def read(self, answers: Sequence[tuple[Question, ModelAnswer]]) -> list[Enrichment | EnrichError]:
         """Return the enrichment that each answer gives, or which check it failed."""
         return read_answers(answers, self.taxonomy, self.sandbox)
 

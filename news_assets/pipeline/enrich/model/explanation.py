@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from news_assets.pipeline.enrich.model.reading.evidence import Span, parse_span
-from news_assets.pipeline.stage_state.rows import PROVISIONAL
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 
@@ -25,7 +24,7 @@ class Evidence:
 
 def is_outdated(row: EnrichedArticle, article: RawArticle) -> bool:
     """Return whether the text has changed since, so that spans are those of another text."""
-    return row.content_hash not in (article.content_hash, PROVISIONAL)
+    return row.content_hash != article.content_hash
 
 
 def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:

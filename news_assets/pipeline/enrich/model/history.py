@@ -1,11 +1,12 @@
 """What the ledger says of an input: whether it is claimed, answered, or not sent again."""
 
+import os
+import socket
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from news_assets.pipeline.enrich.model.owner import has_ended
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
 
@@ -60,7 +61,7 @@ def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
         history = found.setdefault(input_hash, History())
         history.batched_at = called_at if via == BATCH else None
         if outcome == "sent":
-            is_given_up = claimed_by is not None and has_ended(claimed_by)
+            is_given_up = claimed_by is not None and _has_ended(claimed_by)
             history.claimed_until = None if is_given_up else claimed_until
             history.failed += 1
             continue
@@ -73,3 +74,22 @@ def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
         history.failed += outcome == "failed"
         history.unanswered += outcome == "failed" and reserved_usd is not None
     return found
+
+
+def this_process() -> str:
+    """Return the name of this process, which claims inputs: machine and number."""
+    return f"{socket.gethostname()}/{os.getpid()}"
+
+
+def _has_ended(owner: str) -> bool:
+    """Whether a process is known to have ended: one of this machine that does not run any more."""
+    host, _, number = owner.rpartition("/")
+    if host != socket.gethostname() or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except OSError:  # it belongs to somebody else
+        return False
+    return False

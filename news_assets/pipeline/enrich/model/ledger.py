@@ -13,8 +13,7 @@ from uuid import uuid4
 from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.enrich.model.budget import Budget
 from news_assets.pipeline.enrich.model.estimates import expected_usd, most_usd
-from news_assets.pipeline.enrich.model.history import History, histories
-from news_assets.pipeline.enrich.model.owner import this_process
+from news_assets.pipeline.enrich.model.history import History, histories, this_process
 from news_assets.pipeline.enrich.model.prices import answer_usd
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.rows import cache_of
@@ -62,11 +61,6 @@ class Ledger:
         self._lake = lake
         self._budget = budget
         self.clock = clock
-
-    @property
-    def is_backfill(self) -> bool:
-        """Whether the run is a backfill."""
-        return self._budget.is_backfill
 
     def claim(
         self,

@@ -65,19 +65,37 @@ def build_request(
     )
 
 
+def fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
+    """Return a request whose article is cut so that it fits into a context window.
+
+    It stays as it is where the window is not known, or too small for the instructions: then only the provider knows.
+    """
+    room = _room(request, window_tokens)
+    return _cut(request, room) if MIN_SENT_CHARS <= room < len(request.text) else request
+
+
 def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest | None:
-    """Return a request with less of the article, so that it fits into a context window; None if too little is left.
+    """Return a refused request with less of the article; None if too little is left.
 
     Half of the article where the window is not known, or would not make it shorter.
     """
-    last_line = request.text.rpartition("\n")[2]
-    body = request.text.removesuffix(last_line)
-    fixed = request.chars - len(body)
-    room = round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed if window_tokens else 0
-    kept = room if MIN_SENT_CHARS <= room < len(body) else len(body) // 2
-    if kept < MIN_SENT_CHARS:
-        return None
-    return replace(request, text=f"{body[: kept - 1].rstrip()}\n{last_line}")
+    room = _room(request, window_tokens)
+    kept = room if MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
+    return _cut(request, kept) if kept >= MIN_SENT_CHARS else None
+
+
+def _room(request: ModelRequest, window_tokens: int | None) -> int:
+    """Return how many characters of the article fit beside instructions, schema and answer; 0 if it is not known."""
+    if window_tokens is None:
+        return 0
+    fixed = request.chars - len(request.text)
+    return max(0, round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed)
+
+
+def _cut(request: ModelRequest, kept: int) -> ModelRequest:
+    """Return a request with so many characters of text, its last line among them."""
+    body, _, last_line = request.text.rpartition("\n")
+    return replace(request, text=f"{body[: kept - len(last_line) - 1].rstrip()}\n{last_line}")
 
 
 def _delimited(article: RawArticle, marker: str) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from news_assets_tests.support.model_enrichment import (
     enrich,
     enricher,
     honest,
+    large_tree,
     made,
     rows,
     served,
@@ -269,6 +271,36 @@ def test_an_article_that_changed_meanwhile_is_sent_again(server: ModelServer, la
     send(lake, LATER)
     assert [len(job.lines) for job in server.jobs] == [COUNT, 1]
     assert {row.enricher for row in rows(lake).values() if row.article_id != "mec-00000"} == {"model"}
+
+
+def test_an_answer_for_a_text_that_changed_meanwhile_is_in_the_ledger_with_its_price(
+    server: ModelServer, lake: Lake
+) -> None:
+    fill(lake)
+    send(lake)
+    lake.transact(lambda rows: rows.upsert([made(0, made(99).text or "", content_hash="changed")]))
+    settle(lake)
+    calls = {call.article_id: call for call in lake.read(ModelCall)}
+    changed, other = calls["mec-00000"], calls["mec-00001"]
+    assert (changed.outcome, changed.reason) == ("refused", "the input changed while its batch ran")
+    assert (changed.usd or 0.0) == pytest.approx(other.usd)
+
+
+@SLOW
+def test_a_large_tree_is_descended_in_two_batches(server: ModelServer, lake: Lake) -> None:
+    tree, code = large_tree(), "07.13.04"
+    server.answer = lambda text: honest(text) | {"theme": code if server.jobs else code[:5]}
+    lake.transact(lambda rows: rows.upsert([made(1)]))
+    for hours in range(4):
+        now = NOW + timedelta(hours=hours)
+        by = enricher(served(NAME), taxonomy=tree)
+        enrich(lake, by, BATCHED, now)
+        settle_batches(lake, by, [desk()], lambda now=now: now)
+    assert [batch.kind for batch in sorted(lake.read(EnrichmentBatch), key=lambda one: one.submitted_at)] == [
+        "theme",
+        "enrich",
+    ]
+    assert rows(lake)["mec-00001"].theme_code == code
 
 
 @pytest.mark.slow  # starts some 12 processes

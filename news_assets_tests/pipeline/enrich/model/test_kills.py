@@ -15,12 +15,14 @@ from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.lakes import SqliteCatalogs
 from news_assets_tests.support.model_enrichment import honest, made, rows
 from news_assets_tests.support.model_server import ModelServer, model_server
+from news_assets_tests.support.waiting import HANG_S
 
 ARTICLES, IN_FLIGHT, KILLS = 60, 4, 3
 
 
-def started(place: tuple[str, str], server: ModelServer) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "news_assets_tests.support.enriching_process", *place, str(IN_FLIGHT)]
+def started(place: tuple[str, str], server: ModelServer, timeout_s: int = 2) -> "subprocess.Popen[bytes]":
+    arguments = *place, str(IN_FLIGHT), str(timeout_s)
+    command = [sys.executable, "-m", "news_assets_tests.support.enriching_process", *arguments]
     return subprocess.Popen(command, env=os.environ | server.environment, stderr=subprocess.PIPE)
 
 
@@ -59,3 +61,22 @@ def test_killed_runs_repeat_at_most_the_calls_in_flight(tmp_path: Path) -> None:
         assert len({call.input_hash for call in lake.read(ModelCall)}) == ARTICLES
         assert len(lake.read(ModelCall)) == ARTICLES + len(of_killed)
         assert len(of_killed) <= KILLS * IN_FLIGHT
+
+
+@pytest.mark.slow  # four processes, each of which imports everything
+def test_processes_at_the_same_time_send_each_input_once(tmp_path: Path) -> None:
+    place = SqliteCatalogs(tmp_path).new(tmp_path / "lake")
+    with Lake.open(*place) as lake:
+        upsert(lake, [made(number) for number in range(ARTICLES)])
+    with model_server() as server:
+        server.answer, server.latency_s = honest, 0.3
+        running = [started(place, server, timeout_s=60) for _ in range(4)]
+        for process in running:
+            assert process.wait(HANG_S) == 0, process.communicate()[1].decode()
+            process.communicate()
+        calls = server.calls
+
+    with Lake.open(*place) as lake:
+        assert (len(calls), calls.total()) == (ARTICLES, ARTICLES)
+        assert {row.enricher for row in rows(lake).values()} == {"model"}
+        assert {call.outcome for call in lake.read(ModelCall)} == {"ok"}

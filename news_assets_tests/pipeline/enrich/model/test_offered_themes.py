@@ -1,9 +1,7 @@
 """The themes that a model may choose from: the whole taxonomy, or a branch that a first call chooses."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from news_assets.pipeline.enrich.model.themes import (
@@ -16,28 +14,17 @@ from news_assets.pipeline.enrich.model.themes import (
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.loader import Taxonomy, Theme, load_taxonomy
+from news_assets.taxonomy.loader import load_taxonomy
 from news_assets_tests.store.examples import upsert
-from news_assets_tests.support.model_enrichment import ScriptedModel, enrich, enricher, honest, made, rows, taxonomy
-
-
-def large() -> Taxonomy:
-    """Return a taxonomy of 20 x 20 x 10 themes, whose labels do not fit into one list."""
-    themes: dict[str, Theme] = {}
-    template = next(iter(taxonomy().themes.values()))
-    for first in range(20):
-        _add(themes, template, f"{first:02}", None)
-        for second in range(20):
-            _add(themes, template, f"{first:02}.{second:02}", f"{first:02}")
-            for third in range(10):
-                _add(themes, template, f"{first:02}.{second:02}.{third:02}", f"{first:02}.{second:02}")
-    return Taxonomy("large", MappingProxyType(themes))
-
-
-def _add(themes: dict[str, Theme], template: Theme, code: str, parent: str | None) -> None:
-    label = MappingProxyType({"": (f"Theme {code}",)})
-    level = code.count(".") + 1
-    themes[code] = replace(template, code=code, level=level, parent=parent, labels=label, children=())
+from news_assets_tests.support.model_enrichment import (
+    ScriptedModel,
+    enrich,
+    enricher,
+    honest,
+    large_tree,
+    made,
+    rows,
+)
 
 
 class Choosing(ScriptedModel):
@@ -81,14 +68,14 @@ def test_instructions_are_the_same_for_all_articles_and_the_article_comes_after_
 def test_a_large_tree_is_descended_in_two_calls(lake: Lake) -> None:
     upsert(lake, [made(1)])
     model = Choosing("07.13.04")
-    enrich(lake, enricher(model, taxonomy=large()))
+    enrich(lake, enricher(model, taxonomy=large_tree()))
     assert [request.kind for request in model.sent] == ["theme", "enrich"]
     assert rows(lake)["mec-00001"].theme_code == "07.13.04"
     assert {call.kind for call in lake.read(ModelCall)} == {"theme", "enrich"}
 
 
 def test_a_list_of_a_large_tree_keeps_its_limit() -> None:
-    tree = large()
+    tree = large_tree()
     assert is_descended(tree)
     assert {theme.level for theme in upper_themes(tree)} == {1, 2}
     for themes in (upper_themes(tree), themes_below(tree, "03"), themes_below(tree, "03.04")):

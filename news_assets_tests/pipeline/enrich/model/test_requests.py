@@ -79,7 +79,7 @@ def test_rejected_articles_are_closed_after_two_responses_and_stop_nothing(lake:
         enrich(lake, enricher(model), now=now)
     assert [row.enricher for _, row in sorted(rows(lake).items())] == ["local"] * 8 + ["model"] * 4
     assert len(model.sent) == 2 * 8 + 4
-    assert {row.content_hash == "provisional" for row in rows(lake).values()} == {False}
+    assert {row.is_provisional for row in rows(lake).values()} == {False}
 
 
 def test_a_text_that_is_too_long_is_cut_to_the_window_that_the_error_states(lake: Lake) -> None:
@@ -209,7 +209,7 @@ def test_the_local_row_is_stored_before_the_first_request(lake: Lake) -> None:
         return honest(text)
 
     enrich(lake, enricher(ScriptedModel(answer)))
-    assert [(row.enricher, row.content_hash) for row in seen] == [("local", "provisional")]
+    assert [(row.enricher, row.is_provisional) for row in seen] == [("local", True)]
     assert rows(lake)["mec-00001"].enricher == "model"
 
 

@@ -1,6 +1,7 @@
 """Enrichment by language models: who is asked, what is stored, and what is never paid twice."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from news_assets_tests.support.model_enrichment import (
     NOW,
     TEXT,
     ScriptedModel,
+    answered,
     desk,
     enrich,
     enricher,
@@ -148,7 +150,7 @@ def test_the_local_enricher_fills_in_for_a_model_that_is_down_until_it_is_back(l
     model.is_down = True
     enrich(lake, enricher(model))
     row, [failure] = rows(lake)["mec-00001"], lake.read(Failure)
-    assert (row.enricher, row.local_reason, row.content_hash) == ("local", "openai:made is down", "provisional")
+    assert (row.enricher, row.local_reason, row.is_provisional) == ("local", "openai:made is down", True)
     assert (failure.reason, failure.version, failure.attempts) == ("openai:made is down", made(1).content_hash, 1)
     enrich(lake, enricher(model), now=NOW + timedelta(minutes=6))
     assert [failure.attempts for failure in lake.read(Failure)] == [2]
@@ -178,6 +180,23 @@ def test_the_next_model_of_a_chain_is_asked_for_what_the_first_left_open(lake: L
         "mec-00002": "openai:cheap",
     }
     assert (len(first.sent), len(second.sent)) == (2, 1)
+
+
+def test_the_next_model_of_a_chain_is_requested_for_what_the_first_refuses_for_good(lake: Lake) -> None:
+    upsert(lake, [made(1)])
+    first = ScriptedModel(lambda _: replace(answered(""), stop="declined"))
+    second = ScriptedModel(name="openai:second")
+    enrich(lake, enricher(first, second))
+    assert [(row.model, row.is_provisional) for row in rows(lake).values()] == [("openai:second", False)]
+
+
+def test_a_chain_with_entities_sends_no_answered_article_to_the_next_model(lake: Lake) -> None:
+    upsert(lake, [made(1)])
+    first, second = ScriptedModel(), ScriptedModel(name="openai:second")
+    names = ScriptedModel(lambda _: {"entities": []}, name="openai:names")
+    by = enricher(first, second, entities=names.name, open_model={names.name: names}.__getitem__)
+    enrich(lake, by)
+    assert (len(first.sent), len(second.sent), len(names.sent)) == (1, 0, 1)
 
 
 def test_a_call_that_fails_is_not_cached_and_is_made_again(lake: Lake) -> None:

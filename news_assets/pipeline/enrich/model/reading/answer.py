@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from news_assets.errors import EnrichError, NewsAssetsError
-from news_assets.pipeline.enrich.model.reading.checks import Checked, checked
+from news_assets.errors import EnrichError
+from news_assets.pipeline.enrich.model.reading.checks import checked
 from news_assets.pipeline.enrich.model.reading.entities import found_entities
 from news_assets.pipeline.enrich.model.reading.repair import parsed, shown
 from news_assets.pipeline.enrich.model.schema import REQUIRED
@@ -24,30 +24,31 @@ class Question(NamedTuple):
     local: Enrichment
 
 
-class Answer(NamedTuple):
-    """An answer as it came, to a question."""
-
-    received: ModelAnswer
-    request: ModelRequest
-    article: RawArticle
-    local: Enrichment
-
-
-def read_answers(answers: Sequence[Answer], taxonomy: Taxonomy, sandbox: Sandbox) -> list[Enrichment | EnrichError]:
+def read_answers(
+    answers: Sequence[tuple[Question, ModelAnswer]], taxonomy: Taxonomy, sandbox: Sandbox
+) -> list[Enrichment | EnrichError]:
     """Return the enrichment that each answer gives, or which check it failed, in order.
 
     Of entities only `entities` and `entities_json` are set, of a theme only `theme_path`.
     """
-    calls = [(a.received, a.request, a.article.title or "", a.article.text or "", a.local.language) for a in answers]
-    results = sandbox.run(_read, calls)
-    return [_enrichment(answer, result, taxonomy) for answer, result in zip(answers, results, strict=True)]
+    calls = [
+        (received, request, article.title or "", article.text or "", local.language)
+        for (request, article, local), received in answers
+    ]
+    read: list[Enrichment | EnrichError] = []
+    for (question, _), found in zip(answers, sandbox.run(_read, calls), strict=True):
+        if isinstance(found, Enrichment):
+            read.append(_completed(found, question, taxonomy))
+        else:
+            read.append(EnrichError(str(found)))
+    return read
 
 
-def _read(
-    received: ModelAnswer, request: ModelRequest, title: str, text: str, language: str | None
-) -> "Checked | Entities | Chosen":
+def _read(received: ModelAnswer, request: ModelRequest, title: str, text: str, language: str | None) -> Enrichment:
+    """Return what an answer itself says; of a theme only its code, in `theme_path`."""
     if received.stop == "declined":
-        raise EnrichError(f"declined: the model or a content filter refuses the article{_said(received.raw)}")
+        said = f": {shown(received.raw)}" if received.raw.strip() else ""
+        raise EnrichError(f"declined: the model or a content filter refuses the article{said}")
     try:
         return _read_complete(received.raw, request, title, text, language)
     except EnrichError as error:
@@ -56,57 +57,33 @@ def _read(
         raise
 
 
-def _said(raw: str) -> str:
-    return f": {shown(raw)}" if raw.strip() else ""
-
-
-def _read_complete(
-    raw: str, request: ModelRequest, title: str, text: str, language: str | None
-) -> "Checked | Entities | Chosen":
+def _read_complete(raw: str, request: ModelRequest, title: str, text: str, language: str | None) -> Enrichment:
     if request.kind == "entities":
-        return Entities(*found_entities(raw, request.schema, text))
+        names, as_json = found_entities(raw, request.schema, text)
+        return Enrichment(entities=names, entities_json=as_json)
     if request.kind == "theme":
-        return Chosen(parsed(raw, request.schema, REQUIRED["theme"])["theme"])
+        theme = parsed(raw, request.schema, REQUIRED["theme"])["theme"]
+        return Enrichment(theme_path=(theme,) if theme else ())
     return checked(raw, request.schema, title, text, language, request.max_sentences)
 
 
-class Entities(NamedTuple):
-    """Names, most salient first, and all that is known of them as JSON."""
-
-    names: tuple[str, ...]
-    as_json: str
-
-
-class Chosen(NamedTuple):
-    """The theme that a first call chose; None for none."""
-
-    theme: str | None
-
-
-def _enrichment(
-    answer: Answer, result: "Checked | Entities | Chosen | NewsAssetsError", taxonomy: Taxonomy
-) -> Enrichment | EnrichError:
-    if isinstance(result, NewsAssetsError):
-        return EnrichError(str(result))
-    if isinstance(result, Entities):
-        return Enrichment(entities=result.names, entities_json=result.as_json)
-    path = taxonomy.path(result.theme) if result.theme else ()
-    if isinstance(result, Chosen):
-        return Enrichment(theme_path=path)
-    language = (answer.local.language or "").partition("-")[0] or None
+def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enrichment:
+    """Return an enrichment with the whole path of its theme, and with what only the local enricher finds."""
+    kind, local = question.request.kind, question.local
+    if kind == "entities":
+        return found
+    path = taxonomy.path(found.theme_path[-1]) if found.theme_path else ()
+    if kind == "theme":
+        return replace(found, theme_path=path)
+    language = (local.language or "").partition("-")[0] or None
     return replace(
-        answer.local,
+        found,
         theme_path=path,
         theme_labels=tuple(taxonomy.themes[code].label(language) for code in path),
-        theme_score=0.0,
         theme_reason=None if path else "the language model found no theme that fits",
-        summary=result.summary,
-        summary_spans=result.summary_spans,
-        key_points=result.key_points,
-        key_point_spans=result.key_point_spans,
-        keywords=result.keywords or answer.local.keywords,
-        sentiment=result.sentiment,
-        sentiment_score=result.sentiment_score,
-        article_type=result.article_type,
-        unsure_reason=result.unsure_reason,
+        keywords=found.keywords or local.keywords,
+        language=local.language,
+        word_count=local.word_count,
+        reading_minutes=local.reading_minutes,
+        readability=local.readability,
     )

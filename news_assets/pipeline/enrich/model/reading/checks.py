@@ -5,7 +5,6 @@ Pure functions over one answer and one article, which run in the sandbox: both c
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from news_assets.errors import EnrichError
@@ -14,6 +13,7 @@ from news_assets.pipeline.enrich.model.reading.evidence import SearchedText, Spa
 from news_assets.pipeline.enrich.model.reading.repair import parsed, shown
 from news_assets.pipeline.enrich.model.requests import MAX_SENT_CHARS
 from news_assets.pipeline.enrich.model.schema import REQUIRED
+from news_assets.records.reading import Enrichment
 from news_assets.text.language import language_of
 from news_assets.text.words import fold, words
 
@@ -37,25 +37,6 @@ _ADDRESSING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """An answer that passed the checks; its spans are as `Enrichment` has them.
-
-    `unsure_reason` says what a person should look at; None for nothing.
-    """
-
-    theme: str | None
-    summary: str
-    summary_spans: tuple[str, ...]
-    key_points: tuple[str, ...]
-    key_point_spans: tuple[str, ...]
-    keywords: tuple[str, ...]
-    sentiment: str | None
-    sentiment_score: float | None
-    article_type: str | None
-    unsure_reason: str | None
-
-
 class _Sentence(NamedTuple):
     """A sentence of an answer: its span, why it is of no use, and why it is unsure; both are empty for none."""
 
@@ -67,8 +48,8 @@ class _Sentence(NamedTuple):
 
 def checked(
     raw: str, schema: Mapping[str, Any], title: str, text: str, language: str | None, max_sentences: int
-) -> Checked:
-    """Return what an answer to a request of kind `enrich` says about an article.
+) -> Enrichment:
+    """Return what an answer to a request of kind `enrich` says about an article: of its theme the code.
 
     Sentences that fail a check are left out, and key points without evidence have an empty span.
 
@@ -89,8 +70,8 @@ def checked(
     points = [one for one in points if not one.problem]
     label, score = _sentiment(answer.get("sentiment"))
     left_out = next((f"a sentence was left out: {one.problem}" for one in summary if one.problem), "")
-    return Checked(
-        theme=answer["theme"],
+    return Enrichment(
+        theme_path=(answer["theme"],) if answer["theme"] else (),
         summary=" ".join(one.text for one in usable),
         summary_spans=tuple(one.span for one in usable),
         key_points=tuple(one.text for one in points),

@@ -7,8 +7,9 @@ import pytest
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.model.prompt import load_prompt
-from news_assets.pipeline.enrich.model.reading.checks import Checked, checked
+from news_assets.pipeline.enrich.model.reading.checks import checked
 from news_assets.pipeline.enrich.model.schema import answer_schema
+from news_assets.records.reading import Enrichment
 from news_assets_tests.support.model_enrichment import TITLE, honest, made
 
 SCHEMA = answer_schema("enrich", load_prompt("enrich").answers, ("education", "health"))
@@ -17,7 +18,7 @@ GOOD = honest(f"\n\n{TEXT}\n")
 GERMAN = "Die Regierung hat gestern in der Hauptstadt ein neues Gesetz über die Schulen und die Straßen vorgestellt."
 
 
-def read(answer: dict[str, Any] | str) -> Checked:
+def read(answer: dict[str, Any] | str) -> Enrichment:
     return checked(
         answer if isinstance(answer, str) else json.dumps(answer), SCHEMA, TITLE, TEXT, "pt-BR", max_sentences=2
     )
@@ -29,7 +30,7 @@ def sentence(text: str) -> dict[str, Any]:
 
 def test_a_good_answer_is_taken_also_in_a_fence_and_without_a_theme() -> None:
     assert read(GOOD) == read(f"```json\n{json.dumps(GOOD)}\n```")
-    assert read(GOOD | {"theme": None}).theme is None
+    assert read(GOOD | {"theme": None}).theme_path == ()
 
 
 @pytest.mark.parametrize(
