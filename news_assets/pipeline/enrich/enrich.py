@@ -102,7 +102,7 @@ class _Run:
         for article in self._waiting():
             self._without_answer(article, "the language model has not answered yet", again=DUE_NOW)
         made = self._rows(self._drafts)
-        made += [(unenriched_row(article, now), None) for article in plan.filtered]
+        made += [(self._labelled(unenriched_row(article, now)), None) for article in plan.filtered]
 
         def store(transaction: Rows) -> None:
             if plan.new_cache:

@@ -41,7 +41,7 @@ def _with_details(item: AgendaItem, meeting_id: str, folder: str) -> AgendaItem:
     """Return an item with the address of its own page; a heading has none."""
     if not item.vendor_id.isdecimal() or not meeting_id:
         return item
-    return replace(item, details_url=item_page_of(folder, meeting_id, item.vendor_id))
+    return replace(item, details_urls=(item_page_of(folder, meeting_id, item.vendor_id),))
 
 
 def lines_of(tree: HtmlElement) -> list[Line]:
@@ -98,5 +98,7 @@ def item_in(tree: HtmlElement, base: str, page: Page) -> Meeting:
         is_own = href is not None and parameter(href, "itemid") in ("", own_id)
         if href is not None and is_own and is_file(href):
             files.setdefault(href, Attachment(name=clean(words_of(anchor)) or "Document", url=lasting(href)))
-    item = AgendaItem(sequence=0, title="", vendor_id=own_id, attachments=tuple(files.values()))
+    item = AgendaItem(
+        sequence=0, title="", vendor_id=own_id, attachments=tuple(files.values()), details_urls=(page.url,)
+    )
     return Meeting(vendor_id=parameter(page.final_url, "meetingid"), items=(item,), is_partial=True)
