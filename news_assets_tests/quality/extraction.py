@@ -28,9 +28,9 @@ from news_assets.text.html import plain_text
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 FLOORS = {
     "article_wcxb": 0.940,
-    "article_aeb": 0.965,
-    "article_fundus": 0.976,
-    "article_naeb": 0.940,
+    "article_aeb": 0.963,
+    "article_fundus": 0.975,
+    "article_naeb": 0.938,
     "article_trafilatura": 0.940,
     "article_pt": 0.990,
     "article_mercury": 0.924,
