@@ -31,9 +31,9 @@ GRID: dict[str, tuple[float, ...]] = {
 }
 FLOORS = {
     "article_wcxb": 0.939,
-    "article_aeb": 0.964,
-    "article_fundus": 0.976,
-    "article_naeb": 0.940,
+    "article_aeb": 0.963,
+    "article_fundus": 0.975,
+    "article_naeb": 0.938,
     "article_trafilatura": 0.940,
     "article_pt": 0.990,
     "article_mercury": 0.924,

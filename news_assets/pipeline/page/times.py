@@ -86,14 +86,15 @@ def published_time(page: DatedPage) -> Dated | None:
 def guessed_time(page: DatedPage, day: str | None) -> Dated | None:
     """Return a guess where nothing is stated.
 
-    That is the update, trafilatura's `day` (ISO), the only day shown on the page, or a time in the future. The first of
-    January is what is found of a year alone.
+    That is the update, trafilatura's `day` (ISO), the only day of elements named as dates, the only day shown on the
+    page, or a time in the future. The first of January is what is found of a year alone.
     """
     if updated := updated_time(page, None):
         return Dated(updated, "guess")
     is_found = day is not None and not day.endswith("-01-01")
     guesses = [*_on_day(_visible(page.tree), day, page.timezone), day] if day and is_found else []
-    guesses += _agreed(bare_dates(page.tree), page.timezone)
+    for dates in (named_dates, bare_dates):
+        guesses += _agreed(dates(page.tree), page.timezone)
     found = _first_time(page, (_Candidate("guess", text) for text in guesses))
     return found or _first_time(page, (_Candidate("guess", found.text) for found in _published(page)), ahead=True)
 
@@ -115,8 +116,7 @@ def _published(page: DatedPage) -> Iterator[_Candidate]:
         yield _Candidate("markup", text)
     for kind in ("published", "plain"):
         yield from (_Candidate("text", date.text) for date in page.bylines if date.kind == kind)
-    for dates in (published_dates, named_dates):
-        yield from (_Candidate("text", text) for text in _agreed(dates(page.tree), page.timezone))
+    yield from (_Candidate("text", text) for text in _agreed(published_dates(page.tree), page.timezone))
 
 
 def _updated(page: DatedPage) -> Iterator[_Candidate]:

@@ -22,6 +22,7 @@ from news_assets.text.words import fold
 
 _MAX_CHARS, _MAX_HEADINGS, _MAX_HOME_LINKS = 400, 300, 20
 _MAX_SITE_WORDS = 10
+_MAX_HOME_SLASHES = 3  # https://example.org/
 _MIN_WORDS = 3  # shorter titles are often names of sites and sections
 _MIN_UNSTATED_WORDS = 4  # of a heading that nothing else confirms
 _MIN_PLACE_CHARS = 8  # of a text that is part of a site's name
@@ -217,7 +218,8 @@ def _titled(page: TitledPage) -> Iterator[_Heading]:
 
 def _home_texts(tree: HtmlElement, url: str) -> Iterator[str]:
     """Yield the texts of links to a home page, and of their images."""
-    homes = (link for link in tree.iter("a") if is_home(_joined(url, link.get("href") or "x")))
+    short = (link for link in tree.iter("a") if (link.get("href") or "x").count("/") <= _MAX_HOME_SLASHES)
+    homes = (link for link in short if is_home(_joined(url, link.get("href") or "")))
     for link in islice(homes, _MAX_HOME_LINKS):
         yield link.get("title") or ""
         yield " ".join(islice(link.itertext(), 20))

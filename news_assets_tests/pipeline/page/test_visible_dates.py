@@ -96,8 +96,8 @@ def test_a_date_below_the_headline_is_read(line: str) -> None:
     "date",
     ['<span class="data">26/02/2026 • 14h30</span>', '<div id="lblData">26/02/2026 - 14:30</div>'],
 )
-def test_a_date_far_from_the_headline_is_read_where_its_element_is_named_so(date: str) -> None:
-    assert published(foot=date) == ("26/02 14:30", "text")
+def test_a_date_far_from_the_headline_is_a_guess_where_its_element_is_named_so(date: str) -> None:
+    assert published(foot=f"{date}<p>20/02/2026</p>") == ("26/02 14:30", "guess")
 
 
 def test_the_only_day_on_a_page_is_a_guess() -> None:
