@@ -275,9 +275,8 @@ def test_an_item_whose_link_is_only_a_file_number_has_its_subject_from_the_next_
         "Hearing on alleys",
         "VAC-26-09",
     )
-    assert (
-        item.details_url
-        == f"{SITE}Meetings/ViewMeetingAgendaItem?meetingId=12&itemId=24195&isSection=false&type=agenda"
+    assert item.details_urls == (
+        f"{SITE}Meetings/ViewMeetingAgendaItem?meetingId=12&itemId=24195&isSection=false&type=agenda",
     )
 
 
