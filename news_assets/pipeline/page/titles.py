@@ -176,7 +176,7 @@ def _headings(page: TitledPage, stated: Sequence[str]) -> list[_Heading]:
     for element in islice(page.tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS):
         text = _DATE_BEFORE.sub("", _text_of(element, whole))
         if text and not page.is_site(text) and not _is_unrelated(element, page.url):
-            found.append(_Heading(element, text, int(element.tag[1])))
+            found.append(_Heading(element, text, int(str(element.tag)[1])))
     return found
 
 
