@@ -27,7 +27,7 @@ from news_assets.text.url_tables.tracking import (
 )
 
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
-_IP_OR_LOCAL = re.compile(r"[0-9.]+|.*:.*|[^.]*")
+_IP_OR_LOCAL = re.compile(r"[0-9.]+|[^:\n]*+:.*|[^.]*")
 _TOKEN = re.compile(r"(?=.*\d)[0-9a-z]{16,}")
 _FORBIDDEN_IN_HOST = re.compile(r"[\x00-\x20#%/<>?@\[\\\]^|\x7f]")  # WHATWG URL, forbidden domain code points
 _WEB_OR_RELATIVE = re.compile(r"https?:|[/\\]", re.IGNORECASE)

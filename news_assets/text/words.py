@@ -79,6 +79,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_mar
 _BEYOND_LATIN = re.compile("[^\x00-\u02ff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]")
 _LATIN_WORD = re.compile(f"[{re.escape(''.join(filter(str.isalnum, map(chr, range(0x300)))))}]+")
 _LATIN_OR_GREEK_MARK = re.compile("(?<=[A-Za-z\u0370-\u03ff\u0300-\u036f])[\u0300-\u036f]")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # no stemmer takes them
 _UNDECOMPOSED = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "Æ": "AE", "Ø": "O"}
 )
@@ -164,7 +165,7 @@ def stem(word: str, language: str | None) -> str:
     """Return the folded stem of a lower-cased word; the folded word for a language without a stemmer, and for None."""
     folded = fold(word)
     name = _STEMMER_OF.get((language or "").partition("-")[0].lower())
-    if name is None:
+    if name is None or _SURROGATES.search(folded):
         return folded
     return fold(_stemmer(name).stemWord(_with_ending(folded, name))) or folded
 

@@ -85,11 +85,11 @@ def stated_table(name: str) -> Iterator[str]:
     counts: Counter[str] = Counter()
     for truth, body in extraction.articles(name):
         metadata, is_refused = _read(truth, body)
-        reference = trafilatura.extract_metadata(body, default_url=truth.get("url"))
+        reference = trafilatura.bare_extraction(body, url=truth.get("url"), with_metadata=True)
         counts["pages"] += 1
         counts["refused"] += is_refused
-        _count_title(counts, truth, metadata, reference.title)
-        _count_day(counts, truth, metadata, reference.date)
+        _count_title(counts, truth, metadata, getattr(reference, "title", None))
+        _count_day(counts, truth, metadata, getattr(reference, "date", None))
     print(f"{name:18} {'  '.join(f'{what} {count}' for what, count in counts.items())}", flush=True)
     for what, known, floors in (("titles", "titled", TITLE_FLOORS), ("days", "dated", DAY_FLOORS)):
         share = counts[what] / max(counts[known], 1)

@@ -58,7 +58,7 @@ def made_from_clear_urls() -> Iterator[Made]:
             url = rule
             for pattern, replacement in _STEPS:
                 url = re.sub(pattern, replacement, url)
-            url = _CAPTURED.sub(lambda _, target=target: quote(target, safe=""), url)
+            url = f"{_CAPTURED.sub('', url)}{quote(target, safe='')}"
             if re.match(rule, url) and "?" in url and host_of(url):
                 yield Made(url, target)
 

@@ -268,8 +268,11 @@ class _Late(BaseException):
 BOUNDS = {
     "news_assets.desks.import_plan._USUAL_END": 2000,  # an address in a file that the operator wrote
     "news_assets.desks.site_list._COMMENT": 2000,  # a line of such a file
+    "news_assets.pipeline.page.visible_dates._SOURCED": 80,  # _MAX_PLAIN_CHARS
     "news_assets.store.address._PASSWORD_OF_ADDRESS": 2000,  # a message of the lake's own database
     "news_assets.text.sentences._LAST_WORD": 24,  # _NEAR_CHARS
+    "news_assets.text.url_tables.redirects._REDIRECTING": 64,  # _MAX_NAME_CHARS
+    "news_assets.text.url_tables.redirects._TARGET": 64,
 }
 
 

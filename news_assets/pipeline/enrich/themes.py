@@ -34,7 +34,7 @@ MIN_SCORE = 0.42
 MIN_LEAD = 1.01  # less is a tie
 MIN_CHILD_EVIDENCE, MIN_CHILD_LEAD = 0.8, 1.15
 
-_REFERENCE = re.compile(r"\((?:ver|see|vide)\b[^)]*\)", re.IGNORECASE)
+_REFERENCE = re.compile(r"\((?:ver|see|vide)\b[^()]*+\)", re.IGNORECASE)
 
 Evidence = dict[str, float]
 

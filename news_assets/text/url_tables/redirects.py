@@ -39,6 +39,7 @@ _ABOUT_ANOTHER = re.compile(
 # A path that names no page: `/`, `/c/`, `/t/12-34`, `/v1/otc/`.
 _NAMELESS = re.compile(r"/|(?:/[a-z]{1,3}\d?(?:\.[a-z]{2,4})?)+(?:/[\d-]+)*/?", re.IGNORECASE)
 _REDIRECTING = re.compile(r"(?:\w*_)?(?:redir\w*|dest(?:ination)?|go_?to)", re.IGNORECASE)
+_MAX_NAME_CHARS = 64  # of a parameter that leads to a page
 _TARGET = re.compile(
     r"""(?!back|cancel|canonical|feed|home|icon|image|img|logo|media|page|photo|ref|return|share|site
     |source|thumb|video).*(?:uri|url|link|redir\w*|dest\w*|target|trg|goto)|[lru]|to|ued""",
@@ -94,6 +95,8 @@ def _addresses(query: str) -> Iterator[tuple[str, str]]:
         name, _, value = pair.partition("=")
         if _ENCODED.match(name):  # `?https%3A%2F%2Fa.org`: the address is all there is
             name, value = "url", pair
+        if len(name) > _MAX_NAME_CHARS:
+            continue
         found = _address_in(value)
         if found and not _NO_TARGET.fullmatch(name):
             yield unquote_plus(name).lower(), found

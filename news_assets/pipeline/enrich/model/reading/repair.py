@@ -17,7 +17,7 @@ MAX_SHOWN_CHARS: Final = 60
 _MAX_STARTS: Final = 50  # places where the JSON of an answer may begin
 _MAX_NUMBER: Final = 1e9
 
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THOUGHTS = re.compile(r"<think(?:ing)?>(?:[^<]|<(?!/?think))*+</think(?:ing)?>")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DROPPED: Final = object()  # in place of a value that cannot be mended
