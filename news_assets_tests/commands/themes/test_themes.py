@@ -33,12 +33,13 @@ def labelled_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPa
         (tmp_path / "models" / exported.name).symlink_to(exported)
     monkeypatch.setenv("NEWS_TAXONOMY", str(taxonomy_file(tmp_path)))
     place = {"desk": "d", "agency": "a", "day": TODAY, "outcome": "ok"}
+    new = {"duplicate_of": None, "filter_reason": ""}
     rows: list[object] = []
     for n in range(61):
         code = ("health", "sport")[n % 2]
         known = place | {"article_id": f"a-{n}"}
         rows += [
-            full(RawArticle, **known, title=f"News {n}", text=text_of(code, n // 2), language="en", duplicate_of=None),
+            full(RawArticle, **known, title=f"News {n}", text=text_of(code, n // 2), language="en", **new),
             full(ArticleEmbedding, **known, model=EMBEDDING_MODEL, dim=2, vector=vector_of(code, n // 2)),
             full(
                 EnrichedArticle,
