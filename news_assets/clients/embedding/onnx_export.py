@@ -98,9 +98,7 @@ def _export(source: str, name: str, folder: Path) -> None:
 def _load(source: str) -> "SentenceTransformer":
     """Load the model in float32 on the CPU. A name not in the cache is looked up first, so a wrong one fails fast."""
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise SystemExit(
-            "its export needs PyTorch: pip install --editable '.[export]', or build the image with MODELS=1"
-        )
+        raise SystemExit("its export needs PyTorch, which this image leaves out; build it with MODELS=1")
     is_local = Path(source).is_dir() or _is_cached(source)
     if not is_local:
         from huggingface_hub import HfApi

@@ -23,12 +23,10 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
     """Train, print the cross-validated scores, and put the classifier to use unless it is a dry run.
 
     Raises:
-        NewsAssetsError: The extra `train` is not installed, or there are too few labels.
+        NewsAssetsError: scikit-learn is not installed, or there are too few labels.
     """
     if importlib.util.find_spec("sklearn") is None:
-        raise NewsAssetsError(
-            "train-themes needs scikit-learn: pip install --editable '.[train]', or build the image with MODELS=1"
-        )
+        raise NewsAssetsError("train-themes needs scikit-learn, which this image leaves out; build it with MODELS=1")
     check_names(desk, None)
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports, open_lake() as lake:
