@@ -14,6 +14,7 @@ TESTS = Path(__file__).parent
 CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "monotonic_ns", "perf_counter_ns"}
 SCRIPTS = {"bench", "fuzz", "quality", "soak", "typesense_server"}  # they measure, or are servers with a clock
 WITH_CLOCK = {
+    "compose.py": "a script that prints how long each step takes",
     "scaleout.py": "a script that prints how long each step takes",
     "clients/web/conftest.py": "stamps each request, for the pauses between requests",
     "support/govbr_replica.py": "a site of its own process that logs its requests",
@@ -21,6 +22,7 @@ WITH_CLOCK = {
     "support/profile_with_desk.py": "measures for bench",
     "support/pumped_functions.py": "measures growth",
     "support/pumping.py": "measures growth",
+    "support/sample_story.py": "measures for scripts",
     "support/waiting.py": "bounds hanging",
 }
 WAITS = {"wait", "join", "result", "communicate", "run", "wait_procs", "urlopen", "Client", "check_output"}

@@ -38,9 +38,10 @@ class CostReport:
         self._cpu_s[report.nodeid] += getattr(report, "cpu_s", 0.0)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if hasattr(self._config, "workerinput") or len(self._cpu_s) < MOST:
+        cache = getattr(self._config, "cache", None)  # none with `-p no:cacheprovider`
+        if cache is None or hasattr(self._config, "workerinput") or len(self._cpu_s) < MOST:
             return
-        file = Path(self._config.cache.mkdir("costs")) / FILE  # type: ignore[union-attr]
+        file = Path(cache.mkdir("costs")) / FILE
         file.write_text("\n".join(report_of(self._cpu_s)) + "\n", encoding="utf-8")
         minutes = self._cpu_s.total() / 60
         terminalreporter.line(f"{minutes:.1f} minutes of CPU; what they went to: {file}")

@@ -172,7 +172,7 @@ def test_a_job_on_bedrock_is_made_once_for_its_key(server: ModelServer) -> None:
 
 
 def test_a_batch_of_anthropic_is_not_known_before_it_is_over(server: ModelServer) -> None:
-    server.batch_polls, server.batch_faults = 1, [BatchFault.LOST_REPLY]
+    server.batch_polls, server.batch_faults = 2, [BatchFault.LOST_REPLY]
     model = batches(MODELS[0])
     with pytest.raises(BatchError):
         model.submit(list(REQUESTS.values()), KEY)

@@ -180,7 +180,7 @@ def test_one_city_is_polled_its_queue_shown_and_processed(
         assert call("poll", "springfieldIL", "--full")[0] == 0
 
     assert council.requests["/v1/springfield/persons"] == 2
-    assert council.requests["/v1/springfield/events/1/eventitems"] == listings
+    assert council.requests["/v1/springfield/events/1/eventitems"] == listings + 1
     code, _, said = call("poll", "springfeldIL")
     assert (code, "no desk file has the agency `springfeldIL`; there are: springfieldIL" in said) == (1, True)
 

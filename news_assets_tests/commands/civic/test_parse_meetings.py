@@ -28,7 +28,7 @@ def test_a_line_in_gives_the_meetings_of_an_answer_or_folder_out(tmp_path: Path)
     assert whole == {"id": 1, "problems": [], "meetings": [expected()]}
     assert passed["meetings"][0]["status"] == "passed"
     assert (other["meetings"], other["problems"][0][:44]) == ([], f"{BASE}/events: no"[:44])
-    assert unknown["error"].startswith("unknown kind 'legistr'; known: civicclerk")
+    assert unknown["error"].startswith("unknown kind 'legistr'; known: boarddocs")
     assert wrong_zone["error"] == "unknown time zone 'Chicago'; take an IANA name such as America/Chicago"
     assert wrong_now["error"] == "now 'soon' is not a time in ISO 8601"
     assert "No such file" in missing["error"]

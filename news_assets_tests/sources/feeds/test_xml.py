@@ -57,10 +57,9 @@ def test_entities_are_not_expanded() -> None:
         lambda size: "<item " + " ".join(f'a{n}="1"' for n in range(size)) + "/>",
         lambda size: "<a>" * size,
         lambda size: "<a " * size,
-        lambda size: f"<item><link>https://e.org/1</link><description>{'&lt;div&gt;' * size}</description></item>",
         lambda size: f"<item><title>{'& ' * size}</title></item>",
     ],
-    ids=["attributes", "depth", "open tags", "markup in text", "ampersands"],
+    ids=["attributes", "depth", "open tags", "ampersands"],
 )
 def test_an_attack_on_the_parser_takes_linear_time(attack: Callable[[int], str]) -> None:
     def read(items: str) -> None:
