@@ -138,7 +138,7 @@ class Profile(DagsterServer):
 
     def ready_workers(self) -> int:
         """Return how often a worker has said that it is ready."""
-        return len(re.findall(r"INFO \S+ ready\.", self.log.read_text()))
+        return len(re.findall(r"INFO .*@\S+ ready\.", self.log.read_text()))
 
     def stop(self) -> None:
         """End every process: by Ctrl-C, and by force what does not end."""
