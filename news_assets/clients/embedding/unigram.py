@@ -34,7 +34,7 @@ class UnigramTokenizer:
         self._ids = {piece: number for number, piece in enumerate(pieces.split("\0"))}
         self._unknown_score = min(self._scores) - _UNKNOWN_PENALTY
         self._longest = max(map(len, self._ids))
-        self._before, self._behind = _special_ids(config["post_processor"])
+        self._before, self._after = _special_ids(config["post_processor"])
         splitter = tokenizers.Tokenizer.from_str(json.dumps(config))
         self._normalizer, self._splitter = splitter.normalizer, splitter.pre_tokenizer
         self._kept = lru_cache(_KEPT_WORDS)(self._divided)
@@ -42,11 +42,11 @@ class UnigramTokenizer:
     @property
     def tail_count(self) -> int:
         """The number of special tokens at the end of a text."""
-        return len(self._behind)
+        return len(self._after)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of the tokens of each text, with the special ones."""
-        return [[*self._before, *self._of_text(text), *self._behind] for text in texts]
+        return [[*self._before, *self._of_text(text), *self._after] for text in texts]
 
     def _of_text(self, text: str) -> list[int]:
         words = self._splitter.pre_tokenize_str(self._normalizer.normalize_str(text))
@@ -93,9 +93,9 @@ def is_unigram(config: Mapping[str, Any]) -> bool:
 
 
 def _special_ids(processor: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """Return the ids of the special tokens before and behind a text."""
+    """Return the ids of the special tokens before and after a text."""
     parts = [part.get("SpecialToken") for part in processor["single"]]
     ids = [processor["special_tokens"][part["id"]]["ids"] if part else None for part in parts]
     text_at = ids.index(None)
-    before, behind = ids[:text_at], ids[text_at + 1 :]
-    return list(chain.from_iterable(filter(None, before))), list(chain.from_iterable(filter(None, behind)))
+    before, after = ids[:text_at], ids[text_at + 1 :]
+    return list(chain.from_iterable(filter(None, before))), list(chain.from_iterable(filter(None, after)))

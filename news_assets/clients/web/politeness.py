@@ -87,7 +87,7 @@ class RequestNow(NamedTuple):
 def requests_now(state_dir: Path) -> list[RequestNow]:
     """Return the requests that processes of this machine have sent and not finished, the oldest first.
 
-    One that its process left behind when it was killed is not among them: nobody holds the lock of its host.
+    Requests of killed processes are left out: no process holds the lock of their host.
     """
     found = []
     for file in state_dir.glob(f"*{_REQUEST}"):
@@ -125,7 +125,7 @@ class Politeness:
 
     @contextmanager
     def slot(self, host: str, stopping: threading.Event, served: str = "", url: str = "") -> Iterator[HostSlot]:
-        """Wait until the host may be requested, and hold it for one request, of which `requests_now` tells the `url`.
+        """Wait until the host may be requested, and hold it for one request; `requests_now` shows its `url`.
 
         Raises:
             RetryAfterError: The host requested a pause longer than MAX_WAIT_S.

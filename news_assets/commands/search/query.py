@@ -59,7 +59,11 @@ def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None
 
 
 def _with_whole_name(filters: Filters) -> Filters:
-    """Return the filters with the whole name of the body of which a part is given. Raises NewsAssetsError."""
+    """Return the filters with the body's whole name in place of a part of it.
+
+    Raises:
+        NewsAssetsError: The part is in no body's name, or in several.
+    """
     if filters.body is None:
         return filters
     with open_lake() as lake:

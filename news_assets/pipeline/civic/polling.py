@@ -49,7 +49,7 @@ def poll_councils(
     `known_versions` tells which versions of items have their votes and sponsors.
 
     With `full_pass` no change signal is requested, but the items of every listed meeting are. After `begin_within_s`
-    seconds no request begins: sources of which nothing was requested are left out, and the next poll requests what else
+    seconds no request begins: sources without any request are left out of the result, and the next poll requests what
     is missing. With `past` the sources that can list past days are polled for these.
     """
     ends_at = time.monotonic() + begin_within_s

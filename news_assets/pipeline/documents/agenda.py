@@ -23,9 +23,9 @@ _SHORT_PAGES = 2  # of a document in which a single numbered line is an item
 
 
 def read_agenda(body: bytes, url: str) -> Meeting | None:
-    """Return the items and notes of an agenda as what completes a meeting; None for other documents.
+    """Return the items and notes of an agenda as a partial meeting; None for other documents.
 
-    If it is a packet, of which bookmarks tell the pages of items, `url` is the packet's address.
+    Where bookmarks divide the document into items it is a packet, and `url` its address.
 
     Raises:
         ReadingError: It cannot be opened.
