@@ -196,6 +196,9 @@ def _completed(row: StoredMeeting, before: StoredMeeting) -> StoredMeeting:
     kept = {name: getattr(row, name) or getattr(before, name) for name in _ADDED}
     if len(json.loads(row.links_json)) < len(json.loads(before.links_json)):
         kept["links_json"] = before.links_json
+    is_cancelled_by_page = before.status == "cancelled" and before.status_reason != VANISHED
+    if is_cancelled_by_page and row.listed_hash == before.listed_hash:
+        kept["status"] = "cancelled"  # the listing has no word of it
     return replace(row, **kept)
 
 

@@ -113,6 +113,20 @@ def test_an_unchanged_council_is_not_read_again(kind: str, open_town: OpenTown) 
     assert all(state.passed_at for state in room.lake.read(SourceState))
 
 
+def test_a_meeting_that_only_its_agenda_cancels_stays_cancelled(open_town: OpenTown) -> None:
+    room, town = open_town("onbase")
+    agenda = "/onbaseagendaonline/documents/viewagenda?meetingid=1&type=agenda&doctype=1"
+    heading = "<p>City Council</p>"
+    cancelled = str(town.answers[agenda]).replace(heading, f"{heading}<p>MEETING CANCELLED</p>")
+    town.answers = {**town.answers, agenda: cancelled}
+
+    room.poll()
+    assert meeting_of(room, "City Council").status == "cancelled"
+
+    room.poll(after=timedelta(minutes=30))
+    assert meeting_of(room, "City Council").status == "cancelled"
+
+
 @MANY
 @pytest.mark.parametrize("kind", PORTALS)
 def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(kind: str, open_town: OpenTown) -> None:
