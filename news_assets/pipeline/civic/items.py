@@ -52,9 +52,9 @@ def item_rows(
         return same_day
     listed = poll.answer.meetings[key]
     known = {item.item_id: item for item in before}
-    minutes = _minutes_rows(poll, meeting, len(listed.items), known)
     if not listed.items:
-        return [*_without_items(poll, meeting, [item for item in same_day if not is_minutes(item)]), *minutes]
+        kept = _without_items(poll, meeting, [item for item in same_day if not is_minutes(item)])
+        return [*kept, *_minutes_rows(poll, meeting, len(kept), known)]
     has_attachments = any(item.attachments for item in listed.items)
     in_packet = None if has_attachments else meeting.packet_url
     keys = item_keys(meeting.meeting_id, listed.items, before)
@@ -63,7 +63,7 @@ def item_rows(
         for item, key in zip(listed.items, keys, strict=True)
     ]
     gone = [item for item in same_day if item.item_id not in keys and not is_minutes(item)]
-    return [*rows, *map(_removed, gone), *minutes]
+    return [*rows, *map(_removed, gone), *_minutes_rows(poll, meeting, len(rows), known)]
 
 
 def _without_items(poll: CivicPoll, meeting: StoredMeeting, before: Sequence[StoredItem]) -> list[StoredItem]:
