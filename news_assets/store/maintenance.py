@@ -10,9 +10,7 @@ DuckLake merges files in steps, but rewrites all files of a table with deleted r
 needs more than 512 MB of memory. So the rows of such files are inserted again here, some files at a time.
 """
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,6 +20,7 @@ from pathlib import Path
 from news_assets.errors import LakeError
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.address import LAKE, METADATA, Address, quoted
+from news_assets.store.backups.sqlite_catalog import drop_free_pages
 from news_assets.store.data_folder import DataFolder, files_in_use
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
@@ -55,7 +54,6 @@ _WHOLE_TABLE = (
     f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)",
 )
 
-_VACUUM_WAIT_S = 10.0
 _INLINED_ROWS, _FILE_SIZE = "ducklake_default_data_inlining_row_limit", "ducklake_target_file_size"
 _REWRITE_SHARE = 0.1  # files are rewritten without their deleted rows from this share of them on
 
@@ -106,7 +104,7 @@ def maintain(
     _repeat(lake, partial(_expire, expired=now - timedelta(days=keep_days)))
     _repeat(lake, partial(_clean_up, unused=now - grace))
     if not lake.address.is_postgres:
-        _overwrite_free_pages(Path(lake.address.catalog))
+        drop_free_pages(Path(lake.address.catalog))
     return before, lake_size(lake)
 
 
@@ -215,16 +213,6 @@ def _widen_statistics(transaction: Transaction) -> None:
         changed += transaction.cursor.execute(statement).fetchall()[0][0]
     if changed:
         transaction.cursor.execute(_FORGET_STATISTICS)
-
-
-def _overwrite_free_pages(catalog: Path) -> None:
-    """Write the catalog's SQLite file without its free pages, which have the deleted rows that were inlined.
-
-    Where others read or write at this moment, the next maintenance does it.
-    """
-    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(catalog, timeout=_VACUUM_WAIT_S)) as connection:
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _rewrite(transaction: Transaction, table: str, had_withdrawn: str) -> bool:

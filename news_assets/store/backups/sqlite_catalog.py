@@ -1,13 +1,28 @@
-"""Copy a catalog in a SQLite file, and put a copy back, each in one transaction beside readers and writers."""
+"""Copy and shrink a catalog in a SQLite file, and put a copy back, each in one transaction beside readers and writers.
+
+DuckDB has a SQLite of its own, and file locks belong to a process: when Python's SQLite closes a catalog that DuckDB has
+open in the same process, DuckDB's locks are gone, and the write-ahead log is deleted under it. Every later read fails
+with "disk I/O error". So what may run beside an open lake is run in a process of its own.
+"""
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from news_assets.errors import LakeError
+from news_assets.store.address import quoted
 
 _BUSY_TIMEOUT_S = 60.0
+_EXECUTE = f"""
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout={_BUSY_TIMEOUT_S}, isolation_level=None)
+for statement in sys.argv[2:]:
+    connection.execute(statement)
+connection.close()
+"""
 
 
 def copy(catalog: Path, target: Path) -> None:
@@ -17,8 +32,25 @@ def copy(catalog: Path, target: Path) -> None:
         LakeError: The catalog is damaged, or the copy cannot be written.
     """
     target.touch(mode=0o600)
-    with _translated(catalog), closing(_connect(catalog)) as connection:
-        connection.execute("VACUUM INTO ?", [str(target)])
+    _execute_apart(catalog, f"VACUUM INTO {quoted(str(target))}")
+
+
+def drop_free_pages(catalog: Path) -> None:
+    """Write a catalog's file without its free pages, which still hold deleted rows that were inlined.
+
+    Raises:
+        LakeError: The catalog is damaged, its disk is full, or others read and wrote it for a minute.
+    """
+    _execute_apart(catalog, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _execute_apart(catalog: Path, *statements: str) -> None:
+    """Execute SQL in a process of its own."""
+    command = [sys.executable, "-I", "-c", _EXECUTE, str(catalog), *statements]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        cause = done.stderr.strip().rpartition("\n")[2]
+        raise LakeError(f"{catalog}: SQLite cannot read or copy it: {cause}")
 
 
 def last_commit(catalog: Path) -> int | None:
