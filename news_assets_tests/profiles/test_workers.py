@@ -56,7 +56,8 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
 ) -> None:
     profile, site = place
     site.is_open.clear()
-    runs = [profile.launch("sample_poll", partition="prefeitura") for _ in range(3)]
+    config = {"ops": {"sample__feed_entries": {"config": {"ask_again": True}}}}  # else one skips what the other polls
+    runs = [profile.launch("sample_poll", "prefeitura", config) for _ in range(3)]
     for run_id in runs[:2]:
         profile.wait(run_id, until_started=True)
     assert profile.run(runs[2]).status.value == "QUEUED"

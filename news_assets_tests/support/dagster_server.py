@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -49,13 +50,15 @@ class DagsterServer:
         with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:
             return json.load(answer)["data"]
 
-    def launch(self, job: str, partition: str | None = None, **tags: str) -> str:
+    def launch(
+        self, job: str, partition: str | None = None, config: Mapping[str, object] | None = None, **tags: str
+    ) -> str:
         """Submit a run of a job as the UI does and return its id; in names of `tags`, `__` stands for `/`."""
         tags = {name.replace("__", "/"): value for name, value in tags.items()}
         tags |= {"dagster/partition": partition} if partition else {}
         params = {
             "selector": {**_REPOSITORY, "jobName": job},
-            "runConfigData": {},
+            "runConfigData": config or {},
             "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
         }
         answer = self.graphql(_LAUNCH, params=params)["launchRun"]

@@ -43,5 +43,5 @@ def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_witho
 def test_a_damaged_catalog_is_not_copied(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.sqlite"
     catalog.write_bytes(b"no database" * 100)
-    with pytest.raises(LakeError, match="SQLite cannot read or copy it.*not a database"):
+    with pytest.raises(LakeError, match=r"SQLite cannot read or copy it.*not a database"):
         sqlite_catalog.copy(catalog, tmp_path / "copy.sqlite")
