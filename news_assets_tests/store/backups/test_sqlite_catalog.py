@@ -35,7 +35,7 @@ def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_witho
         commits = lake.snapshot()
     with Lake.open(catalog, tmp_path / "data") as again:
         assert again.snapshot() == commits
-        assert len(again.read(Poll)) > 5
+        assert len(again.read(Poll)) >= 5
     kept = [sqlite_catalog.last_commit(tmp_path / f"{n}.sqlite") for n in range(5)]
     assert None not in kept
     assert kept == sorted(kept)
