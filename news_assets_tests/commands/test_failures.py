@@ -152,6 +152,7 @@ def test_retry_now_runs_only_the_failed_stage_and_deletes_its_failure(home: Path
         assert lake.read(EnrichedArticle, article_id=["a-2"])[0].outcome == "ok"
 
 
+@pytest.mark.slow  # executes runs
 def test_retry_now_shows_what_still_fails_and_why(home: Path, run: Call) -> None:
     code, out, _ = run("retry", "--stage", "raw_articles", "--now")
     first, second = out.splitlines()

@@ -144,6 +144,7 @@ def test_classify_writes_a_theme_or_abstains() -> None:
     assert (vaccine["theme_reason"], nothing["theme_reason"]) == (None, "the text has no words of a theme")
 
 
+@pytest.mark.slow  # starts processes
 def test_the_example_of_the_readme_gets_the_theme_that_it_is_about() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     line = next(line for line in readme.splitlines() if line.endswith(".venv/bin/news-assets classify"))

@@ -117,6 +117,7 @@ def test_old_runs_are_deleted_except_those_of_the_newest_materialisations(instan
     assert idle not in left(instance)
 
 
+@pytest.mark.slow  # stores many runs
 def test_runs_over_articles_are_deleted_after_two_weeks(instance: dg.DagsterInstance) -> None:
     job = DEFINITIONS.resolve_job_def("d_articles")
     _, again, other = (
@@ -127,6 +128,7 @@ def test_runs_over_articles_are_deleted_after_two_weeks(instance: dg.DagsterInst
     assert left(instance) == {again, other}
 
 
+@pytest.mark.slow  # stores many runs
 def test_events_tags_and_files_of_a_deleted_run_are_deleted(instance: dg.DagsterInstance, tmp_path: Path) -> None:
     idle, kept = poll(instance, ""), poll(instance, "a b")
     delete(instance, days=2)
@@ -157,6 +159,7 @@ def test_unfinished_runs_are_kept(instance: dg.DagsterInstance) -> None:
     assert other.run_id in left(instance)
 
 
+@pytest.mark.slow  # stores many runs
 def test_the_newest_result_of_a_check_is_kept(instance: dg.DagsterInstance) -> None:
     poll(instance, "a b")
     for _ in range(3):
@@ -173,6 +176,7 @@ def test_the_newest_result_of_a_check_is_kept(instance: dg.DagsterInstance) -> N
     assert (record.run_id, record.status.value) == (newest, "SUCCEEDED")
 
 
+@pytest.mark.slow  # stores many runs
 def test_a_call_deletes_the_oldest_runs_up_to_its_limit(instance: dg.DagsterInstance) -> None:
     runs = [poll(instance, "") for _ in range(3)]
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import dagster as dg
+import pytest
 
 from news_assets.defs.active_runs import MODELS_TAG
 from news_assets.records.derived import EnrichedArticle, IndexedDocument
@@ -17,6 +18,7 @@ def rows(graph: Graph) -> tuple[list[EnrichedArticle], list[IndexedDocument]]:
         return lake.read(EnrichedArticle), lake.read(IndexedDocument, outcome=["ok"])
 
 
+@pytest.mark.slow  # executes many runs
 def test_articles_are_indexed_before_their_model_is_requested(desk: Desk, tmp_path: Path) -> None:
     model = ScriptedModel()
     with dg.DagsterInstance.ephemeral() as instance:

@@ -98,6 +98,7 @@ def test_a_second_run_fetches_no_article_and_changes_no_row(filled: Graph) -> No
         assert [poll.outcome for poll in lake.read(Poll)] == ["ok", "ok", "unchanged", "unchanged"]
 
 
+@pytest.mark.slow  # executes many runs
 def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(own_graph: Graph, own_site: SampleSite) -> None:
     run_all(own_graph)
     first = article(own_graph, EDITED)
@@ -123,6 +124,7 @@ def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(fil
     assert articles[0].article_id[:60] in str(check.metadata["rows"].value)
 
 
+@pytest.mark.slow  # executes many runs
 def test_deleted_rows_are_restored_by_a_range_run(filled: Graph) -> None:
     with filled.lake() as lake:
         before = {record: {row.article_id for row in lake.read(record)} for record in (RawArticle, *DERIVED)}
@@ -133,6 +135,7 @@ def test_deleted_rows_are_restored_by_a_range_run(filled: Graph) -> None:
         assert {record: {row.article_id for row in lake.read(record)} for record in before} == before
 
 
+@pytest.mark.slow  # executes many runs
 def test_an_article_removed_from_the_lake_is_removed_from_the_index(filled: Graph) -> None:
     gone = article(filled, EDITED)
     with filled.lake() as lake:

@@ -72,6 +72,7 @@ def row_checks() -> set[str]:
     return {check.name for stage in STAGES for check in stage.row_checks}
 
 
+@pytest.mark.slow  # executes many runs
 def test_a_desk_whose_checks_have_run_before_is_not_checked_again(filled: Graph) -> None:
     filled.check()
     assert filled.tick("first_checks").skip_reason == dg.SkipReason("every desk has been checked")
@@ -102,6 +103,7 @@ def agency_days(requests: list[dg.RunRequest]) -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow  # executes many runs
 def test_missing_documents_are_indexed_again_and_orphaned_ones_deleted(filled: Graph) -> None:
     with SqliteSearchIndex.open(filled.settings.search_path) as index:
         before = hashes(index, "sample")
@@ -152,6 +154,7 @@ def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(fill
         assert receipt.article_id in hashes(index, "sample")
 
 
+@pytest.mark.slow  # executes many runs
 def test_an_article_materialized_alone_is_processed_up_to_the_index(filled: Graph) -> None:
     with filled.lake() as lake:
         article = lake.read(RawArticle, outcome=["ok"])[0]
@@ -279,6 +282,7 @@ def test_two_instances_can_restore_one_lake_at_once(filled: Graph) -> None:
         assert [len(lake.read(record)) for record in TABLES] == [len(before[record.__name__]) for record in TABLES]
 
 
+@pytest.mark.slow  # executes many runs
 def test_a_past_day_is_never_filled_from_todays_listing(filled: Graph) -> None:
     with filled.lake() as lake:
         article = lake.read(RawArticle, outcome=["ok"])[0]  # the feed still lists it

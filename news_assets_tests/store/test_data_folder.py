@@ -108,6 +108,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield bucket
 
 
+@pytest.mark.slow  # starts an S3 server
 def test_a_lake_on_s3_guards_itself_in_the_same_way(bucket: Any, tmp_path: Path) -> None:
     place, now = (str(tmp_path / "catalog.sqlite"), "s3://bucket/news"), datetime.now(UTC)
     fill(place)

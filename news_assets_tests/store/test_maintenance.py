@@ -195,6 +195,7 @@ def test_small_writes_are_inlined_after_maintenance_as_before_it(lake: Lake) -> 
     assert lake.query(settings).rows() == before
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_files_without_a_row_are_dropped(lake: Lake) -> None:
     lake.transact(lambda transaction: transaction.append([full(RawArticle, article_id=f"{n}") for n in range(20)]))
     for start in range(0, 20, 5):  # each in the catalog, as few rows are
@@ -203,6 +204,7 @@ def test_files_without_a_row_are_dropped(lake: Lake) -> None:
     assert maintain(lake, now=LATER)[1].files == 0
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_maintenance_can_be_repeated_and_rows_written_after_it(lake: Lake) -> None:
     rows = fill(lake)
     maintain(lake, now=LATER)
@@ -215,6 +217,7 @@ def test_maintenance_can_be_repeated_and_rows_written_after_it(lake: Lake) -> No
     assert lake.read(FeedEntry) == [full(FeedEntry)]
 
 
+@pytest.mark.slow  # several rounds of maintenance
 def test_snapshots_and_files_of_the_last_days_stay(lake: Lake) -> None:
     fill(lake)
     files = set(Path(lake.address.data).rglob("*.parquet"))

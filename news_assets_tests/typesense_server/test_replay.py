@@ -18,6 +18,7 @@ def test_every_compared_response_is_equal(replayed: replay.Replayed) -> None:
     assert replayed.different == {}
 
 
+@pytest.mark.slow  # compares many recordings
 def test_nine_recordings_of_ten_are_compared(replayed: replay.Replayed) -> None:
     assert len(replayed.equal) >= EQUAL_AT_LEAST
 

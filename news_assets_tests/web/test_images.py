@@ -95,5 +95,6 @@ def test_a_private_address_is_not_asked(pages: httpx.Client, origin: Site) -> No
     assert origin.every_request == []
 
 
+@pytest.mark.slow  # starts the server
 def test_without_the_setting_there_are_no_images(site: str) -> None:
     assert httpx.get(f"{site}/articles/a-1/image").status_code == 404

@@ -74,6 +74,7 @@ def test_a_call_that_ends_the_process_costs_only_itself(
     assert [answer[: len(reason)] for answer in answers[1::2]] == [reason, reason]
 
 
+@pytest.mark.slow  # starts processes
 def test_a_stopped_process_is_replaced() -> None:
     with ProcessSandbox(limit_s=0.2) as sandbox:
         [pid] = sandbox.run(poison.process_id, [()])

@@ -47,6 +47,7 @@ def test_the_price_of_a_backfill_is_said_with_its_reasons(
     assert lines[-1] == "no calls of language models so far for these articles"
 
 
+@pytest.mark.slow  # enriches with a model server
 def test_an_unknown_price_is_said_and_what_was_spent_is_shown(
     desk: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_the_labels_of_models_and_persons_train_a_classifier(labelled_home: Path
     assert load(labelled_home / "models", "d", version or "")[1].articles == 61
 
 
+@pytest.mark.slow  # trains a classifier
 def test_a_dry_run_stores_no_classifier(labelled_home: Path, call: Call) -> None:
     said = json.loads(call("train-themes", "--desk", "d", "--dry-run", "--json")[1])
     assert (said["articles"], said["accuracy"], said["file"]) == (60, 1.0, None)

@@ -112,6 +112,7 @@ def due(message: Message) -> Message:
     return replace(message, next_try_at=message.created_at)
 
 
+@pytest.mark.slow  # executes runs
 def test_the_sensor_requests_a_run_while_there_is_something_to_tell(lake: Lake) -> None:
     sensor = build_alerts_sensor(build_shared_jobs([DESK]))
     with dg.DagsterInstance.ephemeral() as instance:

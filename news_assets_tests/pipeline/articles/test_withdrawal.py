@@ -94,6 +94,7 @@ def test_the_index_loses_the_document_and_nothing_is_left_to_do(room: Newsroom) 
     assert stale_rows(room.lake, DESK, NOW).is_empty()
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_changed_listing_brings_no_text_back_and_asks_for_no_page(room: Newsroom) -> None:
     take_down(room)
     source = Source(
@@ -113,6 +114,7 @@ def test_a_changed_listing_brings_no_text_back_and_asks_for_no_page(room: Newsro
     assert pending_entries(room.lake, DESK, NOW).is_empty()
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_page_that_was_being_fetched_meanwhile_is_not_stored(room: Newsroom) -> None:
     fetched = list(fetch_entries([entry(1), entry(2)], DESK, room.pages, InlineSandbox()))
     take_down(room)
@@ -162,6 +164,7 @@ def refetch(room: Newsroom, status: int, later: timedelta = timedelta(0)) -> Raw
 
 
 @pytest.mark.parametrize("status", [410, 451])
+@pytest.mark.slow  # runs the stages several times
 def test_an_article_that_its_publisher_removed_is_withdrawn_after_a_second_answer_a_day_later(
     room: Newsroom, status: int
 ) -> None:
@@ -183,6 +186,7 @@ def test_an_article_that_its_publisher_removed_is_withdrawn_after_a_second_answe
     ("statuses", "kept_since"),
     [([410, 410], NOW), ([410, 503, 410], NOW), ([410, 404, 410], NOW + timedelta(hours=10)), ([410, 200], None)],
 )
+@pytest.mark.slow  # runs the stages several times
 def test_a_removal_counts_from_the_first_of_answers_in_a_row(
     room: Newsroom, statuses: list[int], kept_since: datetime | None
 ) -> None:
@@ -195,6 +199,7 @@ def test_a_removal_counts_from_the_first_of_answers_in_a_row(
     assert kept_since is None or row.next_try_at == kept_since + timedelta(days=1)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_an_article_that_an_operator_brings_back_is_not_withdrawn_for_what_its_page_answered_before(
     room: Newsroom,
 ) -> None:

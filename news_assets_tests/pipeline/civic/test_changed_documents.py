@@ -65,6 +65,7 @@ def test_a_file_that_changed_at_its_address_is_read_after_the_next_pass(
     assert work(checking) == []
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_file_that_did_not_change_takes_one_request_without_body_after_each_pass(
     checking: CouncilRoom, council: Council
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_file_that_did_not_change_takes_one_request_without_body_after_each_pa
     assert (checking.documents_read, checking.enricher.asked) == (1, [])
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_every_appearance_of_a_matter_has_the_changed_file(checking: CouncilRoom, council: Council) -> None:
     council.meet(2, MEETING + 7 * DAY)
     council.put(2, 22, "Contract for night buses", attachment(checking, "report"), EventItemMatterFile="26-0012")
@@ -91,6 +93,7 @@ def test_every_appearance_of_a_matter_has_the_changed_file(checking: CouncilRoom
     assert (council.requests[HEAD], checking.enricher.asked) == (1, ["Contract for night buses"])
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_new_file_with_the_same_text_is_not_enriched_again(checking: CouncilRoom, council: Council) -> None:
     council.modified[FILE] = "Tue, 03 Mar 2026 08:00:00 GMT"
     for _ in range(2):
@@ -101,6 +104,7 @@ def test_a_new_file_with_the_same_text_is_not_enriched_again(checking: CouncilRo
     assert (checking.enricher.asked, work(checking)) == ([], [])
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_server_whose_head_states_another_size_costs_one_more_fetch(checking: CouncilRoom, council: Council) -> None:
     [row] = checking.lake.read(StoredDocument)
     checking.lake.transact(lambda rows: rows.upsert([replace(row, content_length=1)]))
@@ -111,6 +115,7 @@ def test_a_server_whose_head_states_another_size_costs_one_more_fetch(checking: 
     assert (council.requests[HEAD], council.requests[FILE]) == (2, 1)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_without_metadata_files_of_the_coming_weeks_are_compared(checking: CouncilRoom, council: Council) -> None:
     [agency] = checking.desk.agencies
     [source] = agency.sources
@@ -124,6 +129,7 @@ def test_without_metadata_files_of_the_coming_weeks_are_compared(checking: Counc
     assert (council.requests[HEAD], council.requests[FILE]) == (1, 1)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_files_of_past_meetings_are_not_requested_again(checking: CouncilRoom, council: Council) -> None:
     checking.poll(MEETING - checking.now.date() + DAY)
     assert ("documents", "unchecked") not in work(checking)
@@ -133,6 +139,7 @@ def test_files_of_past_meetings_are_not_requested_again(checking: CouncilRoom, c
 
 
 @pytest.mark.parametrize("refused", [HEAD, FILE])
+@pytest.mark.slow  # runs the stages several times
 def test_a_file_that_cannot_be_requested_again_keeps_its_text_until_it_can(
     checking: CouncilRoom, council: Council, refused: str
 ) -> None:
@@ -150,6 +157,7 @@ def test_a_file_that_cannot_be_requested_again_keeps_its_text_until_it_can(
     assert "five million" in texts(checking)[0]
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_document_that_comes_at_last_is_in_every_appearance(room: CouncilRoom, council: Council) -> None:
     for number, day in ((1, MEETING), (2, MEETING + 7 * DAY)):
         council.meet(number, day)
@@ -166,6 +174,7 @@ def test_a_document_that_comes_at_last_is_in_every_appearance(room: CouncilRoom,
     assert work(room) == []
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_an_agenda_that_is_published_days_after_its_meeting_was_listed_is_taken_in(
     room: CouncilRoom, council: Council
 ) -> None:
@@ -182,6 +191,7 @@ def test_an_agenda_that_is_published_days_after_its_meeting_was_listed_is_taken_
 
 
 @pytest.mark.parametrize("is_signalled", [True, False])
+@pytest.mark.slow  # runs the stages several times
 def test_attachments_that_are_published_after_the_agenda_are_taken_in(
     room: CouncilRoom, council: Council, is_signalled: bool
 ) -> None:

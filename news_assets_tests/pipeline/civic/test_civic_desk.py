@@ -67,6 +67,7 @@ def test_an_agenda_item_is_found_by_the_words_of_its_attachment(room: CouncilRoo
     assert is_current(room)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_matter_in_twelve_meetings_is_read_and_enriched_once(room: CouncilRoom, council: Council) -> None:
     for number, day in enumerate(days_from(MEETING, 12), start=1):
         council.meet(number, day)
@@ -210,6 +211,7 @@ def test_ids_stay_when_title_and_time_change_and_the_article_moves(room: Council
     assert is_current(room)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_an_item_is_composed_with_the_reason_and_again_when_its_document_comes(
     room: CouncilRoom, council: Council
 ) -> None:
@@ -233,6 +235,7 @@ def test_an_item_is_composed_with_the_reason_and_again_when_its_document_comes(
     assert is_current(room)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_document_that_comes_late_makes_the_items_of_other_days_due(room: CouncilRoom, council: Council) -> None:
     council.meet(2, MEETING + DAY)
     for meeting in (1, 2):
@@ -285,6 +288,7 @@ def test_repeating_every_step_changes_nothing(room: CouncilRoom, council: Counci
     assert [room.lake.read(table) for table in CIVIC_TABLES] == before
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_an_item_that_left_the_agenda_stays_and_says_so(room: CouncilRoom, council: Council) -> None:
     council.put(1, 12, "Contract for night buses")
     council.put(1, 13, "Budget of the night buses")
@@ -371,6 +375,7 @@ def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom
     assert (article.text or "")[start:end] == "clerk@springfield.gov"
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_desk_that_is_killed_again_and_again_ends_with_equal_rows(
     room: CouncilRoom, council: Council, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def test_each_appearance_keeps_its_summary_and_the_matter_has_the_newest(changed
     assert lake.read(ArticleRevision) == []
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: CouncilRoom, council: Council) -> None:
     changed.run()
     before = changed.lake.read(EnrichedArticle)
@@ -98,6 +99,7 @@ def test_one_more_meeting_with_the_same_documents_changes_no_row(changed: Counci
     assert (after[3].summary, len(changed.enricher.asked)) == (BY_MAP, asked)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
     tables: tuple[type[Any], ...] = (Matter, RawArticle, EnrichedArticle, IndexedDocument)
     changed.run()
@@ -109,6 +111,7 @@ def test_a_second_run_changes_nothing(changed: CouncilRoom) -> None:
     assert [changed.lake.read(table) for table in tables] == before
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_the_matter_of_a_withdrawn_appearance_has_the_summary_of_the_one_before(changed: CouncilRoom) -> None:
     asked = len(changed.enricher.asked)
     last = max(changed.lake.read(RawArticle), key=lambda row: row.day)
@@ -131,6 +134,7 @@ def test_a_matter_that_gets_a_number_is_not_known_by_its_title_any_more(room: Co
     assert [matter.matter for matter in room.lake.read(Matter)] == ["file:26-0012"]
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_items_with_only_a_title_in_common_keep_their_summaries(room: CouncilRoom, council: Council) -> None:
     for number, name in ((1, "report"), (2, "map")):
         council.meet(number, MEETING + (number - 1) * WEEK, changed_at=room.now)
@@ -170,6 +174,7 @@ def test_runs_that_are_killed_end_with_equal_rows(room: CouncilRoom, council: Co
     assert [lake.read(table) for table in tables] == expected
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_search_shows_the_next_meeting_first_and_the_others_beneath(changed: CouncilRoom, council: Council) -> None:
     ids = {row.day: row.article_id for row in changed.lake.read(RawArticle)}
     first, second, third = (ids[MEETING + week * WEEK] for week in range(3))

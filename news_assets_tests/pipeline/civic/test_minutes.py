@@ -49,6 +49,7 @@ def test_minutes_are_an_article_and_their_decisions_stand_at_the_items(minuted: 
     assert minuted.lake.read(Matter) == []
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_decisions_stay_at_the_next_poll_and_cost_no_enrichment_of_the_items(
     minuted: CouncilRoom, council: Council
 ) -> None:
@@ -63,6 +64,7 @@ def test_decisions_stay_at_the_next_poll_and_cost_no_enrichment_of_the_items(
     assert (decisions(minuted), minuted.enricher.asked) == ({"Contract for night buses": DECIDED}, asked)
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_withdrawn_minutes_take_their_decisions_with_them(minuted: CouncilRoom) -> None:
     [minutes] = [row for row in minuted.lake.read(RawArticle) if (row.title or "").startswith("Minutes")]
     minuted.lake.transact(lambda rows: withdraw(rows, [minutes], "ordered by a court", minuted.now))

@@ -42,6 +42,7 @@ def state_of(room: CouncilRoom) -> SourceState:
     return state
 
 
+@pytest.mark.slow  # simulates days of polls
 def test_signals_slow_down_to_a_quarter_of_an_hour_at_work_and_to_an_hour_at_night(
     room: CouncilRoom, council: Council
 ) -> None:

@@ -119,6 +119,7 @@ def test_votes_that_fail_leave_the_rest_and_are_requested_again(room: CouncilRoo
     assert len(room.lake.read(StoredVote)) == 3
 
 
+@pytest.mark.slow  # polls several times
 def test_more_votes_than_a_poll_requests_follow_with_the_next_polls(room: CouncilRoom, council: Council) -> None:
     for number in range(250):
         council.put(1, 1000 + number, f"Claim {number}", EventItemMatterId=5000 + number)

@@ -44,6 +44,7 @@ def published(room: CouncilRoom, council: Council) -> CouncilRoom:
     return room
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_documents_that_only_withdrawn_items_have_lose_their_text_until_undone(published: CouncilRoom) -> None:
     tables: tuple[type[Any], ...] = (StoredDocument, Matter)
     before = [published.lake.read(table) for table in tables]
@@ -59,6 +60,7 @@ def test_documents_that_only_withdrawn_items_have_lose_their_text_until_undone(p
     assert [published.lake.read(table) for table in tables] == before
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_the_last_item_with_a_document_takes_its_text_along(published: CouncilRoom) -> None:
     take_down(published, "Contract for night buses")
     take_down(published, "Budget of the night buses")
@@ -87,6 +89,7 @@ def test_a_withdrawn_document_is_not_read_again(published: CouncilRoom, council:
     assert pending_entries(published.lake, published.desk, published.now + timedelta(days=40)).is_empty()
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_what_a_withdrawn_agenda_says_about_taking_part_goes_and_comes_back(
     room: CouncilRoom, council: Council
 ) -> None:

@@ -73,6 +73,7 @@ def enrich(lake: Lake, made_by: ModelEnricher, desk: Desk = DESK, *, re_enrich: 
     enrich_batch(stage, lake, desk, KEYS, lambda: NOW, enricher=made_by, re_enrich=re_enrich)
 
 
+@pytest.mark.slow  # several runs with a model server
 def test_the_local_enricher_fills_in_with_one_reason_and_is_replaced_when_there_is_money(room: Newsroom) -> None:
     model = Answering()
     enrich(room.lake, enricher(model, Budget(Ceilings(run=0.02))))

@@ -41,6 +41,7 @@ def sources() -> Iterator[list[Source]]:
         yield [replace(SOURCE, source_id=key, url=url, every_minutes=5) for key, url in urls.items()]
 
 
+@pytest.mark.slow  # waits for a site that hangs
 def test_quick_sites_are_polled_while_one_hangs_and_what_is_not_begun_stays_due(
     sources: list[Source], tmp_path: Path
 ) -> None:

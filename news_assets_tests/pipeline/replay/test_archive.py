@@ -1,6 +1,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.errors import FetchError
 from news_assets.pipeline.page.readers import READERS
@@ -35,6 +37,7 @@ def test_articles_without_a_page_are_counted_and_the_others_replayed(desk: Fetch
     assert desk.changes() == {"a-1": "no_page", "a-2": "unchanged", "a-3": "no_page"}
 
 
+@pytest.mark.slow  # waits for a reader that hangs
 def test_a_page_that_cannot_be_read_is_reported_and_its_neighbours_are_replayed(desk: FetchedDesk) -> None:
     desk.fetch_stories(1, 2, 3)
     desk.site.texts[2] = "poison"

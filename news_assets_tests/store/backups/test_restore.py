@@ -98,6 +98,7 @@ def test_a_backup_is_whole_as_long_as_maintenance_keeps_replaced_files(address: 
     assert plan_restore(address, backup.file).missing == tuple(backup.files)
 
 
+@pytest.mark.slow  # makes and restores backups
 def test_a_lost_data_folder_is_named_file_by_file_and_comes_back_from_a_copy(address: Address, tmp_path: Path) -> None:
     backup = backed_up(address)
     Path(address.data).rename(tmp_path / "copy")
@@ -124,7 +125,7 @@ def test_catalog_and_data_come_back_from_a_backup_with_data_elsewhere(
     assert_whole(elsewhere)
 
 
-@pytest.mark.on_postgres_too
+@pytest.mark.slow  # makes and restores backups
 def test_the_present_catalog_is_kept_and_its_later_commits_are_counted(address: Address) -> None:
     backup = backed_up(address)
     with opened(address) as lake:
@@ -199,6 +200,7 @@ def test_a_restore_leaves_a_reader_its_snapshot_or_fails(address: Address, monke
         assert count + sum(map(len, frames)) == 2 * MANY
 
 
+@pytest.mark.slow  # makes and restores backups
 def test_a_damaged_catalog_is_moved_aside(tmp_path: Path) -> None:
     address = Address(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data"), str(tmp_path / "backups"))
     with opened(address) as lake:

@@ -24,6 +24,7 @@ def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
         browser.close()
 
 
+@pytest.mark.slow  # walks through pages in a browser
 def test_an_operator_without_scripts_logs_in_and_retries(chrome: "playwright.Browser", operated: Site) -> None:
     page = chrome.new_context(java_script_enabled=False).new_page()
     page.goto(f"{operated.address}/operations/failures")
@@ -38,6 +39,7 @@ def test_an_operator_without_scripts_logs_in_and_retries(chrome: "playwright.Bro
     assert operated.lake.read(Failure, article_id=["a-2"])[0].attempts == 0
 
 
+@pytest.mark.slow  # walks through pages in a browser
 def test_an_operator_without_scripts_saves_the_search_that_is_shown_and_deletes_it(
     chrome: "playwright.Browser", operated: Site
 ) -> None:

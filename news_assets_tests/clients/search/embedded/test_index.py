@@ -42,6 +42,7 @@ def keyword(index: SqliteSearchIndex, text: str, limit: int = 10) -> list[str]:
     return [hit.article_id for hit in index.search(SearchQuery(text=text, mode="keyword", limit=limit)).hits]
 
 
+@pytest.mark.slow  # several processes write
 def test_concurrent_writers_lose_nothing_and_a_reader_sees_all(tmp_path: Path) -> None:
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index:

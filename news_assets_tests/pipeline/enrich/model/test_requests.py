@@ -134,6 +134,7 @@ def desk_rules() -> Any:
     return enricher().answer_rules
 
 
+@pytest.mark.slow  # several runs wait for each other
 def test_a_claim_of_another_run_is_waited_for_and_its_answer_taken(lake: Lake) -> None:
     upsert(lake, [made(1)])
     by = enricher(ScriptedModel())
@@ -172,6 +173,7 @@ def test_what_is_reserved_for_a_call_in_flight_counts_in_other_runs(lake: Lake) 
     assert (refused.calls, refused.refusal.startswith("NEWS_MAX_USD_PER_MONTH is reached")) == ({}, True)
 
 
+@pytest.mark.slow  # several runs wait for each other
 def test_a_long_retry_after_is_a_rest_for_all_runs(lake: Lake) -> None:
     upsert(lake, [made(1), made(2)])
     model = ScriptedModel(lambda _: ModelCallError("slow down", "rest", wait_s=600))

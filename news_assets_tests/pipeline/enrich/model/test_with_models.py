@@ -54,6 +54,7 @@ def test_an_answer_becomes_a_row_with_verbatim_spans_and_a_call(lake: Lake) -> N
     assert json.loads(call.answer_json or "") == said
 
 
+@pytest.mark.slow  # several runs with a model server
 def test_a_second_run_asks_nothing_and_neither_does_a_run_that_makes_all_rows_again(lake: Lake) -> None:
     upsert(lake, [made(n) for n in range(20)])
     model = ScriptedModel()
