@@ -11,27 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
-from news_assets.commands import agencies as agencies_command
-from news_assets.commands import demo as demo_command
-from news_assets.commands import failures as failures_command
-from news_assets.commands import gaps as gaps_command
-from news_assets.commands import lake, sources, texts, url_history
-from news_assets.commands import replay as replay_command
-from news_assets.commands import serve as serve_command
-from news_assets.commands import withdraw as withdraw_command
+from news_assets.commands import texts
 from news_assets.commands.alerts import app as alerts_command
 from news_assets.commands.civic import app as civic
-from news_assets.commands.civic import export_meetings, parse_meetings
 from news_assets.commands.enrichment import app as enrichment_app
-from news_assets.commands.options import Agency, Desk, From, Json, To
+from news_assets.commands.options import OF_MEETINGS, Agency, Desk, Form, From, Json, To
 from news_assets.commands.search import app as search_app
 from news_assets.commands.sites import app as sites_app
 from news_assets.commands.themes import app as themes_app
 from news_assets.commands.upkeep import app as upkeep_app
+from news_assets.demo.site import PORT
 from news_assets.errors import NewsAssetsError, SettingsError
 from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings, outdated_settings
-from news_assets.store.queries.freshness import GAP_DAYS
 from news_assets.terminal import accept_any_text, report
 
 # The base class of usage errors; only its subclass is public in typer.
@@ -56,13 +48,20 @@ def _stream_command(name: str, run: Callable[[], None]) -> None:
 
 
 _stream_command("parse-feed", texts.parse_feed)
-_stream_command("parse-meetings", parse_meetings.parse_meetings)
 _stream_command("extract", texts.extract)
 _stream_command("read-document", texts.read_document)
 _stream_command("canonical-url", texts.canonical_url)
 _stream_command("dedupe", texts.dedupe)
 _stream_command("classify", texts.classify)
 _stream_command("embed", texts.embed)
+
+
+@app.command("parse-meetings")
+def parse_meetings() -> None:
+    """Read answers of civic vendors. In: {id, kind, url, path, timezone, now}. Out: {id, meetings, problems}."""
+    from news_assets.commands.civic import parse_meetings as command
+
+    command.parse_meetings()
 
 
 @app.command()
@@ -81,12 +80,16 @@ def serve(
     ] = 20,
 ) -> None:
     """Serve the pages to search and read the articles, and to see the state of agencies and sources, and the API."""
+    from news_assets.commands import serve as serve_command
+
     serve_command.run(host, port, name or (), origin or (), requests_per_minute, connections_of_client)
 
 
 @app.command()
 def mcp() -> None:
     """Serve the articles and meetings to programs with language models, by MCP on standard input and output."""
+    from news_assets.commands import serve as serve_command
+
     serve_command.run_tools()
 
 
@@ -98,6 +101,8 @@ def status(
     as_json: Json = False,
 ) -> None:
     """Show what is stored at each stage, by agency; with --url the history of one address."""
+    from news_assets.commands import lake, url_history
+
     if url is not None:
         url_history.show_url(url, as_json=as_json)
     else:
@@ -116,12 +121,16 @@ def list_failures(
     as_json: Json = False,
 ) -> None:
     """List failures, newest first."""
+    from news_assets.commands import failures as failures_command
+
     failures_command.list_failures(failures_command.Filters(desk, stage, agency), limit, as_json=as_json)
 
 
 @failures.command("show")
 def show_failure(article_id: Annotated[str, typer.Argument(help="id of the article")]) -> None:
     """Show everything about one article: its failures, its row and its entries."""
+    from news_assets.commands import failures as failures_command
+
     failures_command.show(article_id)
 
 
@@ -138,6 +147,8 @@ def retry_failures(
     ] = False,
 ) -> None:
     """Make failures due now, with all their attempts left."""
+    from news_assets.commands import failures as failures_command
+
     filters = failures_command.Filters(desk, stage, agency)
     failures_command.retry(filters, article_ids or (), run_now=run_now)
 
@@ -145,16 +156,20 @@ def retry_failures(
 @app.command()
 def gaps(
     desk: Desk = None,
-    days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = GAP_DAYS,
+    days: Annotated[int | None, typer.Option(min=1, help="how many days back from today; default: 30")] = None,
     as_json: Json = False,
 ) -> None:
     """Show every row that is missing, stale, lost, silent or failing."""
+    from news_assets.commands import gaps as gaps_command
+
     gaps_command.gaps(desk, days, as_json=as_json)
 
 
 @app.command()
 def agencies(desk: Desk = None, as_json: Json = False) -> None:
     """List agencies and sources with their last polls, next poll, share of new entries, and silences."""
+    from news_assets.commands import agencies as agencies_command
+
     agencies_command.agencies(desk, as_json=as_json)
 
 
@@ -169,6 +184,8 @@ def import_sources(
     kind: Annotated[str, typer.Option(help="kind of sources whose line has none")] = "feed",
 ) -> None:
     """Add sources from a feed reader's export or a list to a desk file."""
+    from news_assets.commands import sources
+
     defaults = sources.Defaults(timezone, language, kind)
     sources.import_sources(file, desk, into, defaults, dry_run=dry_run)
 
@@ -190,22 +207,25 @@ def export(
         str | None, typer.Option("--search", help="with ical and ocd: meetings with items that have these words")
     ] = None,
     form: Annotated[
-        lake.Form, typer.Option("--format", help="jsonl, csv, parquet or xlsx; of meetings also ical and ocd")
-    ] = lake.Form.JSONL,
+        Form, typer.Option("--format", help="jsonl, csv, parquet or xlsx; of meetings also ical and ocd")
+    ] = Form.JSONL,
     output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:
     """Write a table's rows, meetings as a calendar or as events of Open Civic Data, or the feeds as OPML."""
+    from news_assets.commands import lake, sources
+    from news_assets.commands.civic import export_meetings
+
     if opml == (table is not None) or (opml and (agency or from_day or to_day)):
         raise typer.BadParameter("name one table, or --opml with --desk and --output only")
     if opml or table is None:
         sources.export_opml(desk, output)
         return
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
-    if form in lake.OF_MEETINGS and table == "meetings":
+    if form in OF_MEETINGS and table == "meetings":
         selection = export_meetings.Selection(desk=desk, agency=agency, body=body, days=days, words=words)
         export_meetings.export_meetings(selection, form, output)
         return
-    if body or words or form in lake.OF_MEETINGS:
+    if body or words or form in OF_MEETINGS:
         raise typer.BadParameter("--body, --search, ical and ocd take each other: export meetings --format ical")
     lake.export(table, desk, agency, days, form, output)
 
@@ -220,6 +240,8 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Extract again from the stored pages, without network, and show what would change."""
+    from news_assets.commands import replay as replay_command
+
     days = (from_day.date() if from_day else None, to_day.date() if to_day else None)
     replay_command.replay(desk, agency, days, write=write, as_json=as_json)
 
@@ -231,6 +253,8 @@ def withdraw(
     undo: Annotated[bool, typer.Option("--undo", help="bring withdrawn articles back")] = False,
 ) -> None:
     """Remove the texts of articles from lake and index; they are not fetched again."""
+    from news_assets.commands import withdraw as withdraw_command
+
     withdraw_command.undo(articles) if undo else withdraw_command.withdraw_articles(articles, reason)
 
 
@@ -239,10 +263,12 @@ def demo(
     serve: Annotated[bool, typer.Option("--serve", help="only serve the sample site, until interrupted")] = False,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help=f"port of the site; by default {demo_command.PORT}, or a free one"),
+        typer.Option(min=0, max=65535, help=f"port of the site; by default {PORT}, or a free one"),
     ] = None,
 ) -> None:
     """Serve the sample site, run the graph over it, and show a search."""
+    from news_assets.commands import demo as demo_command
+
     demo_command.serve(port) if serve else demo_command.run(port)
 
 

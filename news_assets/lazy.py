@@ -1,8 +1,9 @@
-"""A port that is opened when it is first needed."""
+"""Ports that are opened, and functions that are imported, when they are first needed."""
 
+import pkgutil
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Port = TypeVar("Port")
 
@@ -30,3 +31,12 @@ class Lazy(Generic[Port]):
         with self._lock:
             opened, self._opened = self._opened, None
             return opened
+
+
+def on_call(name: str) -> Callable[..., Any]:
+    """Return a function that imports and calls the named one, `package.module:function`, with the same arguments."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return pkgutil.resolve_name(name)(*arguments, **options)
+
+    return call

@@ -136,7 +136,7 @@ SNAPSHOT_STAGES = ("raw_articles", "enriched_articles", "article_embeddings", "s
 
 
 def test_loading_imports_no_model_library_and_no_extractor() -> None:
-    heavy = "torch, trafilatura, onnxruntime, sentence_transformers, sklearn"
+    heavy = "torch, trafilatura, onnxruntime, sentence_transformers, sklearn, news_assets.pipeline.articles.fetch"
     loaded = f"print([m for m in '{heavy}'.split(', ') if m in sys.modules])"
     code = f"import sys, news_assets.definitions as d; d.defs(); {loaded}"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)

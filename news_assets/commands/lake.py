@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from news_assets.commands.jsonlines import write_line
+from news_assets.commands.options import Form
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
@@ -35,18 +35,6 @@ _COPIED_BYTES = 1_000_000  # at a time
 _EARLIEST = date(1990, 1, 1)  # earlier dates of feeds are ignored
 
 
-class Form(StrEnum):
-    """A file format."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    PARQUET = "parquet"
-    XLSX = "xlsx"
-    ICAL = "ical"
-    OCD = "ocd"
-
-
-OF_MEETINGS = (Form.ICAL, Form.OCD)  # formats of the table `meetings` only, see `commands/civic/export_meetings.py`
 _BINARY = (Form.PARQUET, Form.XLSX)
 
 

@@ -10,7 +10,6 @@ from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import markdown_table, sources_table
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings, repeated_keys
-from news_assets.pipeline.replay.drift import drifted_articles
 from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import SearchIndex
 from news_assets.records.desks import Desk
@@ -63,6 +62,8 @@ def _extraction_is_stable(desk: Desk, articles: dg.AssetsDefinition) -> dg.Asset
         description="The stored pages of a sample of articles still give the stored texts.",
     )
     def check(lake: dg.ResourceParam[Lake], sandbox: dg.ResourceParam[Sandbox]) -> dg.AssetCheckResult:
+        from news_assets.pipeline.replay.drift import drifted_articles
+
         return _result(drifted_articles(lake, desk, sandbox))
 
     return check

@@ -15,7 +15,6 @@ from logging import Logger
 
 import dagster as dg
 
-from news_assets.defs.instance.run_deletion import delete_runs, runs_of_latest_materializations, sql_event_log
 from news_assets.defs.jobs import DAILY_JOBS, FRESHNESS
 from news_assets.records.desks import Desk
 
@@ -66,6 +65,9 @@ def delete_old_runs(
 
     Runs with the newest materialisation of a partition of `assets` are kept. The next call deletes the rest.
     """
+    # With SQLAlchemy and Alembic, which loading the definitions does not need.
+    from news_assets.defs.instance.run_deletion import delete_runs, runs_of_latest_materializations, sql_event_log
+
     storage = sql_event_log(instance)
     if storage is None:
         log.warning("no runs are deleted: %s is not an SQL storage", type(instance.event_log_storage).__name__)

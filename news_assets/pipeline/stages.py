@@ -2,16 +2,12 @@
 
 Assets, jobs, checks, backlog queries, `gaps`, `status`, `failures` and the daily report are derived from this list. To
 add a stage, write its row type (in `records/`), its table (`store/tables.py`) and its `run` function, and declare it
-here.
+here; a `run` that is named by `on_call` is imported by the processes that run it only.
 """
 
 from typing import Final
 
-from news_assets.pipeline.articles.fetch import fetch_batch
-from news_assets.pipeline.civic.attachments import read_attachments
-from news_assets.pipeline.civic.enriched import refresh_items_of
-from news_assets.pipeline.embed import embed_batch
-from news_assets.pipeline.enrich.enrich import enrich_batch
+from news_assets.lazy import on_call
 from news_assets.pipeline.freshness.row_checks import (
     RowCheck,
     articles_without_summary,
@@ -19,7 +15,6 @@ from news_assets.pipeline.freshness.row_checks import (
     unsupported_answers,
     vectors_off_unit,
 )
-from news_assets.pipeline.index import index_batch
 from news_assets.pipeline.stage_state.declaration import Option, Stage
 from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.pipeline.stage_state.versions import ARTICLE_STATE, DOCUMENT_STATE
@@ -32,7 +27,7 @@ DOCUMENTS: Final = Stage(
     name="documents",
     record=StoredDocument,
     upstream=("feed_entries",),
-    run=read_attachments,
+    run=on_call("news_assets.pipeline.civic.attachments:read_attachments"),
     ports=("fetcher", "sandbox"),
     options=(Option("refetch", "request every attachment again, not only those that are not read yet"),),
     state=None,
@@ -55,7 +50,7 @@ STAGES: tuple[Stage, ...] = (
         name="raw_articles",
         record=RawArticle,
         upstream=("feed_entries", "documents"),
-        run=fetch_batch,
+        run=on_call("news_assets.pipeline.articles.fetch:fetch_batch"),
         ports=("fetcher", "sandbox"),
         options=(Option("refetch", "fetch every entry again, not only those that are missing, changed or due"),),
         state=None,
@@ -83,7 +78,7 @@ STAGES: tuple[Stage, ...] = (
         name="enriched_articles",
         record=EnrichedArticle,
         upstream=("raw_articles",),
-        run=enrich_batch,
+        run=on_call("news_assets.pipeline.enrich.enrich:enrich_batch"),
         ports=("enricher",),
         options=(
             Option(
@@ -99,7 +94,7 @@ STAGES: tuple[Stage, ...] = (
         state=ARTICLE_STATE,
         retry_at=stage_retry_at,
         made_at="enriched_at",
-        then=refresh_items_of,
+        then=on_call("news_assets.pipeline.civic.enriched:refresh_items_of"),
         done="enriched",
         check=("every_article_is_enriched", "Every article is enriched in its present state."),
         row_checks=(
@@ -124,7 +119,7 @@ STAGES: tuple[Stage, ...] = (
         name="article_embeddings",
         record=ArticleEmbedding,
         upstream=("enriched_articles",),
-        run=embed_batch,
+        run=on_call("news_assets.pipeline.embed:embed_batch"),
         ports=("embedder", "search", "sandbox"),
         options=(
             Option(
@@ -158,7 +153,7 @@ STAGES: tuple[Stage, ...] = (
         name="search_index",
         record=IndexedDocument,
         upstream=("raw_articles", "enriched_articles", "article_embeddings"),
-        run=index_batch,
+        run=on_call("news_assets.pipeline.index:index_batch"),
         ports=("search", "sandbox"),
         state=DOCUMENT_STATE,
         retry_at=stage_retry_at,

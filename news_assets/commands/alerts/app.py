@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from news_assets.commands.alerts import messages
-
 app = typer.Typer(no_args_is_help=True, help="Show, send again and try messages of saved queries and to operators.")
 
 
@@ -16,6 +14,8 @@ def list_alerts(
     as_json: Annotated[bool, typer.Option("--json", help="JSON output")] = False,
 ) -> None:
     """List the messages that wait or were given up, newest first."""
+    from news_assets.commands.alerts import messages
+
     messages.list_messages(limit, shows_all=shows_all, as_json=as_json)
 
 
@@ -26,10 +26,14 @@ def retry(
     ] = None,
 ) -> None:
     """Send given up messages again."""
+    from news_assets.commands.alerts import messages
+
     messages.retry(message_ids or ())
 
 
 @app.command()
 def test(channel: Annotated[str, typer.Argument(help="name of the channel in the file of queries")]) -> None:
     """Send a message over a channel now."""
+    from news_assets.commands.alerts import messages
+
     messages.try_channel(channel)

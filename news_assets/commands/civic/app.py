@@ -5,10 +5,6 @@ from typing import Annotated
 
 import typer
 
-from news_assets.commands.civic import meeting as meeting_command
-from news_assets.commands.civic import one_agency
-from news_assets.commands.civic import queue as queue_command
-from news_assets.commands.civic import text as text_command
 from news_assets.commands.options import Agency, Desk, Json
 
 app = typer.Typer()
@@ -23,6 +19,8 @@ def queue(
     as_json: Json = False,
 ) -> None:
     """Show which agencies and days wait for a run, highest priority first."""
+    from news_assets.commands.civic import queue as queue_command
+
     if now:
         queue_command.requests_in_progress(as_json=as_json)
     else:
@@ -41,12 +39,16 @@ def poll(
     ] = False,
 ) -> None:
     """Poll the sources of one agency now, in this process."""
+    from news_assets.commands.civic import one_agency
+
     one_agency.poll(agency, desk, full=full)
 
 
 @app.command()
 def process(agency: OneAgency, desk: Desk = None) -> None:
     """Run every stage over the days of one agency that wait, in this process; `queue --agency` shows them before."""
+    from news_assets.commands.civic import one_agency
+
     one_agency.process(agency, desk)
 
 
@@ -57,6 +59,8 @@ def meeting(
     as_json: Json = False,
 ) -> None:
     """Show a meeting: its agenda, documents, topics, and how to take part."""
+    from news_assets.commands.civic import meeting as meeting_command
+
     meeting_command.meeting(meeting_id, with_text=with_text, as_json=as_json)
 
 
@@ -66,4 +70,6 @@ def text(
     output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
 ) -> None:
     """Write the whole text of a document, an article, or a meeting's agenda with its documents."""
+    from news_assets.commands.civic import text as text_command
+
     text_command.text(text_id, output)

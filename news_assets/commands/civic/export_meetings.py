@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from news_assets.commands.lake import Form, check_names, open_lake
+from news_assets.commands.lake import check_names, open_lake
+from news_assets.commands.options import Form
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 import typer
 
 from news_assets.commands.options import Agency, Desk, From, Json, To
-from news_assets.commands.search import query as search
-from news_assets.commands.search import rebuild, search_fields, search_key
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters, SearchMode, SearchSort
 
 app = typer.Typer()
 
 
+_MAX_KEY_DAYS = 3650
 Sentiment = Literal["positive", "neutral", "negative"]
 
 
@@ -38,6 +37,8 @@ def search_articles(
     as_json: Json = False,
 ) -> None:
     """Search the index."""
+    from news_assets.commands.search import query as search
+
     filters = Filters(
         desk=desk,
         agency=agency,
@@ -69,18 +70,22 @@ def rebuild_search(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be done, and do nothing")] = False,
 ) -> None:
     """Rebuild the search index from the lake beside the one in use; an interrupted rebuild is continued."""
+    from news_assets.commands.search import rebuild
+
     rebuild.rebuild_search(dry_run=dry_run)
 
 
 @app.command("search-key")
 def make_search_key(
     desk: Annotated[str | None, typer.Option(help="the only desk that can be searched")] = None,
-    days: Annotated[int | None, typer.Option(min=1, max=search_key.MAX_DAYS, help="valid for so many days")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=_MAX_KEY_DAYS, help="valid for so many days")] = None,
     expires: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last valid day, UTC")] = None,
     description: Annotated[str, typer.Option(help="purpose, as listed by the server")] = "news-assets search-key",
     as_json: Json = False,
 ) -> None:
     """Create a key that can only search a Typesense server until it expires, and print it."""
+    from news_assets.commands.search import search_key
+
     search_key.make_key(desk, days, expires.date() if expires else None, description, as_json=as_json)
 
 
@@ -89,4 +94,6 @@ def add_search_fields(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")] = False,
 ) -> None:
     """Add the fields missing from a search server's index that an older version created."""
+    from news_assets.commands.search import search_fields
+
     search_fields.add_fields(dry_run=dry_run)

@@ -14,7 +14,6 @@ from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 
 DEFAULT_DAYS = 30
-MAX_DAYS = 3650
 
 
 def make_key(desk: str | None, days: int | None, expires: date | None, description: str, *, as_json: bool) -> None:

@@ -5,9 +5,6 @@ from typing import Annotated
 import typer
 
 from news_assets.commands.options import Json
-from news_assets.commands.sites import try_page as try_page_command
-from news_assets.commands.sites import try_selectors as try_selectors_command
-from news_assets.commands.sites import try_source as try_source_command
 from news_assets.pipeline.discovery.candidates import MAX_AGE_DAYS
 
 app = typer.Typer()
@@ -32,6 +29,9 @@ def try_source(
     as_json: Json = False,
 ) -> None:
     """Find the sources of a site, and show the block for a desk file."""
+    from news_assets.commands.sites import try_selectors as try_selectors_command
+    from news_assets.commands.sites import try_source as try_source_command
+
     if selectors or select:
         try_selectors_command.try_selectors(urls or (), select or (), desk, as_json=as_json)
         return
@@ -48,4 +48,6 @@ def try_page(
     as_json: Json = False,
 ) -> None:
     """Show what is read on a page, by the rule of its agency or the given selectors, and without."""
+    from news_assets.commands.sites import try_page as try_page_command
+
     try_page_command.try_page(url, {"content": content, "remove": remove, "date": date}, as_json=as_json)

@@ -5,8 +5,6 @@ from typing import Annotated
 import typer
 
 from news_assets.commands.options import Json
-from news_assets.commands.themes import label as label_command
-from news_assets.commands.themes import train_themes as train_themes_command
 
 app = typer.Typer()
 
@@ -24,6 +22,8 @@ def train_themes(
     as_json: Json = False,
 ) -> None:
     """Learn a desk's classifier of themes from labels of language models and persons, and put it to use."""
+    from news_assets.commands.themes import train_themes as train_themes_command
+
     train_themes_command.train_themes(desk, error_rate, dry_run=dry_run, as_json=as_json)
 
 
@@ -38,4 +38,6 @@ def label_themes(
     ] = False,
 ) -> None:
     """Show the articles with the least certain themes, and store a person's corrections."""
+    from news_assets.commands.themes import label as label_command
+
     label_command.label(desk, limit, by, as_json=as_json, reads=reads)

@@ -5,9 +5,6 @@ from typing import Annotated
 
 import typer
 
-from news_assets.commands.upkeep import backups
-from news_assets.commands.upkeep import retention as retention_command
-
 app = typer.Typer()
 
 
@@ -17,6 +14,8 @@ def backup(
     with_data: Annotated[bool, typer.Option("--data", help="copy the data files too, or link them")] = False,
 ) -> None:
     """Copy the lake's catalog, and with --data its files, while writers go on."""
+    from news_assets.commands.upkeep import backups
+
     backups.backup(to, with_data=with_data)
 
 
@@ -27,6 +26,8 @@ def restore(
     force: Annotated[bool, typer.Option("--force", help="also over a newer catalog or without some files")] = False,
 ) -> None:
     """Bring the lake back from a backup; the present catalog is kept beside it, and no data file is deleted."""
+    from news_assets.commands.upkeep import backups
+
     backups.restore(file, dry_run=dry_run, force=force)
 
 
@@ -35,6 +36,8 @@ def migrate(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and do nothing")] = False,
 ) -> None:
     """Bring the tables of an older lake up to date, as opening it does."""
+    from news_assets.commands.upkeep import backups
+
     backups.migrate(dry_run=dry_run)
 
 
@@ -46,4 +49,6 @@ def retention(
     ] = False,
 ) -> None:
     """Delete old pages, polls, revisions, model answers and changes, as daily maintenance does, and print how many."""
+    from news_assets.commands.upkeep import retention as retention_command
+
     retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)

@@ -16,7 +16,6 @@ from news_assets.defs.partitions import agency_partitions
 from news_assets.defs.retention import NOTHING_NEW
 from news_assets.pipeline.freshness.source_health import ANSWERS
 from news_assets.pipeline.poll.listings import can_list_past
-from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.ports.reading import Fetcher, Sandbox
 from news_assets.records.desks import Desk
 from news_assets.records.polling import FeedEntry, Poll
@@ -85,6 +84,8 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         agencies, past = set(context.partition_keys), config.past(utc_now())
         if past is not None:
             _check_past(desk, agencies)
+        from news_assets.pipeline.poll.poll import poll_agencies
+
         earlier = runs_before(context.instance, context.run.run_id)
         polls = poll_agencies(
             lake,

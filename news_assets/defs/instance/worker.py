@@ -30,7 +30,17 @@ from news_assets.errors import NewsAssetsError
 from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings
 
-_SLOW_IMPORTS = ("news_assets.definitions", "onnxruntime", "polars", "tokenizers")  # 3 s together
+_SLOW_IMPORTS = (  # 3 s together
+    "news_assets.definitions",
+    "news_assets.pipeline.articles.fetch",
+    "news_assets.pipeline.embed",
+    "news_assets.pipeline.enrich.enrich",
+    "news_assets.pipeline.index",
+    "news_assets.pipeline.poll.poll",
+    "onnxruntime",
+    "polars",
+    "tokenizers",
+)
 _logger = logging.getLogger("celery.worker")
 
 
