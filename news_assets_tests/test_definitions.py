@@ -150,6 +150,7 @@ def test_loading_imports_no_model_library_and_no_extractor() -> None:
         ("key:sample/raw_articles", "gazeta|1999-01-01", "gazeta|1999-01-01"),
     ],
 )
+@pytest.mark.slow  # starts dagster twice
 def test_an_unknown_partition_fails_with_its_name(tmp_path: Path, select: str, partition: str, says: str) -> None:
     command = [sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize", "-m", "news_assets.definitions"]
     done = subprocess.run(

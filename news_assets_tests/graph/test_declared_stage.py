@@ -190,6 +190,7 @@ def test_counts_and_history_show_it(room: Newsroom) -> None:
     assert [event.outcome for event in url_history(room.lake, entry(1).url) if event.stage == "word_counts"] == ["ok"]
 
 
+@pytest.mark.slow  # executes many runs
 def test_its_failure_is_held_back_and_a_person_can_retry_it(
     room: Newsroom, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -112,6 +112,7 @@ def test_an_edited_article_is_fetched_again_and_its_former_text_is_kept(own_grap
     assert search(own_graph, "dezenove horas")[0] == second.title
 
 
+@pytest.mark.slow  # executes many runs
 def test_an_extractor_that_reads_other_texts_than_those_stored_fails_a_check(filled: Graph) -> None:
     with filled.lake() as lake:
         articles = [replace(row, text="Menu. " * 50) for row in lake.read(RawArticle) if row.text]

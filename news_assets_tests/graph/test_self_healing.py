@@ -198,6 +198,7 @@ def polled_by(graph: Graph) -> list[list[str]]:
     return [request.run_config["ops"]["sample__feed_entries"]["config"]["sources"] for request in requests]
 
 
+@pytest.mark.slow  # executes many runs
 def test_sources_that_an_unfinished_run_polls_are_not_requested_and_the_others_are(graph: Graph) -> None:
     (request,) = graph.tick("due_sources").run_requests or ()
     first, *rest = [source.source_id for source in graph.desk.sources]
@@ -255,6 +256,7 @@ def test_runs_that_die_are_requested_again_with_pauses_then_given_up_until_made_
     assert not any(gaps(graph).values())
 
 
+@pytest.mark.slow  # executes many runs
 def test_an_agency_removed_from_its_desk_keeps_rows_and_documents(filled: Graph) -> None:
     desk = replace(filled.desk, agencies=filled.desk.agencies[1:])
     smaller = Graph(desk, filled.settings.home, filled.instance, EMBEDDER)

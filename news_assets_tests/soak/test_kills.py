@@ -34,6 +34,7 @@ def test_eight_processes_store_what_one_does(catalogs: Catalogs, tmp_path: Path,
     assert broken_promises(room, undisturbed(catalogs, tmp_path / "one", LAST_ROUND, EIGHT)) == []
 
 
+@pytest.mark.slow  # fills a desk
 def test_lost_and_damaged_rows_are_found(tmp_path: Path) -> None:
     rooms = [
         Newsroom((str(tmp_path / n / "catalog.sqlite"), str(tmp_path / n / "data")), tmp_path / n, 1) for n in "ab"

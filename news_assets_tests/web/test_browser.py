@@ -46,13 +46,8 @@ def chrome(chromium: Path) -> Iterator["playwright.Browser"]:
         browser.close()
 
 
-@pytest.mark.parametrize(
-    ("colours", "size"),
-    [
-        pytest.param("light", DESK, id="wide", marks=pytest.mark.slow),  # looks at every page
-        pytest.param("dark", PHONE, id="phone"),
-    ],
-)
+@pytest.mark.parametrize(("colours", "size"), [("light", DESK), ("dark", PHONE)], ids=["wide", "phone"])
+@pytest.mark.slow  # looks at every page
 def test_no_page_violates_wcag_2_2_aa_or_is_wider_than_the_screen(
     chrome: "playwright.Browser", site: str, council: str, colours: str, size: dict[str, int]
 ) -> None:

@@ -108,6 +108,7 @@ def test_the_prompt_counts_towards_the_limit(model: str, models_dir: Path) -> No
     assert cosine(full, cut) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.slow  # embeds long texts
 def test_only_the_beginning_of_a_megabyte_is_tokenised(english: OnnxEmbedder) -> None:
     sentence = "The river rose again on Tuesday and the bridge was closed. "
     [short, huge] = english.embed([sentence * 100, sentence * (1_000_000 // len(sentence))])

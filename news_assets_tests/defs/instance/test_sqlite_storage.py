@@ -91,6 +91,7 @@ def batched(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
+@pytest.mark.slow  # stores many events
 def test_a_batch_reads_like_events_that_dagster_stores_one_by_one(tmp_path: Path, batched: dg.DagsterInstance) -> None:
     assert isinstance(batched.event_log_storage, BatchSqliteEventLogStorage)
     with instance_in(tmp_path / "stock", STOCK) as stock:

@@ -127,6 +127,7 @@ def test_a_page_that_was_being_fetched_meanwhile_is_not_stored(room: Newsroom) -
 
 
 @pytest.mark.on_postgres_too
+@pytest.mark.slow  # runs the stages several times
 def test_everything_comes_back_as_it_was(lake: Lake, room: Newsroom) -> None:
     tables = [table for table in TABLES if table.name not in ("enrichments", "indexed_documents", "changes")]
     before = {table.name: lake.read(table.record) for table in tables}

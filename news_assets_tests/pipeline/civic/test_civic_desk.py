@@ -354,6 +354,7 @@ def test_items_of_a_packet_have_its_pages(lake: Lake, council: Council, tmp_path
     assert reasons == {"pages 2 to 2 of the packet", "pages 3 to 3 of the packet"}
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_meeting_without_items_has_one_article_of_its_agenda(room: CouncilRoom, council: Council) -> None:
     council.files["/files/report.pdf"] = pdf_of(
         "The contract costs four million dollars. Send public comments to clerk@springfield.gov by noon."

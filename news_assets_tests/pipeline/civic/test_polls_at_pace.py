@@ -62,6 +62,7 @@ def test_signals_slow_down_to_a_quarter_of_an_hour_at_work_and_to_an_hour_at_nig
     assert state_of(room).next_poll_at - room.now == HOUR
 
 
+@pytest.mark.slow  # simulates days of polls
 def test_all_days_are_asked_for_once_a_night(room: CouncilRoom, council: Council) -> None:
     room.poll()
     for _ in range(28):

@@ -145,6 +145,7 @@ def test_a_matter_of_several_meetings_is_requested_once_by_a_poll(room: CouncilR
     assert requests_of(council, "/sponsors") == 1
 
 
+@pytest.mark.slow  # polls several times
 def test_bodies_members_and_offices_are_listed_by_the_first_pass_and_weekly(
     room: CouncilRoom, council: Council
 ) -> None:

@@ -71,6 +71,7 @@ def test_the_last_item_with_a_document_takes_its_text_along(published: CouncilRo
     assert texts(published) == dict.fromkeys(("report.pdf", "copy.pdf", "map.pdf"), ("ok", True))
 
 
+@pytest.mark.slow  # runs the stages several times
 def test_a_withdrawn_document_is_not_read_again(published: CouncilRoom, council: Council) -> None:
     take_down(published, "Contract for night buses")
     council.requests.clear()

@@ -15,6 +15,7 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.access import Access
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
 from news_assets_tests.web.conftest import CHANNELS, QUERIES, served
 
@@ -29,17 +30,29 @@ class Site:
     deleted: list[str] = field(default_factory=list)
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a closed lake and index with `a-1`, `a-2` that cannot be enriched and `a-3` without a page."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with _newsroom(folder) as room:
+        room.enricher.refused.add("line2")
+        room.pages.missing.add("https://example.org/3")
+        room.list(entry(1), entry(2), entry(3))
+        room.run()
+    return folder
+
+
 @pytest.fixture
-def operated(tmp_path: Path) -> Iterator[Site]:
-    """A site with `a-1`, `a-2` that cannot be enriched and `a-3` without a page."""
-    with opened(tmp_path) as site:
+def operated(prepared: Path, tmp_path: Path) -> Iterator[Site]:
+    """A site over a copy of the prepared lake."""
+    with _served_copy(prepared, tmp_path) as site:
         yield site
 
 
 @pytest.fixture(scope="session")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def guarded(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The same, for tests that change nothing."""
-    with opened(tmp_path_factory.mktemp("guarded")) as site:
+    with _served_copy(prepared, tmp_path_factory.mktemp("guarded")) as site:
         yield site
 
 
@@ -56,22 +69,22 @@ def log_in(client: httpx.Client, name: str = "Ana") -> httpx.Response:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Site]:
-    deleted: list[str] = []
+def _newsroom(folder: Path) -> Iterator[Newsroom]:
     with (
         Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
         SqliteSearchIndex.open(folder / "search.sqlite") as index,
     ):
-        room = Newsroom(lake, index)
-        room.enricher.refused.add("line2")
-        room.pages.missing.add("https://example.org/3")
-        room.list(entry(1), entry(2), entry(3))
-        room.run()
+        yield Newsroom(lake, index)
+
+
+@contextmanager
+def _served_copy(prepared: Path, folder: Path) -> Iterator[Site]:
+    copy_lake(prepared, folder)
+    deleted: list[str] = []
+    with _newsroom(folder) as room:
         rules = Alerts(channels=CHANNELS, queries=QUERIES)
-        archive = Archive(
-            Index(index, lambda: room.embedder, index.close), lake, [DESK], {DESK.key: load_taxonomy()}, rules
-        )
-        with served(
-            archive, access=Access(token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend)
-        ) as address:
-            yield Site(address, lake, deleted)
+        index = Index(room.index, lambda: room.embedder, lambda: None)
+        archive = Archive(index, room.lake, [DESK], {DESK.key: load_taxonomy()}, rules)
+        access = Access(token=TOKEN, dagster_public_url=DAGSTER, delete_documents=deleted.extend)
+        with served(archive, access=access) as address:
+            yield Site(address, room.lake, deleted)

@@ -65,6 +65,7 @@ def test_an_operator_without_scripts_saves_the_search_that_is_shown_and_deletes_
     assert operated.lake.read(StoredQuery) == []
 
 
+@pytest.mark.slow  # looks at every page
 def test_the_pages_of_operators_violate_no_rule_of_wcag_2_2_aa(chrome: "playwright.Browser", guarded: Site) -> None:
     page = chrome.new_page(color_scheme="dark", viewport=PHONE, bypass_csp=True)
     found = {}

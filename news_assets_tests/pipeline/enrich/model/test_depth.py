@@ -149,6 +149,7 @@ def test_a_provider_is_sent_the_prompt_of_each_depth(via: str, lake: Lake, monke
     assert [seen.is_batch for seen in server.seen] == [via == "batch"] * 4
 
 
+@pytest.mark.slow  # several runs with a model server
 def test_rules_of_depth_do_not_change_the_inputs_of_news(lake: Lake) -> None:
     upsert(lake, items())
     first, second = AnsweringModel(), AnsweringModel()

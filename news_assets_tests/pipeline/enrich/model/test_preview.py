@@ -101,6 +101,7 @@ def test_a_preview_writes_nothing(room: Newsroom) -> None:
     assert room.lake.read(ModelCall) == room.lake.read(CachedEnrichment) == room.lake.read(EnrichedArticle) == []
 
 
+@pytest.mark.slow  # several runs with a model server
 def test_articles_with_a_result_are_counted_apart_because_only_re_enrich_sends_them(room: Newsroom) -> None:
     room.run_stage("enriched_articles", KEYS)  # by the local enricher
 
