@@ -33,7 +33,7 @@ pytest_plugins = ("news_assets_tests.support.cost_report",)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the folders whose files take longest: a long file that comes last keeps a single process busy."""
-    first = ("profiles", "graph", "store", "commands")
+    first = ("profiles", "soak", "graph", "store", "commands")
     items.sort(key=lambda item: next((n for n, folder in enumerate(first) if folder in item.path.parts), len(first)))
 
 
