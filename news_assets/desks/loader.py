@@ -25,7 +25,7 @@ from news_assets.desks.spec import (
 from news_assets.desks.yaml_nodes import Location, compose, construct, line_of, repeated_keys
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records.desks import USUAL_CAPS, Agency, Caps, Desk, Source
-from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.sources.civic.limits import CIVIC_LIMITS
 from news_assets.taxonomy.loader import BUILT_IN, CIVIC_TOPICS
 from news_assets.text import bounded_yaml
 from news_assets.text.bounded_yaml import YamlLimitError
@@ -155,7 +155,7 @@ def _unknown_parents(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
 def _wrong_city_keys(spec: DeskSpec) -> Iterator[tuple[Location, str]]:
     """Yield the keys of agencies with civic sources that are not those of a city, unless the desk has other keys."""
     for key, agency in spec.agencies.items():
-        if spec.city_keys and any(source.kind in CIVIC_KINDS for source in agency.sources):
+        if spec.city_keys and any(source.kind in CIVIC_LIMITS for source in agency.sources):
             try:
                 city_key(key)
             except DeskFileError as error:
@@ -208,8 +208,8 @@ def _agency_of(desk: DeskSpec, key: str, spec: AgencySpec, place: int) -> Agency
             pace=source.pace or spec.pace or desk.pace,
             access=access_of(source, source.url, source.kind, desk.vendors),
             selectors=source.selectors.selectors() if source.selectors else None,
-            is_civic=source.kind in CIVIC_KINDS,
-            checks_documents=source.kind in CIVIC_KINDS and (source.hash or spec.hash or desk.hash) == "metadata",
+            is_civic=source.kind in CIVIC_LIMITS,
+            checks_documents=source.kind in CIVIC_LIMITS and (source.hash or spec.hash or desk.hash) == "metadata",
         )
         for source in spec.sources
     )

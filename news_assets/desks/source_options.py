@@ -19,7 +19,7 @@ from pydantic import (
 
 from news_assets.errors import without_credentials
 from news_assets.records.desks import Access, PageRule, Selectors, Vendor
-from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.sources.civic.limits import CIVIC_LIMITS
 from news_assets.sources.html.document import problem_of
 
 MAX_DELAY_S = 300  # a request in a vendor's slot waits for its host; ten minutes count as a process that hangs
@@ -204,5 +204,5 @@ def _limits_of(kind: str, vendors: Mapping[str, VendorSpec]) -> Vendor | None:
     """Return the limits that the desk file sets for a kind of source, else those of its civic vendor, if any."""
     if (stated := vendors.get(kind)) is not None:
         return Vendor(kind=kind, **stated.model_dump())
-    civic = CIVIC_KINDS.get(kind)
-    return Vendor(kind=kind, slots=civic.slots, delay_s=civic.delay_s) if civic and civic.delay_s else None
+    limits = CIVIC_LIMITS.get(kind)
+    return limits if limits and limits.delay_s else None

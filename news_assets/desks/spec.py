@@ -24,7 +24,7 @@ from news_assets.records.desks import (
     ThemeMethod,
 )
 from news_assets.setting_values import MODEL_PROVIDERS, check_model_name
-from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.sources.civic.limits import CIVIC_LIMITS
 from news_assets.text.urls import host_of
 
 DESK_KEY = re.compile(r"[a-z][a-z0-9_]*")  # a Dagster asset key prefix, group and queue name
@@ -155,7 +155,7 @@ class SourceSpec(AccessSpec):
     @classmethod
     def _hash_of_documents(cls, value: str | None, info: ValidationInfo) -> str | None:
         kind = info.data.get("kind", "")
-        if value is not None and kind and kind not in CIVIC_KINDS:
+        if value is not None and kind and kind not in CIVIC_LIMITS:
             raise ValueError(f"a source of kind {kind} lists no meetings with documents; remove it")
         return value
 

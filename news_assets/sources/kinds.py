@@ -6,7 +6,7 @@ from news_assets.errors import SourceError
 from news_assets.records.desks import Source
 from news_assets.sources import ebc, g1, wordpress
 from news_assets.sources.adapter import Adapter, newest_page
-from news_assets.sources.civic.kinds import CIVIC_KINDS
+from news_assets.sources.civic.limits import CIVIC_LIMITS
 from news_assets.sources.feeds import feed, json_feed
 from news_assets.sources.html import by_selectors
 from news_assets.sources.plone import listing as plone_listing
@@ -25,7 +25,7 @@ KINDS: Final[dict[str, Adapter]] = {
     "wordpress": Adapter(parse=wordpress.parse, first_url=wordpress.first_url, day_url=wordpress.day_url),
 }
 
-ALL_KINDS: Final = (*KINDS, *CIVIC_KINDS)  # of desk files
+ALL_KINDS: Final = (*KINDS, *CIVIC_LIMITS)  # of desk files
 
 
 def adapter_of(source: Source) -> Adapter:

@@ -1,4 +1,4 @@
-"""The table of vendors: kind -> Vendor. A new kind is one module and one line here."""
+"""The table of vendors: kind -> Vendor. A new kind is one module and one line here and in `limits.py`."""
 
 from typing import Final
 
@@ -29,21 +29,17 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         upcoming=boarddocs.upcoming,
         days=boarddocs.days,
         items=boarddocs.items,
-        delay_s=3.0,
     ),
     "civicclerk": Vendor(
         parse=civicclerk.parse,
         upcoming=civicclerk.upcoming,
         days=civicclerk.days,
         items=civicclerk.items,
-        slots=3,
-        delay_s=3.0,
     ),
     "civicengage": Vendor(
         parse=civicengage.parse,
         upcoming=civicengage.upcoming,
         days=civicengage.days,
-        delay_s=7.0,
     ),
     "civicplus": Vendor(
         parse=civicplus.parse,
@@ -51,21 +47,18 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         days=civicplus.days,
         items=civicplus.items,
         signal=civicplus.signal,
-        delay_s=7.0,
     ),
     "civicweb": Vendor(
         parse=civicweb.parse,
         upcoming=civicweb.upcoming,
         days=civicweb.days,
         items=civicweb.items,
-        delay_s=3.0,
     ),
     "escribe": Vendor(
         parse=escribe.parse,
         upcoming=escribe.upcoming,
         days=escribe.days,
         items=escribe.items,
-        delay_s=4.0,
     ),
     "granicus": Vendor(
         parse=publisher.parse,
@@ -73,8 +66,6 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         days=publisher.days,
         items=publisher.items,
         signal=publisher.signal,
-        slots=3,
-        delay_s=4.0,
     ),
     "icalendar": Vendor(parse=calendar_file.parse, upcoming=calendar_file.upcoming),
     "iqm2": Vendor(
@@ -82,7 +73,6 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         upcoming=iqm2.upcoming,
         days=iqm2.days,
         items=iqm2.items,
-        delay_s=3.0,
     ),
     "legistar": Vendor(
         parse=legistar_api.parse,
@@ -95,36 +85,30 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         lists_changes_only=True,
         unknown_marks=(b"legistarconnectionstring setting is not set up",),
         closed_marks=(b"key or token is required",),
-        delay_s=3.0,
     ),
     "legistar_html": Vendor(
         parse=legistar_pages.parse,
         upcoming=legistar_pages.upcoming,
         items=legistar_pages.items,
         unknown_marks=(b"invalid parameters!",),
-        delay_s=3.0,
     ),
     "municode": Vendor(
         parse=municode_api.parse,
         upcoming=municode_api.upcoming,
         days=municode_api.days,
         items=municode_api.items,
-        delay_s=3.0,
     ),
     "novusagenda": Vendor(
         parse=novusagenda.parse,
         upcoming=novusagenda.upcoming,
         days=novusagenda.days,
         items=novusagenda.items,
-        delay_s=5.0,
     ),
     "onbase": Vendor(
         parse=onbase.parse,
         upcoming=onbase.upcoming,
         days=onbase.days,
         items=onbase.items,
-        slots=3,
-        delay_s=4.0,
     ),
     "pdf_links": Vendor(parse=pdf_links.parse, upcoming=pdf_links.upcoming),
     "primegov": Vendor(
@@ -132,8 +116,6 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
         upcoming=primegov.upcoming,
         days=primegov.days,
         items=primegov.items,
-        slots=3,
-        delay_s=3.0,
     ),
 }
 

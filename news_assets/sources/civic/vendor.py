@@ -40,9 +40,7 @@ class Vendor:
     that complete a listed meeting, `signal` the cheapest request that shows changes since a time.
     `votes` gives the requests for the votes and sponsors of an item, `roster` those for bodies, persons and offices.
     `lists_changes_only`: the answer to `signal` holds what has changed, not all there is.
-    `unknown_marks` and `closed_marks` are what refusals say, in lower case. The hosts of all clients together take at
-    most `slots` requests at a time, each slot with a pause of `delay_s` seconds; without a delay they have no limit in
-    common. A desk file may set others.
+    `unknown_marks` and `closed_marks` are what refusals say, in lower case.
     """
 
     parse: Parse
@@ -53,8 +51,6 @@ class Vendor:
     votes: Callable[[str, AgendaItem], tuple[Request, ...]] | None = None
     roster: Callable[[str], tuple[Request, ...]] | None = None
     lists_changes_only: bool = False
-    slots: int = 1
-    delay_s: float = 0.0
     unknown_marks: tuple[bytes, ...] = ()
     closed_marks: tuple[bytes, ...] = ()
 

@@ -8,10 +8,15 @@ import pytest
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.meetings import Meeting
 from news_assets.sources.civic.kinds import CIVIC_KINDS, vendor_of
+from news_assets.sources.civic.limits import CIVIC_LIMITS
 from news_assets_tests.sources.civic.answers import listing
 
 KINDS = sorted(CIVIC_KINDS)
 URL = "https://springfield.example.org/v1/springfield?view_id=4"
+
+
+def test_every_kind_has_readers_and_limits() -> None:
+    assert CIVIC_KINDS.keys() == CIVIC_LIMITS.keys()
 
 
 @pytest.mark.parametrize("kind", KINDS)
