@@ -25,6 +25,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --con
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) torch==2.13.0
+	rm -rf $(VENV)/lib/python3*/site-packages/torch/test  # programs that test PyTorch itself: 83 MB
 	$(PIP) --editable .
 	touch $@
 
