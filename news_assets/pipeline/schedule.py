@@ -14,6 +14,7 @@ from math import sqrt
 from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.pipeline.civic.pace import SIGNAL_CEILING_S, SIGNAL_FLOOR_S
 from news_assets.pipeline.poll.rates import PublishingRates
+from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.desks import Source
 from news_assets.records.polling import SourceState
 from news_assets.records.reading import Outcome
@@ -21,7 +22,6 @@ from news_assets.text.zones import zone_info
 
 MIN_INTERVAL_S = 300.0
 MAX_INTERVAL_S = 86_400.0
-MAX_PAUSE_S = 30 * 86_400.0
 FIRST_INTERVAL_S = 1800.0
 CIVIC_STEP_S = 43_200.0  # the intervals of civic sources are one, two or fourteen of it
 CIVIC_WEEKS = 4  # the entries of so many weeks decide on a civic interval

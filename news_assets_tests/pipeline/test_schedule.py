@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from news_assets.pipeline.poll.rates import PublishingRates
 from news_assets.pipeline.schedule import (
     MAX_INTERVAL_S,
-    MAX_PAUSE_S,
     MIN_INTERVAL_S,
     SLOTS,
     Forecast,
@@ -23,6 +22,7 @@ from news_assets.pipeline.schedule import (
     next_poll_at,
     recently_polled,
 )
+from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.records.desks import Source
 from news_assets.records.reading import Outcome
 from news_assets_tests.pipeline.poll.poll_cases import NOW, SOURCE, STATE

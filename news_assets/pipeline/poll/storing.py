@@ -14,7 +14,6 @@ from news_assets.pipeline.poll.listings import Polled, document_hash
 from news_assets.pipeline.poll.rates import PublishingRates, rates_of
 from news_assets.pipeline.schedule import (
     CIVIC_WEEKS,
-    MAX_PAUSE_S,
     MIN_INTERVAL_S,
     civic_interval,
     first_interval,
@@ -23,6 +22,7 @@ from news_assets.pipeline.schedule import (
     next_poll_after_failure,
     next_poll_at,
 )
+from news_assets.pipeline.stage_state.retries import MAX_PAUSE_S
 from news_assets.ports.lake import Rows
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source

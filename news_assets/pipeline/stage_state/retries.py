@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from news_assets.errors import FetchError, ForbiddenAddressError, NewsAssetsError, RobotsError, TooLargeError
-from news_assets.pipeline.schedule import MAX_PAUSE_S
 from news_assets.records.reading import Outcome
 
 MAX_ATTEMPTS = 8
+MAX_PAUSE_S = 30 * 86_400.0  # whatever a Retry-After says
 
 _RETRIES_S = (300, 1800, 7200, 21_600, 86_400)  # transient failures; the last one repeats
 _SLOW_RETRIES_S = (86_400, 604_800, 604_800, 604_800)  # pages with 404 and 403 come back, but late
