@@ -1,8 +1,8 @@
 """Copy and shrink a catalog in a SQLite file, and put a copy back, each in one transaction beside readers and writers.
 
-DuckDB has a SQLite of its own, and file locks belong to a process: when Python's SQLite closes a catalog that DuckDB has
-open in the same process, DuckDB's locks are gone, and the write-ahead log is deleted under it. Every later read fails
-with "disk I/O error". So what may run beside an open lake is run in a process of its own.
+DuckDB has a SQLite of its own, and file locks belong to a process: when Python's SQLite closes a catalog that DuckDB
+has open in the same process, DuckDB's locks are gone, and the write-ahead log is deleted under it. Every later read
+fails with "disk I/O error". So what may run beside an open lake is run in a process of its own.
 """
 
 import sqlite3
