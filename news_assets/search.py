@@ -62,9 +62,8 @@ class Index:
 
     def __init__(self, index: SearchIndex, open_embedder: Callable[[], Embedder], close: Callable[[], None]) -> None:
         self._index = index
-        self._open_embedder = open_embedder
         self._close = close
-        self._embedder = Lazy(self._open_matching_embedder)
+        self._embedder = Lazy(open_embedder)
 
     def search(
         self,
@@ -142,18 +141,14 @@ class Index:
         return can_read(self._embedder.open().model, languages)
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        return self._embedder.open().embed_query(text).vector
-
-    def _open_matching_embedder(self) -> Embedder:
-        """Return the model for queries. Raises IndexingError if the vectors of the index are of another model."""
-        embedder, stored = self._open_embedder(), self._index.vector_model()
+        embedder, stored = self._embedder.open(), self._index.vector_model()
         if stored not in (None, embedder.model):
             raise IndexingError(
                 f"the model for queries is {embedder.model}, that of the index's vectors {stored}: search by words, "
                 f"set NEWS_EMBEDDING_MODEL to {stored}, or embed everything with {embedder.model}, then run "
                 "`news-assets rebuild search`"
             )
-        return embedder
+        return embedder.embed_query(text).vector
 
     def close(self) -> None:
         """Close files and connections."""

@@ -88,3 +88,12 @@ def date_read(path: Path) -> set[str]:
 
 def test_no_policy_reads_the_date() -> None:
     assert offenders(date_read) == {}
+
+
+def test_only_the_copies_of_a_catalog_open_it_with_pythons_sqlite() -> None:
+    """DuckDB loses its locks on a catalog when Python's SQLite closes it in the same process."""
+    found = {path for path in MODULES if part_of(path) != "clients" and "sqlite3" in imports_of(path)}
+    assert {str(path.relative_to(PACKAGE)) for path in found} == {
+        "store/backups/sqlite_catalog.py",
+        "store/connection.py",  # of a catalog that cannot be written, which DuckDB does not open
+    }

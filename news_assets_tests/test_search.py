@@ -142,6 +142,22 @@ def test_vectors_of_another_model_are_not_compared_with_the_querys(backend: Back
         assert index.search("agricultura", mode="keyword").found == 1
 
 
+def test_the_model_is_loaded_once_also_where_the_index_has_vectors_of_another(backend: Backend) -> None:
+    loaded = list[Embedder]()
+
+    def load() -> Embedder:
+        loaded.append(Embedder())
+        return loaded[-1]
+
+    with backend.open() as opened:
+        opened.name_model("another")
+        index = search.Index(opened, load, opened.close)
+        for _ in range(2):
+            with pytest.raises(IndexingError):
+                index.search("feira")
+    assert len(loaded) == 1
+
+
 def test_an_index_that_cannot_be_opened_is_an_indexing_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with configured_backend("embedded", tmp_path, monkeypatch.setenv) as backend:
         (backend.home / "search.sqlite").write_bytes(b"no database " * 1000)

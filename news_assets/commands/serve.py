@@ -15,7 +15,8 @@ from news_assets.terminal import Terminal
 if TYPE_CHECKING:
     from news_assets.web.operations.access import Access
 
-_M_ARENA_MAX = -8  # of mallopt(3)
+_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # of mallopt(3)
+_MMAP_BYTES = 128 << 10
 _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -40,7 +41,7 @@ def run(
 
     settings = Settings.read()
     listening = _listen(host, port)
-    _share_arenas()
+    _return_memory()
     opened = ("fetcher",) if settings.page_images else ()
     with (
         listening,
@@ -62,10 +63,16 @@ def run(
         uvicorn.Server(config).run([listening])
 
 
-def _share_arenas() -> None:
-    """Let all threads allocate from two arenas: glibc gives each its own, which keeps what one large answer took."""
+def _return_memory() -> None:
+    """Let memory go back to the system that one large answer took.
+
+    glibc gives each thread an arena of its own, and keeps blocks of the sizes that were freed. Here all threads
+    allocate from two arenas, and large blocks are always mapped.
+    """
     with suppress(AttributeError, OSError):  # not glibc
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_ARENA_MAX, 2)
+        libc.mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
 def run_tools() -> None:

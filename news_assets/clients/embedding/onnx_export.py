@@ -18,7 +18,9 @@ from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.models import (
     BUILT_IN_MODEL,
     GRAPH_FILE,
+    SMALLEST_APART,
     TOKENIZER_FILE,
+    WEIGHTS_FILE,
     AboutModel,
     is_exported,
     write_about,
@@ -163,6 +165,10 @@ def _save_graph(model: "SentenceTransformer", path: Path) -> None:
     # Higher levels optimise for one kind of processor.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(path)
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", WEIGHTS_FILE)
+    options.add_session_config_entry(
+        "session.optimized_model_external_initializers_min_size_in_bytes", str(SMALLEST_APART)
+    )
     onnxruntime.InferenceSession(str(raw), options, providers=["CPUExecutionProvider"])
     raw.unlink()
 

@@ -17,6 +17,7 @@ from news_assets.clients.embedding.models import BUILT_IN_MODEL, exported_model,
 from news_assets.errors import EmbedError
 
 MODEL = "all-MiniLM-L6-v2"
+FILES = ["about.json", "model.onnx", "model.onnx.data", "tokenizer.json"]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_a_model_is_exported_once(exported: Path, models_dir: Path) -> None:
     before = (exported / "model.onnx").stat().st_mtime_ns
     assert exported_model(MODEL, models_dir) == exported
     assert (exported / "model.onnx").stat().st_mtime_ns == before
-    assert sorted(path.name for path in exported.iterdir()) == ["about.json", "model.onnx", "tokenizer.json"]
+    assert sorted(path.name for path in exported.iterdir()) == FILES
 
 
 @pytest.mark.parametrize("name", ["./no-such-folder", "/no/such/folder", "a/b/c", "no such model", "x" * 5000, "-rf"])
@@ -76,13 +77,17 @@ def test_where_the_built_in_model_is_not_installed_another_takes_its_place_with_
     assert f"vectors are made by {MODEL}, which reads English only" in warning
 
 
-@pytest.mark.parametrize("damage", ["graph is short", "tokenizer is missing", "about is no JSON", "about is empty"])
+@pytest.mark.parametrize(
+    "damage", ["graph is short", "weights are short", "tokenizer is missing", "about is no JSON", "about is empty"]
+)
 def test_a_damaged_export_is_not_used(exported: Path, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(exported, folder)
     assert is_exported(folder)
     if damage == "graph is short":
         (folder / "model.onnx").write_bytes((exported / "model.onnx").read_bytes()[:-1])
+    elif damage == "weights are short":
+        (folder / "model.onnx.data").write_bytes((exported / "model.onnx.data").read_bytes()[:-1])
     elif damage == "tokenizer is missing":
         (folder / "tokenizer.json").unlink()
     else:
