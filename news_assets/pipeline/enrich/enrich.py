@@ -17,7 +17,7 @@ from datetime import datetime
 from functools import partial
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.labels import labelled, labels_in_force
+from news_assets.pipeline.enrich.labels import labelled
 from news_assets.pipeline.enrich.model.batches import BatchRequests
 from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
@@ -26,12 +26,12 @@ from news_assets.pipeline.enrich.model.reading.answer import Question
 from news_assets.pipeline.enrich.model.themes import is_descended
 from news_assets.pipeline.enrich.plan import DUE_NOW, Chain, Draft, Plan, plan_batch, reused
 from news_assets.pipeline.enrich.rows import cached_results, enriched_row, unenriched_row
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
+from news_assets.pipeline.stage_state.declaration import Stage, sha256
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle, ThemeLabel
+from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
@@ -59,7 +59,7 @@ def enrich_batch(
     """
     chain = Chain.of(enricher, desk)
     plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)
-    run = _Run(stage, lake, desk, keys, clock, chain, plan, of_articles(only))
+    run = _Run(stage, lake, desk, keys, clock, chain, plan)
     run.store_local()
     if chain.models is None or local_only:
         return len(run.written)
@@ -81,14 +81,12 @@ class _Run:
         clock: Callable[[], datetime],
         chain: Chain,
         plan: Plan,
-        only: Mapping[str, Collection[str]],
     ) -> None:
         self._stage, self._lake, self._desk, self._keys, self._clock = stage, lake, desk, keys, clock
         self._chain, self._plan, self._drafts = chain, plan, plan.drafts
         self._locals = {article.article_id: plan.local(article) for article in plan.readable}
         self._by_id = {article.article_id: article for article in plan.articles}
         self._versions = versions_of(plan.articles)
-        self._labels = labels_in_force(lake.read(ThemeLabel, keys, **only))
         self._copies_of: dict[str, list[str]] = {}
         for copy, original in plan.copies.items():
             self._copies_of.setdefault(original.article_id, []).append(copy)
@@ -103,11 +101,15 @@ class _Run:
             self._without_answer(article, "the language model has not answered yet", again=DUE_NOW)
         made = self._rows(self._drafts)
         made += [(self._labelled(unenriched_row(article, now)), None) for article in plan.filtered]
+        changed = [one for one in made if not self._is_stored(*one)]
+        lost = plan.stored.keys() - self._by_id.keys()
+        if not (changed or plan.new_cache or lost):
+            return
 
         def store(transaction: Rows) -> None:
             if plan.new_cache:
                 transaction.upsert(plan.new_cache)
-            self._store(transaction, made)
+            self._store(transaction, changed)
 
         self._lake.transact(store)
 
@@ -137,7 +139,7 @@ class _Run:
         return found
 
     def _labelled(self, row: EnrichedArticle) -> EnrichedArticle:
-        return labelled(row, self._labels.get(row.article_id))
+        return labelled(row, self._plan.labels.get(row.article_id))
 
     def _store(self, transaction: Rows, made: Sequence[_Made]) -> None:
         """Store the rows that are new or changed, with the reasons why some are made again."""
@@ -176,9 +178,8 @@ class _Run:
             still = [article for article in still if not self._has_answer(article)]
             unavailable += [answers] if answers else []
         self._add_entities(models, ledger)
-        open_ = [one for one in self._waiting() if self._is_open(one)]
-        made = self._rows([article.article_id for article in open_])
-        self._lake.transact(lambda transaction: self._store(transaction, made))
+        if made := self._rows([one.article_id for one in self._waiting() if self._is_open(one)]):
+            self._lake.transact(lambda transaction: self._store(transaction, made))
         is_down = still and unavailable and len(unavailable) == len(models.models)
         return unavailable[-1] if is_down else ""
 

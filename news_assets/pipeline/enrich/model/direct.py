@@ -107,9 +107,10 @@ class DirectRequests:
 
         Inputs that failed before are sent last, and those that another run has sent are waited for.
         """
-        past = histories(self._lake, questions.keys())
+        with self._lake.latest() as reader:
+            past = histories(reader, questions.keys())
+            window = state_of(reader, self._model.name).window_tokens or context_window(self._model.name)
         problems = {key: past[key].problems if key in past else 0 for key in questions}
-        window = state_of(self._lake, self._model.name).window_tokens or context_window(self._model.name)
         for key in sorted(questions, key=problems.__getitem__):
             self._waiting.append(_Try(questions[key]))
             self._waiting[-1].fit(window)
