@@ -63,6 +63,7 @@ class Plan:
         drafts: What the rows of the other articles are made of, by article id.
         copies: The original of each exact copy, by article id: an article of this plan.
         readable: Articles that may be sent.
+        locals: What the local enricher found of these, by article id.
         requested: Those whose enrichment a model is requested for.
         new_cache: Results of the local enricher that are not cached.
     """
@@ -74,6 +75,7 @@ class Plan:
     drafts: dict[str, Draft] = field(default_factory=dict)
     copies: dict[str, RawArticle] = field(default_factory=dict)
     readable: list[RawArticle] = field(default_factory=list)
+    locals: dict[str, Enrichment] = field(default_factory=dict)
     requested: list[RawArticle] = field(default_factory=list)
     new_cache: list[CachedEnrichment] = field(default_factory=list)
 
@@ -83,12 +85,6 @@ class Plan:
         if row is None or row.outcome != "ok" or row.is_provisional:
             return False
         return row.content_hash == article.content_hash
-
-    def local(self, article: RawArticle) -> Enrichment:
-        """Return the result of the local enricher for one of `readable`."""
-        found = self.drafts[article.article_id].enrichment
-        assert isinstance(found, Enrichment)
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,18 +264,19 @@ def reused(draft: Draft, article: RawArticle, original_id: str, original_text: s
 
 def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
-    read = [a for a in own if a.article_id not in plan.copies and _has_own_result(plan, a)]
-    calls = [(article.title or "", article.text or "", desk.enrich) for article in read]
-    for article, reason in zip(read, models.sandbox.run(reason_not_sent, calls), strict=True):
+    found = [(article, local) for article in own if (local := _own_result(plan, article))]
+    calls = [(article.title or "", article.text or "", desk.enrich) for article, _ in found]
+    reasons = models.sandbox.run(reason_not_sent, calls)
+    for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
             _stays_local(plan, article, str(reason))
             continue
         plan.readable.append(article)
+        plan.locals[article.article_id] = local
         if not models.models:
             continue
-        score = plan.local(article).theme_score
-        if models.accepted_error is not None and is_sure(plan.local(article), models.accepted_error):
-            _stays_local(plan, article, f"sure: its theme has a score of {score:.2f}")
+        if models.accepted_error is not None and is_sure(local, models.accepted_error):
+            _stays_local(plan, article, f"sure: its theme has a score of {local.theme_score:.2f}")
         else:
             plan.requested.append(article)
 
@@ -292,9 +289,12 @@ def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:
     return bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
 
 
-def _has_own_result(plan: Plan, article: RawArticle) -> bool:
-    draft = plan.drafts[article.article_id]
-    return draft.reused_from is None and isinstance(draft.enrichment, Enrichment)
+def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
+    """Return the local result of an article; None for copies, and where there is none."""
+    draft = plan.drafts.get(article.article_id)
+    if draft is None or draft.reused_from or isinstance(draft.enrichment, EnrichError):
+        return None
+    return draft.enrichment
 
 
 def _stays_local(plan: Plan, article: RawArticle, reason: str) -> None:
