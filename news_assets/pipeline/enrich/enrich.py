@@ -220,7 +220,8 @@ class _Requests:
 
         Return why no model is available, if none is.
         """
-        still, reasons = self._drafts.plan.requested, []
+        still = self._drafts.plan.requested
+        reasons: list[str] = []
         for model in self._models.models:
             reasons.append(self._enrich(model, still))
             still = [article for article in still if not self._drafts.has_answer(article)]
