@@ -53,7 +53,7 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
             continue
         if code == NO_THEME:
             usable[article_id] = NO_THEME
-        elif code in taxonomy.themes:
+        elif code is not None and code in taxonomy.themes:
             usable[article_id] = taxonomy.path(code)[0]
     return Labels(usable, len(usable.keys() & given.keys()), model)
 
