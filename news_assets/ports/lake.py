@@ -67,6 +67,10 @@ class Lake(Reader, Protocol):
         """Run `work` in one transaction and return its result; run it again if another commit came in between."""
         ...
 
+    def latest(self) -> AbstractContextManager[Reader]:
+        """Enter the reads of the latest commit. They share a transaction; a read outside of one begins its own."""
+        ...
+
 
 class LakeWithHistory(Lake, Protocol):
     """The store with what it had at earlier commits."""

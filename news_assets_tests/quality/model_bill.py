@@ -1,10 +1,13 @@
 """Enrichment against a model server that was written without sight of this project: its bill against the ledger.
 
     python -m news_assets_tests.quality.model_bill [refused ceilings claims kills rests preview batches themes]
+        [--tools FOLDER] [--processes 8]
 
-Each scenario has a lake of its own, and prints what was found and what was wanted. Exits 1 where that differs.
+`--tools` has the server at `models/server.py`; without it, that of `../shared/tools` is used. Each scenario has a lake
+of its own, and prints what was found and what was wanted. Exits 1 where that differs.
 """
 
+import argparse
 import json
 import os
 import random
@@ -31,7 +34,7 @@ from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.foreign_server import MODELS, ForeignServer, Paid, foreign_server
 from news_assets_tests.support.model_enrichment import KEYS, TITLE, desk, enrich, enricher, made, rows, served
 
-PROGRAM: Final = SHARED / "tools/models/server.py"
+TOOLS: Final = SHARED / "tools"
 GOVBR: Final = SHARED / "corpus/themes_govbr"
 MIN_LEVEL_3: Final = 0.95
 NAME: Final = MODELS["openai"]
@@ -63,9 +66,10 @@ def started(server: ForeignServer, place: Place, *arguments: object) -> "subproc
 
 
 class Findings:
-    """Prints figures with what was wanted of them."""
+    """Prints figures with what was wanted of them. `processes` run at the same time where several do."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
         self.is_failed = False
 
     def add(self, what: str, found: object, is_right: bool) -> None:
@@ -138,7 +142,7 @@ def ceilings(server: ForeignServer, findings: Findings) -> None:
 
 def claims(server: ForeignServer, findings: Findings) -> None:
     """Processes over the same articles at the same time."""
-    for processes in (4, 8):
+    for processes in sorted({4, findings.processes}):
         server.post("_reset")
         server.post("_set", delay_s=0.8, jitter=0.5)
         with lake_of(numbered(34)) as (lake, place):
@@ -154,12 +158,12 @@ def claims(server: ForeignServer, findings: Findings) -> None:
 
 
 def kills(server: ForeignServer, findings: Findings) -> None:
-    """Eight processes, ten of which are killed and replaced."""
+    """Processes over the same articles, ten of which are killed and replaced."""
     in_flight, killed, moments = 4, 10, random.Random(27)
     server.post("_reset")
     server.post("_set", delay_s=1.0, jitter=0.5)
     with lake_of(numbered(150)) as (lake, place):
-        running = [started(server, place, in_flight, 30) for _ in range(8)]
+        running = [started(server, place, in_flight, 30) for _ in range(findings.processes)]
         lost = 0
         for _ in range(killed):
             begun = server.get("_bill")["calls"]
@@ -179,8 +183,9 @@ def kills(server: ForeignServer, findings: Findings) -> None:
         sent = [call for call in lake.read(ModelCall) if call.outcome == "sent"]
         found = f"{bill['calls']} calls, {bill['repeated']} repeated, {len(sent)} in flight at {lost} kills"
         is_enriched = {row.enricher for row in rows(lake).values()} == {"model"}
-        findings.add("8 processes and 10 kills", found, bill["repeated"] <= len(sent) and is_enriched)
-        findings.compare("8 processes and 10 kills", server, lake)
+        what = f"{findings.processes} processes and {killed} kills"
+        findings.add(what, found, bill["repeated"] <= len(sent) and is_enriched)
+        findings.compare(what, server, lake)
         billed = sum(price(NAME, paid) * count for paid, count in server.paid().items())
         usd = sum(call.usd or 0.0 for call in lake.read(ModelCall))
         findings.add("after kills, USD in the ledger and billed", f"{usd:.4f}, {billed:.4f}", usd >= 0.97 * billed)
@@ -322,15 +327,23 @@ SCENARIOS: Final[tuple[Callable[[ForeignServer, Findings], None], ...]] = (
 
 def main() -> int:
     """Run the named scenarios, or all; return the exit code."""
-    if not Path(PROGRAM).exists():
-        sys.stdout.write("skipped: the server is not beside the repository\n")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("scenarios", nargs="*", help="default: all", metavar="SCENARIO")
+    parser.add_argument("--tools", type=Path, default=TOOLS)
+    parser.add_argument("--processes", type=int, default=8)
+    options = parser.parse_args()
+    by_name = {scenario.__name__: scenario for scenario in SCENARIOS}
+    if unknown := set(options.scenarios) - by_name.keys():
+        parser.error(f"no scenario is named {', '.join(sorted(unknown))}")
+    program = options.tools / "models/server.py"
+    if not program.exists():
+        sys.stdout.write(f"skipped: there is no {program}\n")
         return 0
-    findings, wanted = Findings(), sys.argv[1:]
-    with foreign_server(PROGRAM) as server:
+    findings = Findings(options.processes)
+    with foreign_server(program) as server:
         os.environ.update(server.environment)
-        for scenario in SCENARIOS:
-            if not wanted or scenario.__name__ in wanted:
-                scenario(server, findings)
+        for name in options.scenarios or by_name:
+            by_name[name](server, findings)
     return int(findings.is_failed)
 
 

@@ -1,4 +1,4 @@
-"""The run coordinator of all profiles: Dagster's queue, except that a run is launched at once when the queue is empty.
+"""The run coordinator of all profiles: Dagster's queue, except that a run which need not wait is launched at once.
 
 The daemon reads the queue once a second, which is half the time a short run takes on a warm worker.
 """
@@ -13,7 +13,9 @@ from news_assets.defs.instance.sensor_interval import shorten_sensor_interval
 
 
 class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
-    """Launch a run when it is submitted if no run is queued and the limits allow one more, else queue it.
+    """Launch a run when it is submitted if the limits allow it, and no queued one could start, else queue it.
+
+    A queued run that a limit by tag holds back, such as that of a slow language model, delays no other.
 
     Two runs submitted at the same moment may exceed a limit by one.
     """
@@ -33,11 +35,13 @@ class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
         return launched
 
     def _is_free(self, run: dg.DagsterRun) -> bool:
-        """Whether no run is queued and the limits allow this one."""
-        if self._instance.get_runs_count(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED])):
-            return False
+        """Whether the limits allow this run, and none of the queued ones."""
         config = self.get_run_queue_config()
         active = self._instance.get_runs(dg.RunsFilter(statuses=IN_PROGRESS_RUN_STATUSES))
         if 0 <= config.max_concurrent_runs <= len(active):
             return False
-        return not TagConcurrencyLimitsCounter(config.tag_concurrency_limits or [], active).is_blocked(run)
+        limits = TagConcurrencyLimitsCounter(config.tag_concurrency_limits or [], active)
+        if limits.is_blocked(run):
+            return False
+        queued = self._instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]))
+        return all(limits.is_blocked(other) for other in queued)

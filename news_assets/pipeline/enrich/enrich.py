@@ -11,27 +11,27 @@ its text is only nearly the same. Where no model gives a usable answer, the loca
 the reason is in the article, the row is provisional, and requested again until a model answers.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from news_assets.errors import EnrichError
-from news_assets.pipeline.enrich.labels import labelled, labels_in_force
+from news_assets.pipeline.enrich.labels import labelled
 from news_assets.pipeline.enrich.model.batches import BatchRequests
-from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults
+from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults, Storing
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
-from news_assets.pipeline.enrich.model.ledger import Ledger
+from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
 from news_assets.pipeline.enrich.model.reading.answer import Question
 from news_assets.pipeline.enrich.model.themes import is_descended
 from news_assets.pipeline.enrich.plan import DUE_NOW, Chain, Draft, Plan, plan_batch, reused
-from news_assets.pipeline.enrich.rows import cached_results, enriched_row, unenriched_row
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles, sha256
+from news_assets.pipeline.enrich.rows import cached_results, enriched_row, theme_of, unenriched_row
+from news_assets.pipeline.stage_state.declaration import Stage, sha256
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
 from news_assets.ports.lake import Lake, Rows
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle, ThemeLabel
+from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
@@ -43,7 +43,7 @@ def enrich_batch(
     lake: Lake,
     desk: Desk,
     keys: AgencyDays,
-    clock: Callable[[], datetime],
+    clock: Clock,
     *,
     enricher: Enricher | ModelEnricher,
     only: Collection[str] | None = None,
@@ -59,69 +59,100 @@ def enrich_batch(
     """
     chain = Chain.of(enricher, desk)
     plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)
-    run = _Run(stage, lake, desk, keys, clock, chain, plan, of_articles(only))
-    run.store_local()
+    drafts = _Drafts(stage, lake, desk, keys, clock, chain, plan)
+    drafts.store_local()
     if chain.models is None or local_only:
-        return len(run.written)
-    unavailable = run.request(chain.models, is_backfill=re_enrich)
+        return len(drafts.written)
+    unavailable = _Requests(drafts, chain.models, is_backfill=re_enrich).run()
     if unavailable and desk.enrich.fallback == "none":
         raise EnrichError(unavailable)
-    return len(run.written)
+    return len(drafts.written)
 
 
-class _Run:
-    """One call of `enrich_batch`: its plan becomes rows."""
+class _Drafts:
+    """The drafts of a plan, and the rows that they become.
+
+    `written` has the ids of the articles whose rows were stored.
+    """
 
     def __init__(
-        self,
-        stage: Stage,
-        lake: Lake,
-        desk: Desk,
-        keys: AgencyDays,
-        clock: Callable[[], datetime],
-        chain: Chain,
-        plan: Plan,
-        only: Mapping[str, Collection[str]],
+        self, stage: Stage, lake: Lake, desk: Desk, keys: AgencyDays, clock: Clock, chain: Chain, plan: Plan
     ) -> None:
-        self._stage, self._lake, self._desk, self._keys, self._clock = stage, lake, desk, keys, clock
-        self._chain, self._plan, self._drafts = chain, plan, plan.drafts
-        self._locals = {article.article_id: plan.local(article) for article in plan.readable}
+        self._stage, self._keys, self._chain = stage, keys, chain
+        self.lake, self.desk, self.clock, self.plan = lake, desk, clock, plan
         self._by_id = {article.article_id: article for article in plan.articles}
+        self._requested = {article.article_id for article in plan.requested}
         self._versions = versions_of(plan.articles)
-        self._labels = labels_in_force(lake.read(ThemeLabel, keys, **only))
         self._copies_of: dict[str, list[str]] = {}
         for copy, original in plan.copies.items():
             self._copies_of.setdefault(original.article_id, []).append(copy)
         self.written: set[str] = set()
 
-    # --- rows ---------------------------------------------------------------------------------------------------------
+    def __getitem__(self, article: RawArticle) -> Draft:
+        return self.plan.drafts[article.article_id]
+
+    def __setitem__(self, article: RawArticle, draft: Draft) -> None:
+        self.plan.drafts[article.article_id] = draft
+
+    def has_answer(self, article: RawArticle) -> bool:
+        """Whether a language model made the article's result."""
+        return self[article].made_by.enricher != self._chain.local.name
+
+    def without_answer(self, article: RawArticle, reason: str, *, again: str | None) -> None:
+        """Let the local result stay, or fail, as the desk file says."""
+        before = self[article]
+        if article.article_id not in self._requested:  # only its entities are requested
+            self[article] = replace(before, again=again)
+        elif self.desk.enrich.fallback == "none":
+            self[article] = replace(before, enrichment=EnrichError(reason), again=again)
+        else:
+            self[article] = replace(before, local_reason=reason, again=again)
 
     def store_local(self) -> None:
         """Store what the local enricher found, of every article; of those to be requested until a model answers."""
-        plan, now = self._plan, self._clock()
+        plan, now = self.plan, self.clock()
         for article in self._waiting():
-            self._without_answer(article, "the language model has not answered yet", again=DUE_NOW)
-        made = self._rows(self._drafts)
+            self.without_answer(article, "the language model has not answered yet", again=DUE_NOW)
+        made = self._rows(plan.drafts)
         made += [(self._labelled(unenriched_row(article, now)), None) for article in plan.filtered]
+        changed = [one for one in made if not self._is_stored(*one)]
+        lost = plan.stored.keys() - self._by_id.keys()
+        if not (changed or plan.new_cache or lost):
+            return
 
         def store(transaction: Rows) -> None:
             if plan.new_cache:
                 transaction.upsert(plan.new_cache)
-            self._store(transaction, made)
+            self._store(transaction, changed)
 
-        self._lake.transact(store)
+        self.lake.transact(store)
+
+    def store_answered(self, transaction: Rows, found: Mapping[str, Draft]) -> None:
+        """Store the rows of these drafts, by article id, and those of their copies."""
+        self.plan.drafts |= found
+        self._store(transaction, self._rows(found))
+
+    def store_open(self) -> None:
+        """Store why articles got no answer; a row of its present state stays then."""
+        ids = [article.article_id for article in self._waiting() if self._is_open(article)]
+        if made := self._rows(ids):
+            self.lake.transact(lambda transaction: self._store(transaction, made))
 
     def _waiting(self) -> list[RawArticle]:
         """Return the articles of which a model is to be requested."""
         models = self._chain.models
-        if models and models.entity_model(self._desk.enrich):
-            return self._plan.readable
-        return self._plan.requested
+        if models and models.entity_model(self.desk.enrich):
+            return self.plan.readable
+        return self.plan.requested
+
+    def _is_open(self, article: RawArticle) -> bool:
+        is_answered = self.has_answer(article) and self[article].again is None
+        return not is_answered and not self.plan.is_current(article)
 
     def _draft_of(self, article_id: str) -> Draft:
-        original = self._plan.copies.get(article_id)
+        original = self.plan.copies.get(article_id)
         if original is None:
-            return self._drafts[article_id]
+            return self.plan.drafts[article_id]
         draft = self._draft_of(original.article_id)
         article = self._by_id[article_id]
         return reused(draft, article, original.article_id, original.text or "", self._chain.local)
@@ -131,20 +162,20 @@ class _Run:
         found: list[_Made] = []
         for article_id in article_ids:
             draft = self._draft_of(article_id)
-            row = self._labelled(_row_of(self._by_id[article_id], draft, self._clock()))
+            row = self._labelled(_row_of(self._by_id[article_id], draft, self.clock()))
             found.append((row, draft.again))
             found += self._rows(self._copies_of.get(article_id, ()))
         return found
 
     def _labelled(self, row: EnrichedArticle) -> EnrichedArticle:
-        return labelled(row, self._labels.get(row.article_id))
+        return labelled(row, self.plan.labels.get(row.article_id))
 
     def _store(self, transaction: Rows, made: Sequence[_Made]) -> None:
         """Store the rows that are new or changed, with the reasons why some are made again."""
-        changed = [(row, again) for row, again in made if not self._is_stored(row, again)]
+        changed = [one for one in made if not self._is_stored(*one)]
         reasons = {row.article_id: again for row, again in changed if again is not None}
         rows = [row for row, _ in changed]
-        kept = store_derived(transaction, self._stage, self._keys, rows, self._versions, self._clock(), reasons)
+        kept = store_derived(transaction, self._stage, self._keys, rows, self._versions, self.clock(), reasons)
         self.written |= {row.article_id for row in kept}
 
     def _is_stored(self, row: EnrichedArticle, again: str | None) -> bool:
@@ -152,174 +183,14 @@ class _Run:
 
         A row of the article's present state stays until all of the next one is there.
         """
-        stored = self._plan.stored.get(row.article_id)
+        stored = self.plan.stored.get(row.article_id)
         if stored is None:
             return False
         if again == DUE_NOW:
             same = replace(row, enriched_at=stored.enriched_at, local_reason=stored.local_reason)
-            return self._plan.is_current(self._by_id[row.article_id]) or same == stored
+            return self.plan.is_current(self._by_id[row.article_id]) or same == stored
         is_settled = row.outcome == "ok" and not row.is_provisional
         return is_settled and replace(row, enriched_at=stored.enriched_at) == stored
-
-    # --- requests -----------------------------------------------------------------------------------------------------
-
-    def request(self, models: ModelEnricher, *, is_backfill: bool) -> str:
-        """Request the models of the chain, each for what the ones before left open, and then the entities.
-
-        Return why no model is available, if none is.
-        """
-        models.budget.is_backfill |= is_backfill
-        ledger = Ledger(self._lake, models.budget, self._clock)
-        still, unavailable = self._plan.requested, []
-        for model in models.models:
-            answers = self._enrichments(models, model, ledger, still)
-            still = [article for article in still if not self._has_answer(article)]
-            unavailable += [answers] if answers else []
-        self._add_entities(models, ledger)
-        open_ = [one for one in self._waiting() if self._is_open(one)]
-        made = self._rows([article.article_id for article in open_])
-        self._lake.transact(lambda transaction: self._store(transaction, made))
-        is_down = still and unavailable and len(unavailable) == len(models.models)
-        return unavailable[-1] if is_down else ""
-
-    def _is_open(self, article: RawArticle) -> bool:
-        """Whether an article got no answer; a row of its present state stays then."""
-        is_answered = self._has_answer(article) and self._drafts[article.article_id].again is None
-        return not is_answered and not self._plan.is_current(article)
-
-    def _has_answer(self, article: RawArticle) -> bool:
-        """Whether a language model made the article's result."""
-        return self._drafts[article.article_id].made_by.enricher != self._chain.local.name
-
-    def _enrichments(
-        self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
-    ) -> str:
-        """Request the enrichment of these articles by one model; return why it is unavailable, if it is."""
-        if is_descended(models.taxonomy):
-            branches, unavailable = self._branches(models, model, ledger, articles)
-        else:
-            branches, unavailable = dict.fromkeys((article.article_id for article in articles), None), ""
-        articles = [article for article in articles if article.article_id in branches]
-        prompts = models.prompts_of(articles, self._desk.enrich.depth)
-        requests = {
-            a.article_id: models.request(
-                a, model.name, prompts[a.article_id], branches[a.article_id], self._desk.enrich
-            )
-            for a in articles
-        }
-        made_by = {a.article_id: models.made_by(model.name, prompts[a.article_id]) for a in articles}
-        wants_entities = models.entity_model(self._desk.enrich) is not None
-
-        def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
-            again = DUE_NOW if wants_entities else None
-            return Draft(key, found, made_by[article.article_id], again=again)
-
-        answers = self._cached_or_requested(models, model, ledger, articles, requests, draft)
-        for article in articles:
-            key = requests[article.article_id].input_hash
-            if key not in answers.results:
-                reason = answers.reason(key, model.name)
-                of_earlier_models = self._drafts[article.article_id].again or None
-                self._without_answer(article, reason, again=of_earlier_models if key in answers.closed else reason)
-        return answers.unavailable or unavailable
-
-    def _branches(
-        self, models: ModelEnricher, model: LanguageModel, ledger: Ledger, articles: Sequence[RawArticle]
-    ) -> tuple[dict[str, str | None], str]:
-        """Return the branch of a large taxonomy that a first call chooses, by article id; None where none fits.
-
-        Articles whose first call has no answer yet are left out. Besides, why the model is unavailable, if it is.
-        """
-        requests = {a.article_id: models.theme_request(a, model.name, self._desk.enrich) for a in articles}
-        answers = self._cached_or_requested(models, model, ledger, articles, requests, None)
-        found: dict[str, str | None] = {}
-        for article in articles:
-            key = requests[article.article_id].input_hash
-            chosen = answers.results.get(key)
-            if chosen or key in answers.closed:
-                found[article.article_id] = chosen.theme_path[-1] if chosen and chosen.theme_path else None
-            else:
-                reason = answers.reason(key, model.name)
-                self._without_answer(article, reason, again=reason)
-        return found, answers.unavailable
-
-    def _add_entities(self, models: ModelEnricher, ledger: Ledger) -> None:
-        """Request the entities of all articles that may be sent; without an answer a row has none."""
-        model = models.entity_model(self._desk.enrich)
-        if model is None or not self._plan.readable:
-            return
-        articles = self._plan.readable
-        requests = {a.article_id: models.entities_request(a, model.name, self._desk.enrich) for a in articles}
-        before = {a.article_id: self._drafts[a.article_id] for a in articles}
-
-        def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
-            former = before[article.article_id]
-            if isinstance(former.enrichment, EnrichError):
-                return former
-            both = replace(former.enrichment, entities=found.entities, entities_json=found.entities_json)
-            return replace(former, key=sha256(f"{former.key}\n{key}"), enrichment=both, again=former.again or None)
-
-        answers = self._cached_or_requested(models, model, ledger, articles, requests, draft)
-        for article in articles:
-            former, key = self._drafts[article.article_id], requests[article.article_id].input_hash
-            if key in answers.results:
-                continue
-            reason = None if key in answers.closed else f"no entities: {answers.reason(key, model.name)}"
-            self._drafts[article.article_id] = replace(former, again=former.again or reason)
-
-    def _cached_or_requested(
-        self,
-        models: ModelEnricher,
-        model: LanguageModel,
-        ledger: Ledger,
-        articles: Sequence[RawArticle],
-        requests: Mapping[str, ModelRequest],
-        draft: Callable[[RawArticle, str, Enrichment], Draft] | None,
-    ) -> ModelResults:
-        """Return what a model says, now or before; rows are stored with each answer as `draft` makes them."""
-        by_key: dict[str, list[RawArticle]] = {}
-        for article in articles:
-            by_key.setdefault(requests[article.article_id].input_hash, []).append(article)
-
-        def store(transaction: Rows, results: Mapping[str, Enrichment]) -> None:
-            if draft is None:
-                return
-            found: dict[str, Draft] = {}
-            for key, result in results.items():
-                found |= {one.article_id: draft(one, key, result) for one in by_key[key]}
-            self._drafts |= found
-            self._store(transaction, self._rows(found))
-
-        known = cached_results(self._lake, by_key.keys())
-        if known:
-            self._lake.transact(lambda transaction: store(transaction, known))
-        new = {
-            key: Question(requests[first.article_id], first, self._locals[first.article_id])
-            for key, (first, *_) in by_key.items()
-            if key not in known
-        }
-        if not new:
-            return ModelResults(known)
-        direct = DirectRequests(self._lake, model, ledger, models.read, store, models.max_failures)
-        sends_batches = partial(models.sends_batches, self._desk.enrich, model.name)
-        if sends_batches(is_backfill=True):  # else no run does, and nothing can have to be sent so again
-            only_again = not sends_batches(is_backfill=models.budget.is_backfill)
-            batches = models.open_batches(model.name)
-            answers = BatchRequests(self._lake, batches, direct, ledger, only_again=only_again).answer(new)
-        else:
-            answers = direct.answer(new)
-        answers.results |= known
-        return answers
-
-    def _without_answer(self, article: RawArticle, reason: str, *, again: str | None) -> None:
-        """Let the local result stay, or fail, as the desk file says."""
-        before = self._drafts[article.article_id]
-        if article not in self._plan.requested:  # only its entities are requested
-            self._drafts[article.article_id] = replace(before, again=again)
-        elif self._desk.enrich.fallback == "none":
-            self._drafts[article.article_id] = replace(before, enrichment=EnrichError(reason), again=again)
-        else:
-            self._drafts[article.article_id] = replace(before, local_reason=reason, again=again)
 
 
 def _row_of(article: RawArticle, draft: Draft, now: datetime) -> EnrichedArticle:
@@ -334,3 +205,141 @@ def _row_of(article: RawArticle, draft: Draft, now: datetime) -> EnrichedArticle
     )
     is_settled = draft.again is None or (row.outcome != "ok" and draft.again != DUE_NOW)
     return row if is_settled else replace(row, is_provisional=True)
+
+
+class _Requests:
+    """The requests of one run to the language models of a desk, whose answers replace drafts."""
+
+    def __init__(self, drafts: _Drafts, models: ModelEnricher, *, is_backfill: bool) -> None:
+        models.budget.is_backfill |= is_backfill
+        self._drafts, self._models, self._rules = drafts, models, drafts.desk.enrich
+        self._ledger = Ledger(drafts.lake, models.budget, drafts.clock)
+
+    def run(self) -> str:
+        """Request the models of the chain, each for what the ones before left open, and then the entities.
+
+        Return why no model is available, if none is.
+        """
+        still = self._drafts.plan.requested
+        reasons: list[str] = []
+        for model in self._models.models:
+            reasons.append(self._enrich(model, still))
+            still = [article for article in still if not self._drafts.has_answer(article)]
+        self._add_entities()
+        self._drafts.store_open()
+        return reasons[-1] if still and reasons and all(reasons) else ""
+
+    def _enrich(self, model: LanguageModel, articles: Sequence[RawArticle]) -> str:
+        """Request the enrichment of these articles by one model; return why it is unavailable, if it is."""
+        branches, unavailable = self._branches(model, articles)
+        chosen = [article for article in articles if article.article_id in branches]
+        prompts = self._models.prompts_of(chosen, self._rules.depth)
+        requests = {}
+        for article in chosen:
+            prompt, branch = prompts[article.article_id], branches[article.article_id]
+            request = self._models.request(article, model.name, prompt, branch, self._rules)
+            requests[article.article_id] = request
+        again = DUE_NOW if self._models.entity_model(self._rules) else None
+
+        def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
+            made_by = self._models.made_by(model.name, prompts[article.article_id])
+            return Draft(key, found, made_by, again=again)
+
+        answers = self._answers(model, chosen, requests, draft)
+        for article, reason, is_closed in _unanswered(chosen, requests, answers, model):
+            of_earlier_models = self._drafts[article].again or None
+            self._drafts.without_answer(article, reason, again=of_earlier_models if is_closed else reason)
+        return answers.unavailable or unavailable
+
+    def _branches(self, model: LanguageModel, articles: Sequence[RawArticle]) -> tuple[dict[str, str | None], str]:
+        """Return the branch of a large taxonomy that a first call chooses, by article id; None where none fits.
+
+        Articles whose first call has no answer yet are left out. Besides, why the model is unavailable, if it is.
+        """
+        if not is_descended(self._models.taxonomy):
+            return {article.article_id: None for article in articles}, ""
+        requests = {a.article_id: self._models.theme_request(a, model.name, self._rules) for a in articles}
+        answers = self._answers(model, articles, requests)
+        found = {key: theme_of(answers.results.get(one.input_hash)) for key, one in requests.items()}
+        for article, reason, is_closed in _unanswered(articles, requests, answers, model):
+            if not is_closed:
+                del found[article.article_id]
+                self._drafts.without_answer(article, reason, again=reason)
+        return found, answers.unavailable
+
+    def _add_entities(self) -> None:
+        """Request the entities of all articles that may be sent; without an answer a row has none."""
+        model = self._models.entity_model(self._rules)
+        if model is None:
+            return
+        articles = self._drafts.plan.readable
+        requests = {a.article_id: self._models.entities_request(a, model.name, self._rules) for a in articles}
+        before = {article.article_id: self._drafts[article] for article in articles}
+
+        def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
+            return _with_entities(before[article.article_id], key, found)
+
+        answers = self._answers(model, articles, requests, draft)
+        for article, reason, is_closed in _unanswered(articles, requests, answers, model):
+            former = self._drafts[article]
+            no_entities = None if is_closed else f"no entities: {reason}"
+            self._drafts[article] = replace(former, again=former.again or no_entities)
+
+    def _answers(
+        self,
+        model: LanguageModel,
+        articles: Sequence[RawArticle],
+        requests: Mapping[str, ModelRequest],
+        draft: Callable[[RawArticle, str, Enrichment], Draft] | None = None,
+    ) -> ModelResults:
+        """Return what a model says, now or before; rows are stored with each answer as `draft` makes them."""
+        by_key: dict[str, list[RawArticle]] = {}
+        for article in articles:
+            by_key.setdefault(requests[article.article_id].input_hash, []).append(article)
+
+        def store(transaction: Rows, results: Mapping[str, Enrichment]) -> None:
+            if draft is None:
+                return
+            found: dict[str, Draft] = {}
+            for key, result in results.items():
+                found |= {one.article_id: draft(one, key, result) for one in by_key[key]}
+            self._drafts.store_answered(transaction, found)
+
+        known = cached_results(self._drafts.lake, by_key.keys())
+        if known:
+            self._drafts.lake.transact(lambda transaction: store(transaction, known))
+        firsts = [same[0] for key, same in by_key.items() if key not in known]
+        new = [Question(requests[one.article_id], one, self._drafts.plan.locals[one.article_id]) for one in firsts]
+        if not new:
+            return ModelResults(known)
+        answers = self._sender(model, store).answer({question.request.input_hash: question for question in new})
+        answers.results |= known
+        return answers
+
+    def _sender(self, model: LanguageModel, store: Storing) -> DirectRequests | BatchRequests:
+        """Return what sends the requests to a model: one by one, or in batches."""
+        models, lake = self._models, self._drafts.lake
+        direct = DirectRequests(lake, model, self._ledger, models.read, store, models.max_failures)
+        sends_batches = partial(models.sends_batches, self._rules, model.name)
+        if not sends_batches(is_backfill=True):  # no run does, and nothing can have to be sent so again
+            return direct
+        only_again = not sends_batches(is_backfill=models.budget.is_backfill)
+        return BatchRequests(lake, models.open_batches(model.name), direct, self._ledger, only_again=only_again)
+
+
+def _unanswered(
+    articles: Iterable[RawArticle], requests: Mapping[str, ModelRequest], answers: ModelResults, model: LanguageModel
+) -> Iterator[tuple[RawArticle, str, bool]]:
+    """Yield the articles without a result, each with the reason, and whether its input is not sent again."""
+    for article in articles:
+        key = requests[article.article_id].input_hash
+        if key not in answers.results:
+            yield article, answers.reason(key, model.name), key in answers.closed
+
+
+def _with_entities(former: Draft, key: str, found: Enrichment) -> Draft:
+    """Return a draft with the entities of another answer, whose input has the hash `key`."""
+    if isinstance(former.enrichment, EnrichError):
+        return former
+    both = replace(former.enrichment, entities=found.entities, entities_json=found.entities_json)
+    return replace(former, key=sha256(f"{former.key}\n{key}"), enrichment=both, again=former.again or None)

@@ -4,13 +4,14 @@ Nothing is sent and nothing is stored.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.articles.likeness import NEARLY_SAME_TEXT
 from news_assets.pipeline.enrich.duplicates import leads_to, moved
+from news_assets.pipeline.enrich.labels import labels_in_force
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.requests import ENRICHER
 from news_assets.pipeline.enrich.model.rules import reason_not_sent
@@ -27,7 +28,7 @@ from news_assets.pipeline.stage_state.declaration import of_articles
 from news_assets.ports.enrichment import Enricher, PerDesk
 from news_assets.ports.lake import Lake, Reader
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import CachedEnrichment, EnrichedArticle
+from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
@@ -56,21 +57,25 @@ class Plan:
 
     Attributes:
         articles: All articles with a text.
-        stored: Their rows, by article id.
+        stored: Their rows, by article id, and those of articles that are no more.
+        labels: The themes that persons gave, by article id.
         filtered: Articles that the filters of the desk leave out.
         drafts: What the rows of the other articles are made of, by article id.
         copies: The original of each exact copy, by article id: an article of this plan.
         readable: Articles that may be sent.
+        locals: What the local enricher found of these, by article id.
         requested: Those whose enrichment a model is requested for.
         new_cache: Results of the local enricher that are not cached.
     """
 
     articles: list[RawArticle]
     stored: dict[str, EnrichedArticle]
+    labels: dict[str, ThemeLabel]
     filtered: list[RawArticle] = field(default_factory=list)
     drafts: dict[str, Draft] = field(default_factory=dict)
     copies: dict[str, RawArticle] = field(default_factory=dict)
     readable: list[RawArticle] = field(default_factory=list)
+    locals: dict[str, Enrichment] = field(default_factory=dict)
     requested: list[RawArticle] = field(default_factory=list)
     new_cache: list[CachedEnrichment] = field(default_factory=list)
 
@@ -80,12 +85,6 @@ class Plan:
         if row is None or row.outcome != "ok" or row.is_provisional:
             return False
         return row.content_hash == article.content_hash
-
-    def local(self, article: RawArticle) -> Enrichment:
-        """Return the result of the local enricher for one of `readable`."""
-        found = self.drafts[article.article_id].enrichment
-        assert isinstance(found, Enrichment)
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +123,27 @@ def plan_batch(
     An article that a model answered for is due again only with `re_enrich` or another text: that costs money. Rows of
     the local enricher are due wherever it would make others, unless models follow it.
     """
-    articles = [a for a in lake.read(RawArticle, keys, outcome=["ok"], **of_articles(only)) if (a.text or "").strip()]
-    plan = Plan(articles, {row.article_id: row for row in lake.read(EnrichedArticle, keys)})
-    due = [article for article in articles if re_enrich or _is_due(plan, article, chain)]
+    with lake.latest() as reader:
+        plan = _read_plan(reader, keys, only)
+        due = [article for article in plan.articles if re_enrich or _is_due(plan, article, chain)]
+        own = [article for article in due if not article.filter_reason]
+        found = LocalResults(reader, own, chain.local, now)
+        originals = _read_originals(reader, own, chain)
     plan.filtered = [article for article in due if article.filter_reason]
-    own = [article for article in due if not article.filter_reason]
-    _add_local_results(plan, lake, [a for a in own if not _may_be_copy(a)], chain.local, now)
-    _add_copies(plan, lake, own, chain, now)
+    plan.drafts |= {article.article_id: found.draft(article) for article in own if not _may_be_copy(article)}
+    _add_copies(plan, own, originals, found, chain.local)
+    plan.new_cache = found.new_cache
     if chain.models:
         _add_requests(plan, desk, own, chain.models)
     return plan
+
+
+def _read_plan(reader: Reader, keys: AgencyDays, only: Collection[str] | None) -> Plan:
+    """Return a plan with what is stored, and nothing to do."""
+    chosen = of_articles(only)
+    articles = [a for a in reader.read(RawArticle, keys, outcome=["ok"], **chosen) if (a.text or "").strip()]
+    rows = {row.article_id: row for row in reader.read(EnrichedArticle, keys, **chosen)}
+    return Plan(articles, rows, labels_in_force(reader.read(ThemeLabel, keys, **chosen)))
 
 
 def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
@@ -147,20 +157,27 @@ def _may_be_copy(article: RawArticle) -> bool:
     return bool(article.duplicate_of) and article.duplicate_reason != NEARLY_SAME_TEXT
 
 
-def _add_local_results(
-    plan: Plan, lake: Reader, articles: Sequence[RawArticle], local: Enricher, now: datetime
-) -> None:
-    """Add the local enricher's result for each of these articles; it is called once for each input."""
-    made_by = identity(local)
-    hashes = {a.article_id: input_hash(a.title or "", a.text or "", made_by) for a in articles}
-    known: dict[str, Enrichment | EnrichError] = dict(cached_results(lake, set(hashes.values())))
-    for article in articles:
-        key = hashes[article.article_id]
-        if key not in known:
-            known[key] = found = _enriched(local, article)
+class LocalResults:
+    """The local enricher's results for these articles. It is called once for each input that is not cached.
+
+    `new_cache` has the results that are to be cached.
+    """
+
+    def __init__(self, reader: Reader, articles: Iterable[RawArticle], local: Enricher, now: datetime) -> None:
+        self._local, self._now, self._made_by = local, now, identity(local)
+        self._hashes = {a.article_id: input_hash(a.title or "", a.text or "", self._made_by) for a in articles}
+        self._known: dict[str, Enrichment | EnrichError] = {}
+        self._known |= cached_results(reader, set(self._hashes.values()))
+        self.new_cache: list[CachedEnrichment] = []
+
+    def draft(self, article: RawArticle) -> Draft:
+        """Return the draft of one of the articles with the local result, or with the reason why there is none."""
+        key = self._hashes[article.article_id]
+        if key not in self._known:
+            self._known[key] = found = _enriched(self._local, article)
             if isinstance(found, Enrichment):
-                plan.new_cache.append(cache_of(key, found, local.name, local.model, now))
-        plan.drafts[article.article_id] = Draft(key, known[key], made_by)
+                self.new_cache.append(cache_of(key, found, self._local.name, self._local.model, self._now))
+        return Draft(key, self._known[key], self._made_by)
 
 
 def _enriched(local: Enricher, article: RawArticle) -> Enrichment | EnrichError:
@@ -173,27 +190,44 @@ def _enriched(local: Enricher, article: RawArticle) -> Enrichment | EnrichError:
 # --- copies ----------------------------------------------------------------------------------------------------------
 
 
-def _add_copies(plan: Plan, lake: Reader, own: Sequence[RawArticle], chain: Chain, now: datetime) -> None:
-    """Let exact copies take the result of their original: an article of this plan, or a stored row of this chain."""
-    wanted = {a.article_id: a.duplicate_of or "" for a in own if _may_be_copy(a)}
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """The stored row of an original, and its text."""
+
+    row: EnrichedArticle
+    text: str
+
+
+def _read_originals(reader: Reader, own: Sequence[RawArticle], chain: Chain) -> dict[str, _Original]:
+    """Return the originals that are not among these articles and whose rows are of this chain, by article id."""
+    wanted = {article.duplicate_of for article in own if _may_be_copy(article)}
+    elsewhere = wanted - {article.article_id for article in own}
+    if not elsewhere:
+        return {}
+    made_by = chain.identities()
+    rows = reader.read(EnrichedArticle, article_id=elsewhere, outcome=["ok"])
+    usable = {row.article_id: row for row in rows if identity_of(row) in made_by}
+    texts = {row.article_id: row.text or "" for row in reader.read(RawArticle, article_id=usable.keys())}
+    return {key: _Original(row, texts.get(key, "")) for key, row in usable.items()}
+
+
+def _add_copies(
+    plan: Plan, own: Sequence[RawArticle], originals: Mapping[str, _Original], found: LocalResults, local: Enricher
+) -> None:
+    """Let exact copies take the result of their original: an article of this plan, or a stored row."""
     here = {article.article_id: article for article in own}
-    stored = {row.article_id: row for row in lake.read(EnrichedArticle, article_id=set(wanted.values()) - here.keys())}
-    usable = {key: row for key, row in stored.items() if row.outcome == "ok" and identity_of(row) in chain.identities()}
-    texts = {row.article_id: row.text or "" for row in lake.read(RawArticle, article_id=usable.keys())}
-    alone = []
-    for article_id, original_id in wanted.items():
-        article = here[article_id]
-        if original_id in usable:
-            plan.drafts[article_id] = _of_stored(article, usable[original_id], texts.get(original_id, ""), chain.local)
-        elif original_id in here and not leads_to(original_id, article_id, wanted):  # a cycle ends here
-            plan.copies[article_id] = here[original_id]
+    wanted = {a.article_id: a.duplicate_of or "" for a in own if _may_be_copy(a)}
+    for copy, original in wanted.items():
+        if original in originals:
+            plan.drafts[copy] = _of_stored(here[copy], originals[original], local)
+        elif original in here and not leads_to(original, copy, wanted):  # a cycle ends here
+            plan.copies[copy] = here[original]
         else:
-            alone.append(article)
-    _add_local_results(plan, lake, alone, chain.local, now)
-    failed = [here[copy] for copy, first in plan.copies.items() if _has_failed(plan, first)]
-    for article in failed:
-        del plan.copies[article.article_id]
-    _add_local_results(plan, lake, failed, chain.local, now)
+            plan.drafts[copy] = found.draft(here[copy])
+    failed = [copy for copy, original in plan.copies.items() if _has_failed(plan, original)]
+    for copy in failed:
+        del plan.copies[copy]
+        plan.drafts[copy] = found.draft(here[copy])
 
 
 def _has_failed(plan: Plan, article: RawArticle) -> bool:
@@ -207,10 +241,11 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
     return isinstance(plan.drafts[article.article_id].enrichment, EnrichError)
 
 
-def _of_stored(article: RawArticle, original: EnrichedArticle, text: str, local: Enricher) -> Draft:
-    again = f"its original {original.article_id} is provisional" if original.is_provisional else None
-    draft = Draft(original.input_hash, result_of(original), identity_of(original), original.local_reason, again)
-    return reused(draft, article, original.article_id, text, local)
+def _of_stored(article: RawArticle, original: _Original, local: Enricher) -> Draft:
+    row = original.row
+    again = f"its original {row.article_id} is provisional" if row.is_provisional else None
+    draft = Draft(row.input_hash, result_of(row), identity_of(row), row.local_reason, again)
+    return reused(draft, article, row.article_id, original.text, local)
 
 
 def reused(draft: Draft, article: RawArticle, original_id: str, original_text: str, local: Enricher) -> Draft:
@@ -229,18 +264,19 @@ def reused(draft: Draft, article: RawArticle, original_id: str, original_text: s
 
 def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
-    read = [a for a in own if a.article_id not in plan.copies and _has_own_result(plan, a)]
-    calls = [(article.title or "", article.text or "", desk.enrich) for article in read]
-    for article, reason in zip(read, models.sandbox.run(reason_not_sent, calls), strict=True):
+    found = [(article, local) for article in own if (local := _own_result(plan, article))]
+    calls = [(article.title or "", article.text or "", desk.enrich) for article, _ in found]
+    reasons = models.sandbox.run(reason_not_sent, calls)
+    for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
             _stays_local(plan, article, str(reason))
             continue
         plan.readable.append(article)
+        plan.locals[article.article_id] = local
         if not models.models:
             continue
-        score = plan.local(article).theme_score
-        if models.accepted_error is not None and is_sure(plan.local(article), models.accepted_error):
-            _stays_local(plan, article, f"sure: its theme has a score of {score:.2f}")
+        if models.accepted_error is not None and is_sure(local, models.accepted_error):
+            _stays_local(plan, article, f"sure: its theme has a score of {local.theme_score:.2f}")
         else:
             plan.requested.append(article)
 
@@ -253,9 +289,12 @@ def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:
     return bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
 
 
-def _has_own_result(plan: Plan, article: RawArticle) -> bool:
-    draft = plan.drafts[article.article_id]
-    return draft.reused_from is None and isinstance(draft.enrichment, Enrichment)
+def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
+    """Return the local result of an article; None for copies, and where there is none."""
+    draft = plan.drafts.get(article.article_id)
+    if draft is None or draft.reused_from or isinstance(draft.enrichment, EnrichError):
+        return None
+    return draft.enrichment
 
 
 def _stays_local(plan: Plan, article: RawArticle, reason: str) -> None:

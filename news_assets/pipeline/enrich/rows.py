@@ -64,7 +64,7 @@ def enriched_row(
         day=article.day,
         input_hash=key,
         content_hash=article.content_hash,
-        theme_code=found.theme_path[-1] if found.theme_path else None,
+        theme_code=theme_of(found),
         theme_path=found.theme_path,
         theme_labels=found.theme_labels,
         theme_score=found.theme_score,
@@ -85,6 +85,11 @@ def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
     key = hashlib.sha256(f"not enriched: {article.filter_reason}".encode()).hexdigest()
     row = enriched_row(article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now)
     return replace(row, reason=article.filter_reason)
+
+
+def theme_of(result: Enrichment | None) -> str | None:
+    """Return the code of a result's theme; None without a theme or a result."""
+    return result.theme_path[-1] if result and result.theme_path else None
 
 
 def result_of(row: EnrichedArticle) -> Enrichment:

@@ -7,7 +7,7 @@ sentences.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
@@ -44,7 +44,7 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     None if the text only repeats its title.
     """
     stop = stopwords(language)
-    every = (sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph))
+    every = chain.from_iterable(map(sentences, paragraphs(text)))
     found = list(islice(every, MAX_SENTENCES))
     stems = [_stems(sentence, language, stop) for sentence in found]
     in_title = _stems(title, language, stop)
@@ -86,7 +86,7 @@ def _adds_to_title(stems: frozenset[str], in_title: frozenset[str]) -> bool:
 
 
 def _scores(usable: Sequence[int], stems: Sequence[frozenset[str]], in_title: frozenset[str]) -> dict[int, float]:
-    counts = Counter(word for of_sentence in stems for word in of_sentence)
+    counts = Counter(chain.from_iterable(stems))
     frequent = {word for word, count in counts.most_common(20) if count > 1}
     return {
         n: 1 / (1 + 0.25 * rank)

@@ -20,10 +20,10 @@ from news_assets.pipeline.enrich.model.history import History, histories
 from news_assets.pipeline.enrich.model.ledger import Claims, Ended, Ledger
 from news_assets.pipeline.enrich.model.reading.answer import Question
 from news_assets.pipeline.enrich.model.themes import is_descended
-from news_assets.pipeline.enrich.rows import cached_results, identity, input_hash
+from news_assets.pipeline.enrich.rows import cached_results, identity, input_hash, theme_of
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.enrichment import BatchedModel, ModelAnswer, ModelRequest
-from news_assets.ports.lake import Lake, Rows
+from news_assets.ports.lake import Lake, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import BATCH, OPEN, EnrichmentBatch, ModelCall, total_usd
@@ -77,21 +77,7 @@ class BatchRequests:
 
     def _send(self, requests: Sequence[ModelRequest], answers: ModelResults) -> set[str]:
         """Send one batch; return the input hashes that are in it, and note in `answers` why others are not."""
-        first, now = requests[0], self._ledger.clock()
-        row = EnrichmentBatch(
-            batch_key=uuid4().hex[:16],
-            batch_id=None,
-            model=self._batches.name,
-            kind=first.kind,
-            desk=first.desk,
-            prompt_version=first.prompt_version,
-            submitted_at=now,
-            progress="submitting",
-            reason=None,
-            request_count=len(requests),
-            answer_count=0,
-            inputs_json="{}",
-        )
+        row = _new_row(self._batches.name, requests, self._ledger.clock())
 
         def store(rows: Rows, claims: Claims) -> None:
             if claims.calls:
@@ -99,21 +85,47 @@ class BatchRequests:
 
         claims = self._ledger.claim(row.model, requests, CLAIM_S, is_batch=True, then=store)
         answers.unavailable = answers.unavailable or claims.refusal
+        waiting = set(claims.busy)
         if not claims.calls:
-            return set(claims.busy)
-        row = _with_inputs(row, claims)
+            return waiting
+        sent = [request for request in requests if request.input_hash in claims.calls]
+        if refusal := self._submit(sent, _with_inputs(row, claims), claims):
+            answers.unavailable = refusal
+            return waiting
+        return waiting | claims.calls.keys()
+
+    def _submit(self, requests: Sequence[ModelRequest], row: EnrichmentBatch, claims: Claims) -> str:
+        """Send the requests that were claimed, and store the batch's id; return why the provider refuses it."""
         try:
-            sent = [request for request in requests if request.input_hash in claims.calls]
-            row = replace(row, batch_id=self._batches.submit(sent, row.batch_key), progress="running")
+            batch_id = self._batches.submit(requests, row.batch_key)
         except BatchError as error:
             if error.is_transient:  # it may have been made: it is looked for
-                return claims.calls.keys() | claims.busy.keys()
-            answers.unavailable = f"{row.model}: {error}"
-            row = replace(row, progress="failed", reason=str(error))
-            self._ledger.settle(_not_run(claims.calls.values(), str(error)), lambda rows: rows.upsert([row]))
-            return set(claims.busy)
-        self._lake.transact(lambda rows: rows.upsert([row]))
-        return claims.calls.keys() | claims.busy.keys()
+                return ""
+            refused = replace(row, progress="failed", reason=str(error))
+            ended = _not_run(claims.calls.values(), str(error))
+            self._ledger.settle(ended, lambda rows: rows.upsert([refused]))
+            return f"{row.model}: {error}"
+        running = replace(row, batch_id=batch_id, progress="running")
+        self._lake.transact(lambda rows: rows.upsert([running]))
+        return ""
+
+
+def _new_row(model: str, requests: Sequence[ModelRequest], now: datetime) -> EnrichmentBatch:
+    first = requests[0]
+    return EnrichmentBatch(
+        batch_key=uuid4().hex[:16],
+        batch_id=None,
+        model=model,
+        kind=first.kind,
+        desk=first.desk,
+        prompt_version=first.prompt_version,
+        submitted_at=now,
+        progress="submitting",
+        reason=None,
+        request_count=len(requests),
+        answer_count=0,
+        inputs_json="{}",
+    )
 
 
 def _with_inputs(row: EnrichmentBatch, claims: Claims) -> EnrichmentBatch:
@@ -212,32 +224,44 @@ def _questions(
     lake: Lake, enricher: ModelEnricher, row: EnrichmentBatch, calls: Mapping[str, ModelCall]
 ) -> dict[str, Question]:
     """Return what was requested, by input hash; articles, prompts and taxonomies that changed since are left out."""
+    versions = {call.article_id: call.prompt_version for call in calls.values()}
+    local = identity(enricher.local)
+    with lake.latest() as reader:
+        articles = reader.read(RawArticle, article_id=versions.keys(), outcome=["ok"])
+        keys = {a.article_id: input_hash(a.title or "", a.text or "", local) for a in articles}
+        locals_ = cached_results(reader, set(keys.values()))
+        branches = _branches(reader, enricher, row, articles)
     found: dict[str, Question] = {}
-    prompts = {prompt.version: prompt for prompt in enricher.prompts}
-    ids = {call.article_id: call for call in calls.values()}
-    for article in lake.read(RawArticle, article_id=ids.keys(), outcome=["ok"]):
-        key = input_hash(article.title or "", article.text or "", identity(enricher.local))
-        local = cached_results(lake, [key]).get(key) or Enrichment()
-        call = ids[article.article_id]
-        if row.kind == "enrich":
-            prompt = prompts.get(call.prompt_version, enricher.prompt)
-            request = enricher.request(article, row.model, prompt, _branch(lake, enricher, article, row.model), _RULES)
-        elif row.kind == "theme":
-            request = enricher.theme_request(article, row.model, _RULES)
-        else:
-            request = enricher.entities_request(article, row.model, _RULES)
+    for article in articles:
+        request = _request(enricher, row, article, versions[article.article_id], branches.get(article.article_id))
         if request.input_hash in calls:
-            found[request.input_hash] = Question(request, article, local)
+            of_local = locals_.get(keys[article.article_id]) or Enrichment()
+            found[request.input_hash] = Question(request, article, of_local)
     return found
 
 
-def _branch(lake: Lake, enricher: ModelEnricher, article: RawArticle, model: str) -> str | None:
-    """Return the branch of a large taxonomy that a first call chose."""
-    if not is_descended(enricher.taxonomy):
-        return None
-    key = enricher.theme_request(article, model, _RULES).input_hash
-    chosen = cached_results(lake, [key]).get(key)
-    return chosen.theme_path[-1] if chosen and chosen.theme_path else None
+def _request(
+    enricher: ModelEnricher, row: EnrichmentBatch, article: RawArticle, prompt_version: str, branch: str | None
+) -> ModelRequest:
+    """Return the request for an article in a batch, as it would be sent now with the prompt of this version."""
+    if row.kind == "theme":
+        return enricher.theme_request(article, row.model, _RULES)
+    if row.kind == "entities":
+        return enricher.entities_request(article, row.model, _RULES)
+    by_version = {prompt.version: prompt for prompt in enricher.prompts}
+    prompt = by_version.get(prompt_version, enricher.prompt)
+    return enricher.request(article, row.model, prompt, branch, _RULES)
+
+
+def _branches(
+    reader: Reader, enricher: ModelEnricher, row: EnrichmentBatch, articles: Sequence[RawArticle]
+) -> dict[str, str | None]:
+    """Return the branch of a large taxonomy that a first call chose for each article, by its id."""
+    if row.kind != "enrich" or not is_descended(enricher.taxonomy):
+        return {}
+    keys = {a.article_id: enricher.theme_request(a, row.model, _RULES).input_hash for a in articles}
+    chosen = cached_results(reader, set(keys.values()))
+    return {article_id: theme_of(chosen.get(key)) for article_id, key in keys.items()}
 
 
 def _close(lake: Lake, ledger: Ledger, row: EnrichmentBatch) -> None:

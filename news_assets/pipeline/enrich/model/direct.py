@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.enrich.model.history import History, histories
@@ -77,6 +77,14 @@ class _Try:
         self.question = self.question._replace(request=fitted(self.request, window_tokens))
 
 
+class _Arrived(NamedTuple):
+    """What was received for an input, and the row of the call."""
+
+    tried: _Try
+    call: ModelCall
+    received: ModelAnswer | ModelCallError
+
+
 class DirectRequests:
     """The requests of one run to one model.
 
@@ -107,9 +115,10 @@ class DirectRequests:
 
         Inputs that failed before are sent last, and those that another run has sent are waited for.
         """
-        past = histories(self._lake, questions.keys())
+        with self._lake.latest() as reader:
+            past = histories(reader, questions.keys())
+            window = state_of(reader, self._model.name).window_tokens or context_window(self._model.name)
         problems = {key: past[key].problems if key in past else 0 for key in questions}
-        window = state_of(self._lake, self._model.name).window_tokens or context_window(self._model.name)
         for key in sorted(questions, key=problems.__getitem__):
             self._waiting.append(_Try(questions[key]))
             self._waiting[-1].fit(window)
@@ -208,21 +217,28 @@ class DirectRequests:
     # --- receiving ----------------------------------------------------------------------------------------------------
 
     def _receive(self) -> None:
-        """Wait for answers; read, check and store those that arrive together."""
+        """Wait for answers, and take those that arrive together."""
+        if not wait(self._flights, self._next_send_s(), FIRST_COMPLETED).done:
+            return
+        calls = wait(list(self._flights), GROUP_S).done
+        self._idle_s = 0.0
+        self._take([_Arrived(*self._flights.pop(call), _received(call)) for call in calls])
+
+    def _next_send_s(self) -> float | None:
+        """Return the seconds until the next input may be sent; None where none waits for a time."""
         now = self._ledger.clock()
         delays = [(one.due_at - now).total_seconds() for one in self._waiting if one.due_at]
-        timeout = max(0.1, min(delays)) if delays and not self._results.unavailable else None
-        if not wait(self._flights, timeout, FIRST_COMPLETED).done:
-            return
-        arrived = [(call, *self._flights.pop(call)) for call in wait(list(self._flights), GROUP_S).done]
-        self._idle_s = 0.0
-        received = [_received(call) for call, _, _ in arrived]
-        read = self._checked([(one, said) for (_, one, _), said in zip(arrived, received, strict=True)])
-        ended = [Ended(call, said, found) for (_, _, call), said, found in zip(arrived, received, read, strict=True)]
+        return max(0.1, min(delays)) if delays and not self._results.unavailable else None
+
+    def _take(self, arrived: Sequence[_Arrived]) -> None:
+        """Read, check and store what was received."""
+        read = self._checked(arrived)
+        ended = [Ended(one.call, one.received, found) for one, found in zip(arrived, read, strict=True)]
         results = {one.call.input_hash: one.read for one in ended if isinstance(one.read, Enrichment)}
         self._keep(results)
-        for (_, tried, _), one in zip(arrived, ended, strict=True):
-            self._after(tried, one)
+        past = histories(self._lake, {one.call.input_hash for one in ended} - results.keys())
+        for one, end in zip(arrived, ended, strict=True):
+            self._after(one.tried, end, past)
 
         def store(rows: Rows) -> None:
             for one in ended:
@@ -231,14 +247,17 @@ class DirectRequests:
 
         self._ledger.settle(ended, store)
 
-    def _checked(self, arrived: Sequence[tuple[_Try, ModelAnswer | ModelCallError]]) -> list[Enrichment | EnrichError]:
+    def _checked(self, arrived: Sequence[_Arrived]) -> list[Enrichment | EnrichError]:
         """Return what each answer says, or why it gives no result."""
-        answers = [(one.question, said) for one, said in arrived if isinstance(said, ModelAnswer)]
+        answers = [(one.tried.question, one.received) for one in arrived if isinstance(one.received, ModelAnswer)]
         read = iter(self._read(answers) if answers else [])
-        return [said if isinstance(said, ModelCallError) else next(read) for _, said in arrived]
+        return [one.received if isinstance(one.received, ModelCallError) else next(read) for one in arrived]
 
-    def _after(self, tried: _Try, ended: Ended) -> None:
-        """Put an input without a result last in line again, or note why it has none."""
+    def _after(self, tried: _Try, ended: Ended, past: Mapping[str, History]) -> None:
+        """Put an input without a result last in line again, or note why it has none.
+
+        `past` has the history of inputs without a result, up to this response.
+        """
         key, received, read = tried.request.input_hash, ended.received, ended.read
         again = self._next_try(tried, received, read)
         if again:
@@ -251,23 +270,8 @@ class DirectRequests:
             self._failures = 0
         if isinstance(read, EnrichError):
             self._results.reasons[key] = str(read)
-            if again is None and self._is_closed(key, received):
+            if again is None and _is_closed(past.get(key), received):
                 self._results.closed.add(key)
-
-    def _is_closed(self, key: str, received: ModelAnswer | ModelCallError) -> bool:
-        """Whether an input is closed by this response, and the earlier ones that are stored."""
-        if isinstance(received, ModelAnswer) and received.stop == "declined":
-            return True
-        if isinstance(received, ModelCallError) and received.kind == "declined":
-            return True
-        history = histories(self._lake, [key]).get(key)
-        if history is None:
-            return False
-        history.refused += isinstance(received, ModelAnswer)
-        kind = received.kind if isinstance(received, ModelCallError) else ""
-        history.rejected += kind in ("rejected", "too_long")
-        history.unanswered += kind == "unanswered"
-        return history.is_closed
 
     def _next_try(
         self, tried: _Try, received: ModelAnswer | ModelCallError, read: Enrichment | EnrichError
@@ -328,6 +332,19 @@ class DirectRequests:
             rest_model(rows, name, window_tokens=received.window_tokens)
         elif self._failures >= self._max_failures:
             rest_model(rows, name, now + GIVEN_UP, self._results.unavailable)
+
+
+def _is_closed(history: History | None, received: ModelAnswer | ModelCallError) -> bool:
+    """Whether an input is closed by this response, and the earlier ones that are stored."""
+    kind = received.kind if isinstance(received, ModelCallError) else received.stop
+    if kind == "declined":
+        return True
+    if history is None:
+        return False
+    history.refused += isinstance(received, ModelAnswer)
+    history.rejected += kind in ("rejected", "too_long")
+    history.unanswered += kind == "unanswered"
+    return history.is_closed
 
 
 def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Self
 
 from news_assets.errors import EnrichError, NewsAssetsError
@@ -110,7 +111,7 @@ class ModelEnricher:
 
     def identities(self) -> set[MadeBy]:
         """Return who may make the rows of answers."""
-        return {self.made_by(model.name, prompt) for model in self.models for prompt in self.prompts}
+        return {self.made_by(model.name, prompt) for model, prompt in product(self.models, self.prompts)}
 
     def prompts_of(self, articles: Collection[RawArticle], rules: DepthRules) -> dict[str, Prompt]:
         """Return the prompt for each article: for agenda items by their depth, for news one."""

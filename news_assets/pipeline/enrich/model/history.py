@@ -2,10 +2,10 @@
 
 import os
 import socket
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from news_assets.ports.lake import Reader
 from news_assets.records.model_calls import BATCH, ModelCall
@@ -46,6 +46,24 @@ class History:
         """How many requests gave no result; inputs with fewer are sent first."""
         return self.refused + self.rejected + self.failed
 
+    def add(self, call: Mapping[str, Any]) -> None:
+        """Take over a later request: the columns of its call."""
+        outcome = call["outcome"]
+        self.batched_at = call["called_at"] if call["via"] == BATCH else None
+        if outcome == "sent":
+            is_given_up = call["claimed_by"] is not None and _has_ended(call["claimed_by"])
+            self.claimed_until = None if is_given_up else call["claimed_until"]
+            self.failed += 1
+            return
+        self.claimed_until = None
+        self.reason = call["reason"] or ""
+        self.is_answered |= outcome == "ok"
+        self.is_declined |= outcome == "declined"
+        self.refused += outcome == "refused"
+        self.rejected += outcome == "rejected"
+        self.failed += outcome == "failed"
+        self.unanswered += outcome == "failed" and call["reserved_usd"] is not None
+
     def is_claimed(self, now: datetime) -> bool:
         """Whether another run waits for an answer."""
         return self.claimed_until is not None and self.claimed_until > now
@@ -57,22 +75,8 @@ def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
     if not hashes:
         return found
     calls = reader.frame(ModelCall, None, _COLUMNS, input_hash=hashes).sort("called_at")
-    for input_hash, called_at, outcome, reason, claimed_until, claimed_by, reserved_usd, via in calls.iter_rows():
-        history = found.setdefault(input_hash, History())
-        history.batched_at = called_at if via == BATCH else None
-        if outcome == "sent":
-            is_given_up = claimed_by is not None and _has_ended(claimed_by)
-            history.claimed_until = None if is_given_up else claimed_until
-            history.failed += 1
-            continue
-        history.claimed_until = None
-        history.reason = reason or ""
-        history.is_answered |= outcome == "ok"
-        history.is_declined |= outcome == "declined"
-        history.refused += outcome == "refused"
-        history.rejected += outcome == "rejected"
-        history.failed += outcome == "failed"
-        history.unanswered += outcome == "failed" and reserved_usd is not None
+    for call in calls.iter_rows(named=True):
+        found.setdefault(call["input_hash"], History()).add(call)
     return found
 
 

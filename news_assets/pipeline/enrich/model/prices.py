@@ -92,7 +92,9 @@ def price_text(usd: float | None) -> str:
         return "unknown"
     if usd == 0:
         return "0"
-    return f"{usd:,.2f}" if usd >= 100 else f"{usd:.4f}" if usd >= 1 else f"{usd:.6f}"
+    if usd >= 100:
+        return f"{usd:,.2f}"
+    return f"{usd:.4f}" if usd >= 1 else f"{usd:.6f}"
 
 
 def _calculate(

@@ -41,26 +41,32 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> Labels:
     Raises:
         NewsAssetsError: The desk has no vectors.
     """
-    columns = ("article_id", "enricher", "theme_code", "reused_from")
-    enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"]).iter_rows(named=True)
-    codes: dict[str, str | None] = {
-        row["article_id"]: row["theme_code"]
-        for row in enriched
-        if row["enricher"] != "local" and row["reused_from"] is None
-    }
-    given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
-    codes |= {article_id: label.code or NO_THEME for article_id, label in given.items()}
-    vectors = lake.frame(ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"])
-    models = dict(vectors.iter_rows())
+    models = dict(lake.frame(ArticleEmbedding, None, ("article_id", "model"), desk=[desk], outcome=["ok"]).iter_rows())
     if not models:
         raise NewsAssetsError(f"desk {desk} has no embeddings to train on; run `article_embeddings` first")
     [(model, _)] = Counter(models.values()).most_common(1)
-    usable = {
-        article_id: taxonomy.path(code)[0] if code else NO_THEME
-        for article_id, code in sorted(codes.items())
-        if (code == NO_THEME or code in taxonomy.themes) and models.get(article_id) == model
-    }
+    given = labels_in_force(lake.read(ThemeLabel, desk=[desk]))
+    codes = _codes_of_models(lake, desk) | {key: label.code or NO_THEME for key, label in given.items()}
+    usable: dict[str, str] = {}
+    for article_id, code in sorted(codes.items()):
+        if models.get(article_id) != model:
+            continue
+        if code == NO_THEME:
+            usable[article_id] = NO_THEME
+        elif code is not None and code in taxonomy.themes:
+            usable[article_id] = taxonomy.path(code)[0]
     return Labels(usable, len(usable.keys() & given.keys()), model)
+
+
+def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
+    """Return the themes that language models gave, by article id, without those of copies."""
+    columns = ("article_id", "enricher", "theme_code", "reused_from")
+    enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
+    return {
+        article_id: code
+        for article_id, enricher, code, original in enriched.iter_rows()
+        if enricher != "local" and original is None
+    }
 
 
 def examples_of(lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors: ThemeVectors | None) -> list[Example]:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import NewsAssetsError
@@ -75,14 +76,7 @@ def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str)
 
     _check(examples)
     codes = tuple(sorted({example.code for example in examples} | set(taxonomy.roots)))
-    folds = np.array(folds_of(examples))
-    trained = np.empty((len(examples), len(codes)), np.float32)
-    for fold in range(FOLDS):
-        rest = [example for example, at in zip(examples, folds, strict=True) if at != fold]
-        held_out = [example for example, at in zip(examples, folds, strict=True) if at == fold]
-        space = _space(rest, taxonomy)
-        weights, bias = _fit(rest, space, codes)
-        trained[folds == fold] = _matrix(held_out, space) @ weights + bias
+    trained = _held_out_scores(examples, taxonomy, codes)
     untrained = np.stack([centred(example.untrained, codes) for example in examples])
     truth = np.array([codes.index(example.code) for example in examples])
     weight = max(UNTRAINED_WEIGHTS, key=lambda one: _likelihood(trained + np.float32(one) * untrained, truth))
@@ -99,6 +93,21 @@ def train(examples: Sequence[Example], taxonomy: Taxonomy, embedding_model: str)
     weights, bias = _fit(examples, space, codes)
     made_of = (taxonomy.version, embedding_model, weight)
     return ThemeClassifier(space, codes, weights, bias, sharpness, *made_of), validation
+
+
+def _held_out_scores(examples: Sequence[Example], taxonomy: Taxonomy, codes: Sequence[str]) -> "Scores":
+    """Return the scores of each example by a classifier of the other folds, a row for each."""
+    import numpy as np
+
+    folds = np.array(folds_of(examples))
+    scores = np.empty((len(examples), len(codes)), np.float32)
+    for fold in range(FOLDS):
+        rest = [example for example, at in zip(examples, folds, strict=True) if at != fold]
+        held_out = [example for example, at in zip(examples, folds, strict=True) if at == fold]
+        space = _space(rest, taxonomy)
+        weights, bias = _fit(rest, space, codes)
+        scores[folds == fold] = _matrix(held_out, space) @ weights + bias
+    return scores
 
 
 def data_hash(examples: Sequence[Example]) -> str:
@@ -131,7 +140,7 @@ def folds_of(examples: Sequence[Example]) -> list[int]:
 def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
     import numpy as np
 
-    articles = Counter(stem for example in examples for stem in example.found.stems)
+    articles = Counter(chain.from_iterable(example.found.stems for example in examples))
     stems = tuple(sorted(stem for stem, count in articles.items() if count >= MIN_ARTICLES_OF_STEM))
     rarity = [1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems]
     center = np.array([example.vector for example in examples], np.float32).mean(axis=0)

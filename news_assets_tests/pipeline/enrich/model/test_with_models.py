@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from news_assets.records.derived import CachedEnrichment, Failure
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import upsert
+from news_assets_tests.support.council_room import DyingLake
 from news_assets_tests.support.model_enrichment import (
     NOW,
     TEXT,
@@ -62,6 +63,13 @@ def test_a_second_run_asks_nothing_and_neither_does_a_run_that_makes_all_rows_ag
     assert enrich(lake, enricher(model)) == 0
     assert enrich(lake, enricher(model), re_enrich=True) == 0
     assert len(model.sent) == 20
+
+
+def test_a_run_without_anything_due_opens_no_transaction(lake: Lake) -> None:
+    upsert(lake, [made(1)])
+    by = enricher(ScriptedModel())
+    enrich(lake, by)
+    assert enrich(cast("Lake", DyingLake(lake, lives=0)), by) == 0
 
 
 def test_a_copy_reuses_its_original_with_spans_of_its_own_text(lake: Lake) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from news_assets.pipeline.enrich.model.requests import visible
@@ -48,7 +49,9 @@ _NUMBER_WORDS: Final = (
     ("trinta thirty treinta", 30),
     ("cem cento hundred cien", 100),
 )
-_VALUE_OF_WORD: Final = {word: float(value) for words, value in _NUMBER_WORDS for word in words.split()}
+_VALUE_OF_WORD: Final[dict[str, float]] = {}
+for _words, _value in _NUMBER_WORDS:
+    _VALUE_OF_WORD.update(dict.fromkeys(_words.split(), float(_value)))
 
 _MONTHS: Final = (
     "janeiro january enero",
@@ -247,7 +250,7 @@ def _values(written: str) -> list[float]:
     """Return what a number can mean: "1.500" is 1500 or 1.5, "10:30" and "12/03" are two numbers."""
     if re.search("[:/]", written):
         parts = re.split("[:/]", written)
-        return [value for part in parts if part for value in _values(part)]
+        return list(chain.from_iterable(_values(part) for part in parts if part))
     plain = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", written)
     try:
         return [float(plain.replace(",", "."))]

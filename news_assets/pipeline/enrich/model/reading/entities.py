@@ -35,27 +35,28 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
     found: dict[str, dict[str, Any]] = {}
     for entity in given[: 2 * MAX_ENTITIES]:
         name = " ".join(entity["name"].split())
-        salience = max(0.0, min(1.0, float(entity["salience"])))
-        forms = list(
-            dict.fromkeys(form for form in (name, *entity["forms"][:MAX_FORMS]) if len(form) <= MAX_NAME_CHARS)
-        )
+        forms = [form for form in (name, *entity["forms"][:MAX_FORMS]) if len(form) <= MAX_NAME_CHARS]
         spans = _spans(searched, forms)
-        if spans and searched.occurrences(name, 1) and name.casefold() not in found:
-            found[name.casefold()] = {
-                "name": name,
-                "kind": entity["kind"],
-                "count": len(spans),
-                "salience": salience,
-                "forms": [form for form in forms if form != name and searched.occurrences(form, 1)],
-                "spans": spans,
-            }
+        if name.casefold() in found or not spans or not searched.occurrences(name, 1):
+            continue
+        others = [form for form in dict.fromkeys(forms) if form != name]
+        found[name.casefold()] = {
+            "name": name,
+            "kind": entity["kind"],
+            "count": len(spans),
+            "salience": max(0.0, min(1.0, float(entity["salience"]))),
+            "forms": [form for form in others if searched.occurrences(form, 1)],
+            "spans": spans,
+        }
     ranked = sorted(found.values(), key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
     return tuple(entity["name"] for entity in ranked), json.dumps(ranked, ensure_ascii=False)
 
 
 def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
     """Return where any of the forms stands, in order; of overlapping places the longest."""
-    places = {(span.start, span.end) for form in forms for span in searched.occurrences(form, MAX_SPANS)}
+    places: set[tuple[int, int]] = set()
+    for form in forms:
+        places |= {(span.start, span.end) for span in searched.occurrences(form, MAX_SPANS)}
     kept: list[tuple[int, int]] = []
     for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         if not kept or start >= kept[-1][1]:
