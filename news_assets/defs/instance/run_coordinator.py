@@ -11,6 +11,8 @@ from dagster._utils.tags import TagConcurrencyLimitsCounter
 
 from news_assets.defs.instance.sensor_interval import shorten_sensor_interval
 
+_LOOKED_AT = 100  # queued runs; a backfill may queue thousands
+
 
 class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
     """Launch a run when it is submitted if the limits allow it, and no queued one could start, else queue it.
@@ -43,5 +45,5 @@ class ImmediateRunCoordinator(dg.QueuedRunCoordinator):
         limits = TagConcurrencyLimitsCounter(config.tag_concurrency_limits or [], active)
         if limits.is_blocked(run):
             return False
-        queued = self._instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]))
+        queued = self._instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]), limit=_LOOKED_AT)
         return all(limits.is_blocked(other) for other in queued)
