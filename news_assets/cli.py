@@ -23,6 +23,7 @@ from news_assets.commands.upkeep import app as upkeep_app
 from news_assets.demo.site import PORT
 from news_assets.errors import NewsAssetsError, SettingsError
 from news_assets.logs import log_to_stderr
+from news_assets.records.desks import GAP_DAYS
 from news_assets.settings import Settings, outdated_settings
 from news_assets.terminal import accept_any_text, report
 
@@ -156,7 +157,7 @@ def retry_failures(
 @app.command()
 def gaps(
     desk: Desk = None,
-    days: Annotated[int | None, typer.Option(min=1, help="how many days back from today; default: 30")] = None,
+    days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = GAP_DAYS,
     as_json: Json = False,
 ) -> None:
     """Show every row that is missing, stale, lost, silent or failing."""

@@ -63,7 +63,8 @@ class Index:
     def __init__(self, index: SearchIndex, open_embedder: Callable[[], Embedder], close: Callable[[], None]) -> None:
         self._index = index
         self._close = close
-        self._embedder = Lazy(open_embedder)
+        self._loaded = Lazy(open_embedder)
+        self._embedder = Lazy(self._matching_embedder)
 
     def search(
         self,
@@ -141,14 +142,18 @@ class Index:
         return can_read(self._embedder.open().model, languages)
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        embedder, stored = self._embedder.open(), self._index.vector_model()
+        return self._embedder.open().embed_query(text).vector
+
+    def _matching_embedder(self) -> Embedder:
+        """Return the model for queries. Raises IndexingError if the vectors of the index are of another model."""
+        embedder, stored = self._loaded.open(), self._index.vector_model()
         if stored not in (None, embedder.model):
             raise IndexingError(
                 f"the model for queries is {embedder.model}, that of the index's vectors {stored}: search by words, "
                 f"set NEWS_EMBEDDING_MODEL to {stored}, or embed everything with {embedder.model}, then run "
                 "`news-assets rebuild search`"
             )
-        return embedder.embed_query(text).vector
+        return embedder
 
     def close(self) -> None:
         """Close files and connections."""

@@ -15,21 +15,21 @@ from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
-from news_assets.store.queries.freshness import GAP_DAYS, desk_gaps, freshness_checks
+from news_assets.store.queries.freshness import desk_gaps, freshness_checks
 from news_assets.terminal import Terminal
 
 _SHOWN_ROWS = 20
 _SYMBOLS = {True: ("no  ", "red"), False: ("yes ", "green")}
 
 
-def gaps(desk_key: str | None, days: int | None, *, as_json: bool) -> None:
+def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
     """Print every finding of the last days, including work of the last minutes."""
     check_names(desk_key, None)
     settings = Settings.read()
     desks = [desk for desk in load_desks(settings.desks, ALL_KINDS) if desk_key in (None, desk.key)]
     with open_lake() as lake, lazy_index(*settings.search_place) as index:
         for desk in desks:
-            found = desk_gaps(lake, index, desk, datetime.now(UTC), days or GAP_DAYS, grace=timedelta())
+            found = desk_gaps(lake, index, desk, datetime.now(UTC), days, grace=timedelta())
             if as_json:
                 _write(desk, found)
             else:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _COPIED_BYTES = 1_000_000  # at a time
 _EARLIEST = date(1990, 1, 1)  # earlier dates of feeds are ignored
-
-
 _BINARY = (Form.PARQUET, Form.XLSX)
 
 

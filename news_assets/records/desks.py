@@ -223,6 +223,7 @@ class Caps:
 
 
 USUAL_CAPS: Final = Caps()
+GAP_DAYS: Final = 30  # the freshness checks go back so many days
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,7 +158,7 @@ def claims(server: ForeignServer, findings: Findings) -> None:
 
 
 def kills(server: ForeignServer, findings: Findings) -> None:
-    """Processes over the same articles, ten of which are killed and replaced."""
+    """Run processes over the same articles, and kill and replace one ten times."""
     in_flight, killed, moments = 4, 10, random.Random(27)
     server.post("_reset")
     server.post("_set", delay_s=1.0, jitter=0.5)

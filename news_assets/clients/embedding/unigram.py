@@ -88,7 +88,9 @@ class UnigramTokenizer:
 
 
 def _hash(piece: str) -> int:
-    return hash(piece.encode())  # strings of different letters have the same one where their bytes in memory are equal
+    # The hash of a `str` is that of its internal bytes, which have 1, 2 or 4 for a character: some different strings
+    # have equal ones. UTF-8 has no such pairs.
+    return hash(piece.encode())
 
 
 def is_unigram(config: Mapping[str, Any]) -> bool:

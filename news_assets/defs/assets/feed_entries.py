@@ -81,11 +81,11 @@ def build_feed_entries(desk: Desk) -> dg.AssetsDefinition:
         With `from_day`, sources that can list past days (listing pages, JSON searches, sitemaps; not feeds) are polled
         for those days, and the agency-day assets then process the entries. The run fails if no source can.
         """
+        from news_assets.pipeline.poll.poll import poll_agencies
+
         agencies, past = set(context.partition_keys), config.past(utc_now())
         if past is not None:
             _check_past(desk, agencies)
-        from news_assets.pipeline.poll.poll import poll_agencies
-
         earlier = runs_before(context.instance, context.run.run_id)
         polls = poll_agencies(
             lake,

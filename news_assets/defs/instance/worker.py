@@ -33,6 +33,7 @@ from news_assets.settings import Settings
 _SLOW_IMPORTS = (  # 3 s together
     "news_assets.definitions",
     "news_assets.pipeline.articles.fetch",
+    "news_assets.pipeline.civic.attachments",
     "news_assets.pipeline.embed",
     "news_assets.pipeline.enrich.enrich",
     "news_assets.pipeline.index",

@@ -1,7 +1,8 @@
-"""The kinds of civic sources, and what all clients of a vendor may be asked for together; a desk file may set others.
+"""Rate limits of civic vendors, by kind of source; a desk file may set others.
 
-Apart from the table of their readers, so that a desk file is read without importing these. A vendor without a delay has
-no limit in common.
+The hosts of all clients of a vendor share `slots` concurrent requests, each slot with a pause of `delay_s` seconds
+between two. A vendor without a delay has no shared limit. The table of readers, `kinds.py`, has the same kinds: reading
+a desk file needs only this module, and imports no reader.
 """
 
 from typing import Final

@@ -10,7 +10,7 @@ from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.row_checks import Findings
 from news_assets.ports.search import SearchIndex
-from news_assets.records.desks import Desk
+from news_assets.records.desks import GAP_DAYS, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import UNCHECKED, pending_entries, stale_rows
 from news_assets.store.queries.health import failing_sources, silent_agencies
@@ -19,7 +19,6 @@ from news_assets.store.queries.index_drift import lost_documents
 if TYPE_CHECKING:
     import polars as pl
 
-GAP_DAYS = 30
 GRACE = timedelta(minutes=10)  # newer work is in progress
 
 _HEADER = ("article_id", "agency", "day", "why", "since")
