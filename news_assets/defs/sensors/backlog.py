@@ -26,6 +26,7 @@ from news_assets.defs.active_runs import (
 )
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
+from news_assets.defs.resources import mark_of_open_lake
 from news_assets.defs.sensors.cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
@@ -54,10 +55,11 @@ if TYPE_CHECKING:
 
 
 NamesOf = Callable[[Desk], Sequence[str]]  # the stages of a desk that runs are requested for
-Query = Callable[[Desk, datetime, date], "pl.DataFrame"]  # the backlog of a desk, now, from a day on
+Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]  # the backlog of a desk, now, from a day on
 
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
 COMPARE_EVERY_S = 60
+FORMER_MODELS_EVERY_S = 300
 WINDOW = timedelta(days=35)  # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
 _MODEL_STAGE = "enriched_articles"
 _POLL_PRIORITY = "5"  # above every agency-day: a poll is short, and all work starts with it
@@ -118,12 +120,13 @@ def build_pending_entries(
     @dg.sensor(
         name="pending_entries",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the agency-days of entries without an article, changed entries, and due attempts.",
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        return _watch(context, lake, desks, lambda *window: pending_entries(lake, *window), tick_s, names_of)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, pending_entries, tick_s, names_of)
 
     return sensor
 
@@ -136,37 +139,46 @@ def build_stale_stages(
     @dg.sensor(
         name="stale_stages",
         jobs=jobs,
+        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the agency-days in which a stage's rows are missing or outdated, from that stage on.",
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
-            return _without_pending(stale, lake, desk, now, first_day)
-
-        return _watch(context, lake, desks, query, tick_s, names_of)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, _stale_but_not_pending, tick_s, names_of)
 
     return sensor
 
 
-def build_due_model_calls(desks: Sequence[Desk], jobs: "Jobs", tick_s: float) -> dg.SensorDefinition:
-    """Return the sensor that requests the agency-days of rows that a language model is to replace."""
+def build_due_model_calls(
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, *, has_models: bool
+) -> dg.SensorDefinition:
+    """Return the sensor that requests the agency-days of rows that a language model is to replace.
+
+    Where the settings name no model (`has_models`), it only looks now and then for rows of former settings.
+    """
 
     @dg.sensor(
         name="due_model_calls",
         jobs=jobs,
-        minimum_interval_seconds=1,
+        required_resource_keys={"lake"},
+        minimum_interval_seconds=1 if has_models else FORMER_MODELS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests `enriched_articles` of the agency-days in which language models are to replace rows.",
     )
-    def sensor(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
-            return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
-
-        return _watch(context, lake, desks, query, tick_s, with_models=True)
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        return _watch(context, desks, _left_to_models, tick_s if has_models else 0, with_models=True)
 
     return sensor
+
+
+def _stale_but_not_pending(lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+    stale = _of_models(stale_rows(lake, desk, now, first_day), is_of_models=False)
+    return _without_pending(stale, lake, desk, now, first_day)
+
+
+def _left_to_models(lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+    return _of_models(stale_rows(lake, desk, now, first_day), is_of_models=True)
 
 
 def _of_models(backlog: "pl.DataFrame", *, is_of_models: bool) -> "pl.DataFrame":
@@ -189,7 +201,7 @@ def build_lost_documents(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefini
     def sensor(
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake], search: dg.ResourceParam[SearchIndex]
     ) -> dg.SensorResult:
-        def query(desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
+        def query(lake: Lake, desk: Desk, now: datetime, first_day: date) -> "pl.DataFrame":
             return _without_pending(lost_documents(lake, search, desk, now, first_day), lake, desk, now, first_day)
 
         cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
@@ -212,7 +224,6 @@ def _without_pending(backlog: "pl.DataFrame", lake: Lake, desk: Desk, now: datet
 
 def _watch(
     context: dg.SensorEvaluationContext,
-    lake: Lake,
     desks: Sequence[Desk],
     query: Query,
     tick_s: float,
@@ -220,12 +231,19 @@ def _watch(
     *,
     with_models: bool = False,
 ) -> dg.SensorResult:
-    """Evaluate whenever the lake has changed, until there are runs to request or the tick's time is over."""
+    """Evaluate whenever the lake has changed, until there are runs to request or the tick's time is over.
+
+    `context.resources` opens Dagster's storage for each tick, which costs more than all the rest. A tick in
+    which nothing changes does without.
+    """
     cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
-    for now in times_of_tick(tick_s):
-        snapshot = lake.snapshot()
-        if cursor.is_evaluation_due(snapshot, now.timestamp()):
-            cursor = replace(cursor, snapshot=snapshot)
+    for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
+        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
+            continue
+        lake: Lake = context.resources.lake
+        mark = lake.mark()  # before the commit is read: another one in between is then seen next time
+        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
+        if cursor.is_evaluation_due(now.timestamp()):
             requests, cursor, reason = _evaluate(
                 context.instance, lake, desks, query, cursor, now, names_of, with_models=with_models
             )
@@ -254,7 +272,7 @@ def _evaluate(
         today = newest_begun_day(desk, now)
         first_day = desk.first_day if is_sweep else max(desk.first_day, today - WINDOW)
         names = (_MODEL_STAGE,) if with_models else names_of(desk)
-        backlog = _of_stages(up_to(query(desk, now, first_day), last_day(desk, now)), names)
+        backlog = _of_stages(up_to(query(lake, desk, now, first_day), last_day(desk, now)), names)
         days, retries = backlog_days(backlog, names), retries_of(desk)
         plan = plan_runs(
             days,
@@ -275,7 +293,13 @@ def _evaluate(
         waiting += len(days)
     reason = f"{waiting} agency-days wait for a run or for their next attempt" if waiting else "everything is current"
     took_s = time.perf_counter() - started
-    cursor = replace(cursor, evaluated_at=now.timestamp(), has_backlog=waiting > 0, attempts=attempts)
+    cursor = replace(
+        cursor,
+        evaluated=cursor.snapshot,
+        evaluated_at=now.timestamp(),
+        has_backlog=waiting > 0,
+        attempts=attempts,
+    )
     if is_sweep:
         return requests, replace(cursor, swept_at=now.timestamp(), sweep_s=took_s), reason
     return requests, replace(cursor, evaluation_s=took_s), reason
