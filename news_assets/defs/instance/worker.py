@@ -13,6 +13,7 @@ the main thread of its only process (pool `solo`); start more workers for more c
 import importlib
 import logging
 import signal
+import threading
 
 from celery import Task, signals
 from celery.worker import state
@@ -24,8 +25,9 @@ from dagster_celery.config import TASK_EXECUTE_JOB_NAME
 
 from news_assets.defs.instance.celery_launcher import DeskRunLauncher
 from news_assets.defs.instance.heartbeat import WORKER_TAG, Heartbeat
+from news_assets.defs.instance.idle import IdleTimer, give_memory_back
 from news_assets.defs.instance.watchdog import Watchdog
-from news_assets.defs.resources import warm_sandbox
+from news_assets.defs.resources import release_models, warm_sandbox
 from news_assets.errors import NewsAssetsError
 from news_assets.logs import log_to_stderr
 from news_assets.settings import Settings
@@ -56,6 +58,12 @@ def _launcher() -> DeskRunLauncher:
     return launcher
 
 
+def _release() -> None:
+    release_models()
+    give_memory_back()
+
+
+_idle = IdleTimer(_release)
 instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
@@ -67,7 +75,9 @@ def execute_run(task: Task) -> None:
     if not _can_begin(run_id):
         _logger.info("Run %s has already begun or ended", run_id)
         return
-    with capture_interrupts():
+    with capture_interrupts(), _idle:
+        if _idle.has_released:
+            threading.Thread(target=warm_sandbox, daemon=True).start()
         with Watchdog(), Heartbeat(instance, task.request.hostname, run_id) as heartbeat:
             execute_run_body(run_id, instance, lambda _: None, set_exit_code_on_failure=False)
         if not heartbeat.has_interrupted and (check_captured_interrupt() or _was_interrupted(run_id)):
