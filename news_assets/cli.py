@@ -20,7 +20,7 @@ from news_assets.commands.search import app as search_app
 from news_assets.commands.sites import app as sites_app
 from news_assets.commands.themes import app as themes_app
 from news_assets.commands.upkeep import app as upkeep_app
-from news_assets.demo.site import PORT
+from news_assets.demo import PORT
 from news_assets.errors import NewsAssetsError, SettingsError
 from news_assets.logs import log_to_stderr
 from news_assets.records.desks import GAP_DAYS

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from news_assets.commands.lake import open_lake, show_counts
 from news_assets.commands.search import query as search
-from news_assets.demo.site import HOST, PORT, SampleSite
+from news_assets.demo import HOST, PORT
+from news_assets.demo.site import SampleSite
 from news_assets.desks.loader import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder

@@ -13,12 +13,10 @@ from rich.table import Table
 
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Form
-from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.pace import FUTURE_DAYS
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.address import Address
 from news_assets.store.lake import Lake
 from news_assets.store.queries.overview import count_columns, stage_counts
@@ -42,15 +40,23 @@ def lake_address() -> Address:
     return Address(settings.catalog, settings.data, str(settings.backups_dir))
 
 
-def open_lake() -> Lake:
-    """Return the lake that the settings name."""
+def open_lake(threads: int = 1) -> Lake:
+    """Return the lake that the settings name; for a few reads, a second thread costs more than it gives."""
     address = lake_address()
-    return Lake.open(address.catalog, address.data, backups=address.backups)
+    return Lake.open(address.catalog, address.data, backups=address.backups, threads=threads)
+
+
+def desks() -> tuple[Desk, ...]:
+    """Return the desks of the desk files; the kinds of source are imported for it, which takes 0.2 s."""
+    from news_assets.desks.loader import load_desks
+    from news_assets.sources.kinds import ALL_KINDS
+
+    return load_desks(Settings.read().desks, ALL_KINDS)
 
 
 def desk_named(key: str) -> Desk | None:
     """Return the desk of this key in the desk files; None for one that is in the lake only."""
-    return next((desk for desk in load_desks(Settings.read().desks, ALL_KINDS) if desk.key == key), None)
+    return next((desk for desk in desks() if desk.key == key), None)
 
 
 def check_names(desk: str | None, agency: str | None) -> None:
@@ -61,7 +67,7 @@ def check_names(desk: str | None, agency: str | None) -> None:
     """
     if desk is None and agency is None:
         return
-    known = {(one.key, each.key) for one in load_desks(Settings.read().desks, ALL_KINDS) for each in one.agencies}
+    known = {(one.key, each.key) for one in desks() for each in one.agencies}
     if not _are_known(known, desk, agency):
         with open_lake() as lake:
             known |= set(lake.query("SELECT DISTINCT desk, agency FROM entries").iter_rows())

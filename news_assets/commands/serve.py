@@ -45,7 +45,7 @@ def run(
     opened = ("fetcher",) if settings.page_images else ()
     with (
         listening,
-        open_lake() as lake,
+        open_lake(threads=2) as lake,
         Archive.open(settings, lake) as archive,
         open_ports(settings, opened) as ports,
     ):
@@ -89,7 +89,7 @@ def run_tools() -> None:
         from news_assets.web.api.tools import serve_tools
     except ModuleNotFoundError as error:
         raise NewsAssetsError(f"{error.name} is not installed; pip install --editable '.[mcp]'") from error
-    with open_lake() as lake, Archive.open(Settings.read(), lake) as archive:
+    with open_lake(threads=2) as lake, Archive.open(Settings.read(), lake) as archive:
         anyio.run(serve_tools, archive)
 
 

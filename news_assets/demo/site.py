@@ -18,7 +18,8 @@ from zoneinfo import ZoneInfo
 import yaml
 from jinja2 import Environment, PackageLoader
 
-HOST, PORT = "127.0.0.1", 8971
+from news_assets.demo import HOST, PORT
+
 _ZONE = ZoneInfo("America/Sao_Paulo")
 _ARTICLES = Path(__file__).parent / "articles.yaml"
 _TEMPLATES = Environment(loader=PackageLoader("news_assets.demo"), autoescape=True, trim_blocks=True)

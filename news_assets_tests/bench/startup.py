@@ -1,31 +1,63 @@
-"""Time to load the definitions compared with `import dagster` alone; fails if it imports a heavy library."""
+"""CPU time to start, as multiples of `import dagster` in the same run; fails if loading imports a heavy library.
 
+    python -m news_assets_tests.bench.startup [--repeats 5]
+
+The commands run over a small lake, which the first of them creates. Medians of alternating rounds.
+"""
+
+import argparse
+import os
+import resource
+import statistics
 import subprocess
 import sys
-import time
+import tempfile
+from collections.abc import Mapping
 
-MAX_EXTRA_S = 2.0
-REPEATS = 5
 _HEAVY = "torch, trafilatura, onnxruntime, sentence_transformers"
 _LOADED = f"print(*[m for m in '{_HEAVY}'.split(', ') if m in sys.modules])"
-_LOAD = f"import sys, news_assets.definitions as d; d.defs(); {_LOADED}"
+_PYTHON = (sys.executable, "-W", "ignore", "-c")
+_NEWS = (*_PYTHON, "from news_assets.cli import main; main()")
+_REFERENCE = (*_PYTHON, "import dagster")
+_LOAD = (*_PYTHON, f"import sys, news_assets.definitions as d; d.defs(); {_LOADED}")
+
+GOALS: Mapping[str, tuple[tuple[str, ...], float]] = {
+    "news-assets --help": ((*_NEWS, "--help"), 0.4),
+    "news-assets status": ((*_NEWS, "status"), 0.4),
+    "search by words": ((*_NEWS, "search", "água", "--mode", "keyword"), 0.4),
+    "search": ((*_NEWS, "search", "água"), 0.9),
+    "import news_assets.definitions": ((*_PYTHON, "import news_assets.definitions"), 1.4),
+    "load the definitions": (_LOAD, 1.4),
+}
 
 
-def _seconds(code: str) -> tuple[float, str]:
-    started = time.perf_counter()
-    output = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True)
-    return time.perf_counter() - started, output.stdout.strip()
+def cpu_s(command: tuple[str, ...], env: Mapping[str, str]) -> float:
+    """Return the CPU seconds of a command and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, env=dict(env))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
-    _seconds(_LOAD)
-    rounds = [(_seconds("import dagster")[0], *_seconds(_LOAD)) for _ in range(REPEATS)]
-    extra = sorted(loaded - bare for bare, loaded, _ in rounds)[REPEATS // 2]
-    heavy = rounds[-1][2]
-    print(f"import dagster {rounds[-1][0]:.2f} s, definitions {rounds[-1][1]:.2f} s")
-    print(f"  extra          {extra:5.2f} s   at most {MAX_EXTRA_S}")
-    print(f"  heavy imports  {heavy or 'none'}")
-    sys.exit(extra > MAX_EXTRA_S or bool(heavy))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        env = {**os.environ, "NEWS_HOME": home, "NEWS_DESKS": "sample"}
+        for command, _ in GOALS.values():  # creates lake, index and model
+            cpu_s(command, env)
+        rows: dict[str, list[float]] = {name: [] for name in GOALS}
+        for _ in range(options.repeats):
+            reference = cpu_s(_REFERENCE, env)
+            for name, (command, _) in GOALS.items():
+                rows[name].append(cpu_s(command, env) / reference)
+        heavy = subprocess.run(_LOAD, check=True, capture_output=True, text=True, env=env).stdout.strip()
+    print(f"import dagster: {reference:.2f} s of CPU; load {os.getloadavg()[0]:.1f}")
+    for name, (_, goal) in GOALS.items():
+        print(f"  {name:32}{statistics.median(rows[name]):6.2f}   goal {goal}")
+    print(f"  heavy imports: {heavy or 'none'}")
+    sys.exit(bool(heavy))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 
 from rich import box
 from rich.console import Group
@@ -19,12 +20,11 @@ from news_assets.search import (
     SearchHit,
     SearchMode,
     SearchSort,
-    copies,
-    next_meetings_first,
     open_index,
 )
+from news_assets.store.queries.civic.appearances import appearance_copies, appearances_of, next_first
 from news_assets.store.queries.civic.meetings import bodies_named
-from news_assets.store.queries.copies import Copy
+from news_assets.store.queries.copies import Copy, copies_of
 from news_assets.terminal import Terminal
 
 Copies = Mapping[str, Sequence[Copy]]
@@ -79,9 +79,14 @@ def hits_with_copies(hits: Sequence[SearchHit], filters: Filters) -> tuple[tuple
 
     The index may be on another machine.
     """
+    if not hits:
+        return (), {}
     try:
-        arranged = tuple(next_meetings_first(hits, filters)) if hits else ()
-        return arranged, copies(arranged) if arranged else {}
+        with open_lake() as lake:
+            groups = appearances_of(lake, [hit.article_id for hit in hits])
+            arranged = next_first(hits, groups, filters, datetime.now(UTC).date())
+            ids = [hit.article_id for hit in arranged]
+            return tuple(arranged), copies_of(lake, ids) | appearance_copies(lake, ids)
     except LakeError as error:
         Terminal(stderr=True).print_line(f"copies are not listed: {error}")
         return tuple(hits), {}
