@@ -65,9 +65,13 @@ def asset_attributes(desk: Desk, name: str, record: type[Any], kind: str) -> Ass
 
 
 class MaterializationCounts:
-    """Collects the metadata of one run: rows and a preview by partition; rows written and seconds in total."""
+    """Collects the metadata of one run: rows and a preview by partition; rows written and seconds in total.
 
-    def __init__(self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage) -> None:
+    `is_local`: whether the run requests no language model.
+    """
+
+    def __init__(self, context: dg.AssetExecutionContext, lake: Lake, stage: Stage, *, is_local: bool = False) -> None:
+        self._is_local = is_local
         self._context, self._lake, self._record = context, lake, stage.record
         self._started_at, self._keys = utc_now(), list[AgencyDays]()
         self._preview = ("day", "agency", *stage.preview)
@@ -112,7 +116,7 @@ class MaterializationCounts:
 
     def _of_models(self) -> "dict[str, dg.RawMetadataValue]":
         """Return what the language models cost that were asked for these partitions; empty if none was."""
-        if self._record is not EnrichedArticle:
+        if self._record is not EnrichedArticle or self._is_local:
             return {}
         spending = [one for keys in self._keys for one in spending_since(self._lake, keys, self._started_at)]
         usd = total_usd(one.usd for one in spending)

@@ -5,7 +5,7 @@ from datetime import date
 
 import dagster as dg
 
-from news_assets.defs.active_runs import ATTEMPT_TAG
+from news_assets.defs.active_runs import ATTEMPT_TAG, LOCAL_ONLY
 from news_assets.defs.assets.retried_work import run_apart
 from news_assets.defs.clock import utc_now
 from news_assets.defs.metadata import MaterializationCounts, asset_attributes
@@ -40,7 +40,7 @@ def build_stage_asset(desk: Desk, stage: Stage, upstream: Mapping[str, dg.Assets
         ports = {name: getattr(context.resources, name) for name in stage.ports}
         options = context.op_execution_context.op_config
         is_retry = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
-        counts = MaterializationCounts(context, lake, stage)
+        counts = MaterializationCounts(context, lake, stage, is_local=bool(options.get(LOCAL_ONLY)))
         batches = list(agency_day_batches(context, desk))
         try:
             for keys in batches:
