@@ -13,6 +13,7 @@ with two-second transactions (3 commits):
 The lock orders the writers. The failing commit protects the rows, also from a writer without the lock.
 """
 
+import random
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +31,7 @@ from news_assets.store.address import LAKE, Address
 from news_assets.store.connection import attach, connect
 from news_assets.store.data_folder import DataFolder, first_damaged_file
 from news_assets.store.lake_errors import data_error, is_conflict
+from news_assets.store.snapshots import MOST, STEP, delete_oldest
 from news_assets.store.transaction import Snapshot, Transaction
 from news_assets.store.watch import Mark, Watch
 
@@ -46,6 +48,7 @@ class Lake:
     """An open lake. Threads may share one; each process opens its own."""
 
     transactions_per_connection = 1_000  # to connect takes 0.3 s
+    kept_snapshots = MOST  # of a SQLite catalog; one write in STEP deletes the oldest of the others
 
     def __init__(self, address: Address, connect: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> None:
         self.address = address
@@ -53,6 +56,7 @@ class Lake:
         self._wait_s = wait_s
         self._counting = threading.Lock()
         self._in_progress = 0  # transactions
+        self._random = random.Random()
         self._watch = Watch(address, self.snapshot)
         self._open_connection()
 
@@ -230,9 +234,16 @@ class Lake:
         )
         try:
             result: T = retrying(self._transact_once, work)
-            return result
         except duckdb.Error as error:
             raise self._error("the lake could not be written", error) from error
+        if not self.address.is_postgres and self._is_upkeep_due():
+            with suppress(duckdb.Error, LakeError):  # another writer's turn is as good
+                self._transact_once(partial(delete_oldest, most=self.kept_snapshots))
+        return result
+
+    def _is_upkeep_due(self) -> bool:
+        """Whether this transaction is one in STEP, by chance: a process may end after a few of them."""
+        return self._random.random() < 1 / STEP
 
     def _error(self, what: str, error: duckdb.Error) -> LakeError:
         return data_error(self.address, what, error, lambda: first_damaged_file(self.address, self._connection))

@@ -23,6 +23,7 @@ from news_assets.store.address import LAKE, METADATA, Address, quoted
 from news_assets.store.backups.sqlite_catalog import drop_free_pages
 from news_assets.store.data_folder import DataFolder, files_in_use
 from news_assets.store.lake import Lake
+from news_assets.store.snapshots import delete_oldest
 from news_assets.store.tables import TABLES
 from news_assets.store.transaction import Transaction
 from news_assets.store.upgrade import Identity, read_identity
@@ -102,6 +103,8 @@ def maintain(
         for name in (_INLINED_ROWS, _FILE_SIZE):
             lake.transact(partial(_run, statement=f"RESET {name}"))
     _repeat(lake, partial(_expire, expired=now - timedelta(days=keep_days)))
+    if not lake.address.is_postgres:
+        _repeat(lake, lambda transaction: bool(delete_oldest(transaction)))
     _repeat(lake, partial(_clean_up, unused=now - grace))
     if not lake.address.is_postgres:
         drop_free_pages(Path(lake.address.catalog))
