@@ -12,7 +12,7 @@ from news_assets.defs.assets.lake_maintenance import build_lake_maintenance
 from news_assets.defs.assets.meetings import build_meeting_specs
 from news_assets.defs.checks import build_desk_checks, build_freshness_checks
 from news_assets.defs.jobs import build_desk_jobs, build_shared_jobs
-from news_assets.defs.resources import build_resources
+from news_assets.defs.resources import build_resources, opener_of
 from news_assets.defs.schedules import build_schedules
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.defs.sensors.alerts import build_alerts_sensor
@@ -41,7 +41,11 @@ def build_definitions(
     all_assets = [*(asset for of_desk in assets.values() for asset in of_desk), *newsroom]
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
-    of_desks = build_desk_sensors(desks, jobs, fetch_only=settings.work == "fetch", has_models=settings.has_models)
+    all_resources = build_resources(settings) | (resources or {})
+    open_lake = opener_of(all_resources["lake"])
+    of_desks = build_desk_sensors(
+        desks, jobs, open_lake, fetch_only=settings.work == "fetch", has_models=settings.has_models
+    )
     return dg.Definitions(
         assets=[
             *all_assets,
@@ -56,7 +60,7 @@ def build_definitions(
             build_alerts_sensor(shared_jobs, has_queries=settings.queries is not None),
         ],
         schedules=build_schedules([*jobs, *shared_jobs]),
-        resources=build_resources(settings) | (resources or {}),
+        resources=all_resources,
         executor=dg.in_process_executor,
     )
 

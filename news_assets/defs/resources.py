@@ -7,12 +7,13 @@ lake takes 0.3 s (its extensions are verified each time), a model 0.5 s, a taxon
 
 import atexit
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, replace
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 import dagster as dg
 from pydantic import Field
@@ -58,7 +59,11 @@ class LakeResource(dg.ConfigurableResource[Lake]):
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Lake]:
         """Yield the open lake."""
-        yield _cached_lake(Address(self.catalog, self.data, self.backups))
+        yield self.open()
+
+    def open(self) -> Lake:
+        """Return the lake that this process has open, or open it."""
+        return _cached_lake(Address(self.catalog, self.data, self.backups))
 
 
 def _cached_lake(address: Address) -> Lake:
@@ -79,6 +84,13 @@ def _cached_lake(address: Address) -> Lake:
             commit = lake.snapshot()
         _cached["lake"] = lake, commit
         return lake
+
+
+def opener_of(lake: object) -> Callable[[], Lake]:
+    """Return what opens the lake of a resource, which is the lake itself in tests."""
+    if isinstance(lake, LakeResource):
+        return lake.open
+    return lambda: cast(Lake, lake)
 
 
 def mark_of_open_lake() -> Mark | None:

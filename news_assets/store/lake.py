@@ -133,7 +133,7 @@ class Lake:
     def mark(self) -> Mark:
         """Return a value that differs once there is another commit: far cheaper than `snapshot`.
 
-        It may also differ where there is none, such as after a checkpoint of the catalog.
+        It may also differ where there is none: for a second after each write, and after a checkpoint.
         """
         return self._watch.mark()
 

@@ -10,6 +10,7 @@ from news_assets.store.address import Address
 Mark = tuple[int, ...]
 
 _SHARED_S = 0.2  # all waiting sensors of a process together read a Postgres catalog at most so often
+_SETTLED_S = 1.0  # SQLite writes a commit to its log, syncs the file, and then lets readers see it
 
 
 class Watch:
@@ -20,10 +21,10 @@ class Watch:
     A Postgres catalog is on another machine: its last commit is read, once for all threads.
     """
 
-    def __init__(self, address: Address, snapshot: Callable[[], int]) -> None:
+    def __init__(self, address: Address, snapshot: Callable[[], int], clock: Callable[[], float] = time.time) -> None:
         self._catalog = None if address.is_postgres else Path(address.catalog)
         self._log = Path(f"{address.catalog}-wal")
-        self._snapshot = snapshot
+        self._snapshot, self._clock = snapshot, clock
         self._reading = threading.Lock()
         self._read_at = float("-inf")
         self._mark: Mark = ()
@@ -31,12 +32,19 @@ class Watch:
     def mark(self) -> Mark:
         """Return the mark of now, see `Lake.mark`. Raises LakeError where Postgres is unavailable."""
         if self._catalog is not None:
-            return *_state_of(self._catalog), *_state_of(self._log)
+            return self._of_files(self._catalog)
         with self._reading:
-            if time.monotonic() - self._read_at >= _SHARED_S:
+            if self._clock() - self._read_at >= _SHARED_S:
                 self._mark = (self._snapshot(),)
-                self._read_at = time.monotonic()
+                self._read_at = self._clock()
             return self._mark
+
+    def _of_files(self, catalog: Path) -> Mark:
+        """Return a mark that is another one at each call until all that was written can be read."""
+        mark = *_state_of(catalog), *_state_of(self._log)
+        now_ns = round(self._clock() * 1e9)
+        is_settled = now_ns - max(mark[0], mark[2]) >= _SETTLED_S * 1e9
+        return mark if is_settled else (*mark, now_ns)
 
 
 def _state_of(file: Path) -> tuple[int, int]:

@@ -32,7 +32,7 @@ import dagster as dg
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
-from news_assets.defs.resources import build_resources
+from news_assets.defs.resources import build_resources, opener_of
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.desks.loader import load_desks
 from news_assets.pipeline.stages import stage_names
@@ -94,7 +94,8 @@ def ticks(name: str) -> dict[str, Any]:
     settings = Settings.read()
     desks = load_desks(settings.desks, KINDS)
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
-    sensor = next(one for one in build_desk_sensors(desks, jobs, tick_s=0) if one.name == name)
+    open_lake = opener_of(build_resources(settings)["lake"])
+    sensor = next(one for one in build_desk_sensors(desks, jobs, open_lake, tick_s=0) if one.name == name)
     resources = {key: one for key, one in build_resources(settings).items() if key in sensor.required_resource_keys}
     counts: list[int] = []
 

@@ -10,7 +10,7 @@ import dagster as dg
 
 from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import build_desk_jobs
-from news_assets.defs.resources import build_resources
+from news_assets.defs.resources import build_resources, opener_of
 from news_assets.defs.sensors import build_desk_sensors
 from news_assets.demo import PORT
 from news_assets.demo.site import SampleSite
@@ -52,7 +52,7 @@ class Graph:
         self.definitions = build_definitions(self.settings, (desk,), self.resources)
         self.instance = instance
         jobs = build_desk_jobs(desk)
-        self.sensors = build_desk_sensors((desk,), jobs, tick_s=0)
+        self.sensors = build_desk_sensors((desk,), jobs, opener_of(self.resources["lake"]), tick_s=0)
         self._cursors: dict[str, str | None] = {}
         self.reasons: list[str] = []  # skip reasons of the sensors' last ticks
 

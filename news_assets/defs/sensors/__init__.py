@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from news_assets.defs.sensors.backlog import (
+    OpenLake,
     build_due_model_calls,
     build_due_sources,
     build_lost_documents,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 def build_desk_sensors(
     desks: Sequence[Desk],
     jobs: "Sequence[UnresolvedAssetJobDefinition]",
+    open_lake: OpenLake,
     tick_s: float = TICK_S,
     *,
     fetch_only: bool = False,
@@ -41,18 +43,23 @@ def build_desk_sensors(
 ) -> list[dg.SensorDefinition]:
     """Return the sensors of these desks.
 
-    `jobs` are all that they may request, `tick_s` is the time of a tick. With `fetch_only` they request no stage
-    after the articles. `has_models`: whether the settings name a language model.
+    Args:
+        desks: The desks.
+        jobs: All that they may request.
+        open_lake: Returns the lake of this process.
+        tick_s: How long a tick waits for a change.
+        fetch_only: Whether they request no stage after the articles.
+        has_models: Whether the settings name a language model.
     """
     names_of = fetching_stages if fetch_only else stage_names
     sensors = [
         build_due_sources(desks, jobs),
-        build_pending_entries(desks, jobs, tick_s, names_of),
-        build_stale_stages(desks, jobs, tick_s, names_of),
+        build_pending_entries(desks, jobs, tick_s, open_lake, names_of),
+        build_stale_stages(desks, jobs, tick_s, open_lake, names_of),
     ]
     if not fetch_only:
         sensors += [
-            build_due_model_calls(desks, jobs, tick_s, has_models=has_models),
+            build_due_model_calls(desks, jobs, tick_s, open_lake, has_models=has_models),
             build_lost_documents(desks, jobs),
         ]
-    return [*sensors, build_first_checks(desks, jobs)]
+    return [*sensors, build_first_checks(desks, jobs, open_lake)]

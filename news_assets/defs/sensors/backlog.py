@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 
 NamesOf = Callable[[Desk], Sequence[str]]  # the stages of a desk that runs are requested for
+OpenLake = Callable[[], Lake]  # returns the lake that this process has open
 Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]  # the backlog of a desk, now, from a day on
 
 POLL_EVERY_S = 60  # sources that became due meanwhile are one run; none is polled more often than every five minutes
@@ -113,45 +114,51 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
 
 
 def build_pending_entries(
-    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+    desks: Sequence[Desk],
+    jobs: "Jobs",
+    tick_s: float,
+    open_lake: OpenLake,
+    names_of: NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of entries without a current article, for these stages."""
 
     @dg.sensor(
         name="pending_entries",
         jobs=jobs,
-        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the agency-days of entries without an article, changed entries, and due attempts.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _watch(context, desks, pending_entries, tick_s, names_of)
+        return _watch(context, desks, pending_entries, tick_s, open_lake, names_of)
 
     return sensor
 
 
 def build_stale_stages(
-    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, names_of: NamesOf = stages.stage_names
+    desks: Sequence[Desk],
+    jobs: "Jobs",
+    tick_s: float,
+    open_lake: OpenLake,
+    names_of: NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of rows of these stages that are missing or outdated."""
 
     @dg.sensor(
         name="stale_stages",
         jobs=jobs,
-        required_resource_keys={"lake"},
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the agency-days in which a stage's rows are missing or outdated, from that stage on.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _watch(context, desks, _stale_but_not_pending, tick_s, names_of)
+        return _watch(context, desks, _stale_but_not_pending, tick_s, open_lake, names_of)
 
     return sensor
 
 
 def build_due_model_calls(
-    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, *, has_models: bool
+    desks: Sequence[Desk], jobs: "Jobs", tick_s: float, open_lake: OpenLake, *, has_models: bool
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of rows that a language model is to replace.
 
@@ -161,13 +168,12 @@ def build_due_model_calls(
     @dg.sensor(
         name="due_model_calls",
         jobs=jobs,
-        required_resource_keys={"lake"},
         minimum_interval_seconds=1 if has_models else FORMER_MODELS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests `enriched_articles` of the agency-days in which language models are to replace rows.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _watch(context, desks, _left_to_models, tick_s if has_models else 0, with_models=True)
+        return _watch(context, desks, _left_to_models, tick_s if has_models else 0, open_lake, with_models=True)
 
     return sensor
 
@@ -227,20 +233,21 @@ def _watch(
     desks: Sequence[Desk],
     query: Query,
     tick_s: float,
+    open_lake: OpenLake,
     names_of: NamesOf = stages.stage_names,
     *,
     with_models: bool = False,
 ) -> dg.SensorResult:
     """Evaluate whenever the lake has changed, until there are runs to request or the tick's time is over.
 
-    `context.resources` opens Dagster's storage for each tick, which costs more than all the rest. A tick in
-    which nothing changes does without.
+    For a sensor with resources Dagster opens its storage at each tick, which costs more than all the rest. So
+    the lake is opened here, and the storage only for an evaluation.
     """
     cursor, reason = Cursor.from_json(context.cursor), "nothing has changed"
     for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
         if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
             continue
-        lake: Lake = context.resources.lake
+        lake = open_lake()
         mark = lake.mark()  # before the commit is read: another one in between is then seen next time
         cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
         if cursor.is_evaluation_due(now.timestamp()):

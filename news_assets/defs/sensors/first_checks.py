@@ -8,7 +8,7 @@ import dagster as dg
 
 from news_assets.defs.clock import utc_now
 from news_assets.defs.partitions import last_day, newest_begun_day
-from news_assets.defs.sensors.backlog import WINDOW, up_to
+from news_assets.defs.sensors.backlog import WINDOW, OpenLake, up_to
 from news_assets.pipeline.civic.chain import waiting_sources
 from news_assets.records.desks import Desk
 from news_assets.records.polling import SourceState
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 FIRST_CHECKS_EVERY_S = 30  # until the desk is current; later ticks read only the cursor
 
 
-def build_first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefinition:
+def build_first_checks(desks: Sequence[Desk], jobs: "Jobs", open_lake: OpenLake) -> dg.SensorDefinition:
     """Return the sensor; its cursor names the desks that have been checked."""
 
     @dg.sensor(
         name="first_checks",
         jobs=jobs,
-        required_resource_keys={"lake"},
         minimum_interval_seconds=FIRST_CHECKS_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests all checks of a desk once, when it is current for the first time.",
@@ -42,7 +41,7 @@ def build_first_checks(desks: Sequence[Desk], jobs: "Jobs") -> dg.SensorDefiniti
                 continue
             job = f"{desk.key}_checks"
             has_run = bool(context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1))
-            if has_run or _is_current(context.resources.lake, desk, utc_now()):
+            if has_run or _is_current(open_lake(), desk, utc_now()):
                 checked.add(desk.key)
                 requests += [] if has_run else [dg.RunRequest(run_key=f"{job} first", job_name=job)]
         waiting = [desk.key for desk in desks if desk.key not in checked]

@@ -1,0 +1,96 @@
+"""What a profile costs while nothing happens: CPU and memory of each process, after some articles.
+
+    python -m news_assets_tests.bench.idle [plain local] [--settle-s 360] [--minutes 2]
+
+After the articles it waits until workers have given their models back. CPU is in percent of one core; memory
+is the proportional set size, in which what processes share is divided among them.
+"""
+
+import argparse
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import psutil
+
+from news_assets.clients.embedding.embedder import OnnxEmbedder
+from news_assets.settings import Settings
+from news_assets_tests.bench.latency import Waiter, by_poll
+from news_assets_tests.support.profile_with_desk import exported_model, profile_with_desk
+from news_assets_tests.support.profiles import Profile
+
+GOAL_PERCENT, GOAL_MB = 2.0, 900.0
+ARTICLES = 4
+_KINDS = {  # a part of the command line, and what the process is
+    "instance.worker": "worker",
+    "sandbox.child": "reader",
+    "api grpc": "code server",
+    "dagster-daemon": "daemon",
+    "dagster._daemon": "daemon",
+    "webserver": "web server",
+    "serve": "pages",
+    "supervisord": "supervisor",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What one process has used: its kind, CPU seconds so far, and megabytes now."""
+
+    kind: str
+    cpu_s: float
+    mb: float
+
+
+def uses(profile: Profile) -> dict[int, Use]:
+    """Return the use of each process of the profile, by process id."""
+    found = {}
+    for process in profile.tree():
+        with suppress(psutil.Error):
+            line, times = " ".join(process.cmdline()), process.cpu_times()
+            kind = next((kind for part, kind in _KINDS.items() if part in line), line[:40])
+            mb = process.memory_full_info().pss / 1e6
+            found[process.pid] = Use(kind, times.user + times.system, mb)
+    return found
+
+
+def measure(name: str, settle_s: float, minutes: float, models_dir: Path) -> bool:
+    """Print the use of each process of one profile; return whether their sum is within the goals."""
+    embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
+    with profile_with_desk(name, models_dir, date(datetime.now(UTC).year, 1, 1), 8) as running:
+        running.wait_until_quiet()
+        waiter = Waiter(running, embedder)
+        for number in range(ARTICLES):
+            by_poll(running, waiter, f"a{number:03}")
+        time.sleep(settle_s)
+        before, started = uses(running.profile), time.monotonic()
+        time.sleep(minutes * 60)
+        after, seconds = uses(running.profile), time.monotonic() - started
+    print(f"\n{name}: idle, after {ARTICLES} articles; load {os.getloadavg()[0]:.1f}")
+    percents = []
+    for pid, use in sorted(after.items(), key=lambda item: item[1].kind):
+        used_s = use.cpu_s - (before[pid].cpu_s if pid in before else 0.0)
+        percents.append(100 * used_s / seconds)
+        print(f"  {use.kind:20}{percents[-1]:6.2f} %{use.mb:8.0f} MB")
+    percent, mb = sum(percents), sum(use.mb for use in after.values())
+    print(f"  {'all':20}{percent:6.2f} %{mb:8.0f} MB   goals {GOAL_PERCENT:g} % and {GOAL_MB:g} MB", flush=True)
+    return percent <= GOAL_PERCENT and mb <= GOAL_MB
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("profiles", nargs="*", default=["plain", "local"])
+    parser.add_argument("--settle-s", type=float, default=360.0)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    options = parser.parse_args()
+    with exported_model() as models:
+        results = [measure(name, options.settle_s, options.minutes, models) for name in options.profiles]
+    sys.exit(not all(results))
+
+
+if __name__ == "__main__":
+    main()
