@@ -34,7 +34,7 @@ class Watch:
         if self._catalog is not None:
             return self._of_files(self._catalog)
         with self._reading:
-            if self._clock() - self._read_at >= _SHARED_S:
+            if abs(self._clock() - self._read_at) >= _SHARED_S:  # a clock may be set back
                 self._mark = (self._snapshot(),)
                 self._read_at = self._clock()
             return self._mark
