@@ -19,9 +19,15 @@ from news_assets.terminal import Terminal
 
 
 def agencies(desk_key: str | None, *, as_json: bool) -> None:
-    """Print every source of the desks with its last polls, its interval, what is expected of it, and silences."""
+    """Print every source of the desks with its last polls, its interval, what is
+    expected of it, and silences.
+    """
     check_names(desk_key, None)
-    desks = [desk for desk in load_desks(Settings.read().desks, ALL_KINDS) if desk_key in (None, desk.key)]
+    desks = [
+        desk
+        for desk in load_desks(Settings.read().desks, ALL_KINDS)
+        if desk_key in (None, desk.key)
+    ]
     now = datetime.now(UTC)
     with open_lake() as lake:
         rows = {desk.key: list(_rows(lake, desk, now)) for desk in desks}
@@ -34,7 +40,9 @@ def agencies(desk_key: str | None, *, as_json: bool) -> None:
 
 
 def _rows(lake: Lake, desk: Desk, now: datetime) -> Iterator[Row]:
-    """Yield the rows of a desk's sources with what is expected of them; None for inactive agencies."""
+    """Yield the rows of a desk's sources with what is expected of them; None for
+    inactive agencies.
+    """
     expected = forecasts(lake, desk, now)
     for row in source_rows(lake, desk, silent_agencies(lake, desk, now), now):
         found = expected.get(row["source_id"])
@@ -44,17 +52,22 @@ def _rows(lake: Lake, desk: Desk, now: datetime) -> Iterator[Row]:
         }
 
 
-# --- terminal output -------------------------------------------------------------------------------------------------
+# --- terminal output ------------------------------------------------------------------
 
 
 def _show(desk: Desk, rows: list[Row], now: datetime) -> None:
     terminal = Terminal()
     active = sum(agency.is_active for agency in desk.agencies)
-    terminal.print_line(f"desk {desk.key}: {len(desk.agencies)} agencies, {active} active", style="bold")
+    terminal.print_line(
+        f"desk {desk.key}: {len(desk.agencies)} agencies, {active} active", style="bold"
+    )
     terminal.print_line(LEGEND, style="dim")
     for _, of_agency in groupby(rows, key=itemgetter("agency")):
         sources = list(of_agency)
-        terminal.print_line(": ".join(_heading(sources[0])), style="" if sources[0]["is_active"] else "dim")
+        terminal.print_line(
+            ": ".join(_heading(sources[0])),
+            style="" if sources[0]["is_active"] else "dim",
+        )
         for row in sources:
             terminal.print_line(f"  {row['kind']} {row['url']}", style="dim")
             terminal.print_line(f"    {', '.join(_facts(row, now))}")
@@ -77,7 +90,10 @@ def _facts(row: Row, now: datetime) -> Iterator[str]:
     if facts.next:
         yield facts.next if facts.next == "due" else f"next {facts.next}"
     if row["entries_a_day"] is not None:
-        yield f"expects {row['entries_a_day']:.1f} entries and {row['requests_a_day']:.0f} requests a day"
+        yield (
+            f"expects {row['entries_a_day']:.1f} entries and {row['requests_a_day']:.0f} requests"
+            " a day"
+        )
         yield f"delay {row['delay_minutes']:.0f} min"
     if facts.new:
         yield f"{facts.new} new"

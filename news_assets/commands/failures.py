@@ -31,8 +31,26 @@ from news_assets.terminal import Terminal
 SHOWN = 30  # rows of a table without --limit: two screens
 _NAMED = 3  # ids in an error message
 
-_ENTRY = ("source_id", "url", "title", "day", "published_at", "first_seen_at", "last_seen_at", "trace_id")
-_ARTICLE = ("outcome", "reason", "attempts", "next_try_at", "fetched_at", "url", "canonical_url", "text_chars")
+_ENTRY = (
+    "source_id",
+    "url",
+    "title",
+    "day",
+    "published_at",
+    "first_seen_at",
+    "last_seen_at",
+    "trace_id",
+)
+_ARTICLE = (
+    "outcome",
+    "reason",
+    "attempts",
+    "next_try_at",
+    "fetched_at",
+    "url",
+    "canonical_url",
+    "text_chars",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +65,19 @@ class Filters:
         """Raise NewsAssetsError for a name that does not exist."""
         names = [stage.name for stage in stages.all_stages()]
         if self.stage is not None and self.stage not in names:
-            raise NewsAssetsError(f"no stage `{self.stage}`; there are: {', '.join(names)}")
+            raise NewsAssetsError(
+                f"no stage `{self.stage}`; there are: {', '.join(names)}"
+            )
         check_names(self.desk, self.agency)
 
     def isin(self) -> dict[str, Collection[str]]:
         """Return the filters by column of `failures`."""
-        return {name: [value] for name, value in asdict(self).items() if value is not None}
+        return {
+            name: [value] for name, value in asdict(self).items() if value is not None
+        }
 
 
-# --- list ------------------------------------------------------------------------------------------------------------
+# --- list -----------------------------------------------------------------------------
 
 
 def list_failures(filters: Filters, limit: int | None, *, as_json: bool) -> None:
@@ -71,7 +93,10 @@ def list_failures(filters: Filters, limit: int | None, *, as_json: bool) -> None
 
 
 def _newest_first(failures: Sequence[Failure]) -> list[Failure]:
-    return sorted(failures, key=lambda failure: (-failure.last_failed_at.timestamp(), failure.article_id))
+    return sorted(
+        failures,
+        key=lambda failure: (-failure.last_failed_at.timestamp(), failure.article_id),
+    )
 
 
 def _show_table(failures: Sequence[Failure], limit: int, now: datetime) -> None:
@@ -92,7 +117,9 @@ def _show_table(failures: Sequence[Failure], limit: int, now: datetime) -> None:
         )
     terminal.print(table)
     if len(failures) > limit:
-        terminal.print(f"{len(failures) - limit} more; --limit shows more of them, --stage and --agency fewer")
+        terminal.print(
+            f"{len(failures) - limit} more; --limit shows more of them, --stage and --agency fewer"
+        )
 
 
 def _minute(at: datetime) -> str:
@@ -105,7 +132,7 @@ def _next_try(at: datetime | None, now: datetime) -> str:
     return "due now" if at <= now else f"next {_minute(at)}"
 
 
-# --- show ------------------------------------------------------------------------------------------------------------
+# --- show -----------------------------------------------------------------------------
 
 
 def show(article_id: str) -> None:
@@ -124,9 +151,15 @@ def show(article_id: str) -> None:
         terminal.print()
         terminal.print("no failures")
     for article in articles:
-        _show_values(terminal, "article", [(name, getattr(article, name)) for name in _ARTICLE])
+        _show_values(
+            terminal, "article", [(name, getattr(article, name)) for name in _ARTICLE]
+        )
     for entry in entries:
-        _show_values(terminal, f"entry {entry.entry_id}", [(name, getattr(entry, name)) for name in _ENTRY])
+        _show_values(
+            terminal,
+            f"entry {entry.entry_id}",
+            [(name, getattr(entry, name)) for name in _ENTRY],
+        )
 
 
 def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
@@ -142,13 +175,24 @@ def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
     ]
 
 
-def _show_values(terminal: Terminal, title: str, values: Sequence[tuple[str, object]]) -> None:
-    table = Table(title=title, title_justify="left", title_style="", box=None, show_header=False, pad_edge=False)
+def _show_values(
+    terminal: Terminal, title: str, values: Sequence[tuple[str, object]]
+) -> None:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="",
+        box=None,
+        show_header=False,
+        pad_edge=False,
+    )
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in values:
         if value is not None:
-            table.add_row(name, _minute(value) if isinstance(value, datetime) else str(value))
+            table.add_row(
+                name, _minute(value) if isinstance(value, datetime) else str(value)
+            )
     terminal.print()
     terminal.print(table)
 
@@ -162,17 +206,25 @@ def _failing(lake: Reader) -> str:
     return f"there are failures of: {', '.join(ids[:_NAMED])}{more}"
 
 
-# --- retry -----------------------------------------------------------------------------------------------------------
+# --- retry ----------------------------------------------------------------------------
 
 
 def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> None:
-    """Make failures due with all their attempts left; or run their stages in this process."""
+    """Make failures due with all their attempts left; or run their stages in this
+    process.
+    """
     filters.check()
     with open_lake() as lake:
-        selected = filters.isin() | ({"article_id": set(article_ids)} if article_ids else {})
-        known = set(lake.frame(Failure, None, ("article_id",), **selected)["article_id"])
+        selected = filters.isin() | (
+            {"article_id": set(article_ids)} if article_ids else {}
+        )
+        known = set(
+            lake.frame(Failure, None, ("article_id",), **selected)["article_id"]
+        )
         if unknown := sorted(set(article_ids) - known):
-            raise NewsAssetsError(f"no failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}")
+            raise NewsAssetsError(
+                f"no failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}"
+            )
         now = datetime.now(UTC)
         made_due = lake.transact(lambda rows: make_due(rows, now, **selected))
         if not made_due:
@@ -180,7 +232,9 @@ def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> Non
         elif run_now:
             _run_stages(lake, made_due)
         else:
-            Terminal().print_line(f"{len(made_due)} due now; the daemon or `dagster asset materialize` runs them")
+            Terminal().print_line(
+                f"{len(made_due)} due now; the daemon or `dagster asset materialize` runs them"
+            )
 
 
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
@@ -188,13 +242,25 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
     settings = Settings.read()
     desks = {desk.key: desk for desk in load_desks(settings.desks, ALL_KINDS)}
     for stage in stages.all_stages():
-        for key in sorted({failure.desk for failure in failures if failure.stage == stage.name}):
-            tried = [failure for failure in failures if (failure.desk, failure.stage) == (key, stage.name)]
+        for key in sorted(
+            {failure.desk for failure in failures if failure.stage == stage.name}
+        ):
+            tried = [
+                failure
+                for failure in failures
+                if (failure.desk, failure.stage) == (key, stage.name)
+            ]
             if key not in desks:
-                raise NewsAssetsError(f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS")
-            keys = AgencyDays(key, frozenset((failure.agency, failure.day) for failure in tried))
+                raise NewsAssetsError(
+                    f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS"
+                )
+            keys = AgencyDays(
+                key, frozenset((failure.agency, failure.day) for failure in tried)
+            )
             with open_ports(settings, stage.ports, partial(spent, lake)) as ports:
-                stage.run_batch(lake, desks[key], keys, lambda: datetime.now(UTC), ports)
+                stage.run_batch(
+                    lake, desks[key], keys, lambda: datetime.now(UTC), ports
+                )
             _report(lake, stage.name, tried)
 
 

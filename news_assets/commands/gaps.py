@@ -26,10 +26,16 @@ def gaps(desk_key: str | None, days: int, *, as_json: bool) -> None:
     """Print every finding of the last days, including work of the last minutes."""
     check_names(desk_key, None)
     settings = Settings.read()
-    desks = [desk for desk in load_desks(settings.desks, ALL_KINDS) if desk_key in (None, desk.key)]
+    desks = [
+        desk
+        for desk in load_desks(settings.desks, ALL_KINDS)
+        if desk_key in (None, desk.key)
+    ]
     with open_lake() as lake, lazy_index(*settings.search_place) as index:
         for desk in desks:
-            found = desk_gaps(lake, index, desk, datetime.now(UTC), days, grace=timedelta())
+            found = desk_gaps(
+                lake, index, desk, datetime.now(UTC), days, grace=timedelta()
+            )
             if as_json:
                 _write(desk, found)
             else:
@@ -41,15 +47,24 @@ def _write(desk: Desk, found: Mapping[str, Findings]) -> None:
         if findings.unknown:
             write_line({"desk": desk.key, "check": name, "error": findings.unknown})
         for row in findings.rows:
-            write_line({"desk": desk.key, "check": name} | dict(zip(findings.header, row, strict=True)))
+            write_line(
+                {"desk": desk.key, "check": name}
+                | dict(zip(findings.header, row, strict=True))
+            )
 
 
 def _show(desk: Desk, found: Mapping[str, Findings]) -> None:
     terminal = Terminal()
     for name, findings in found.items():
-        symbol = ("?   ", "yellow") if findings.unknown else _SYMBOLS[bool(findings.rows)]
+        symbol = (
+            ("?   ", "yellow") if findings.unknown else _SYMBOLS[bool(findings.rows)]
+        )
         checked = (f"{findings.checked} checked", "dim")
-        terminal.print_line(Text.assemble(symbol, f"{desk.key}: {freshness_checks(desk)[name][1]} ", checked))
+        terminal.print_line(
+            Text.assemble(
+                symbol, f"{desk.key}: {freshness_checks(desk)[name][1]} ", checked
+            )
+        )
         if findings.unknown:
             terminal.print_line(f"    {findings.unknown}")
         if findings.rows:
@@ -61,11 +76,19 @@ def _table(findings: Findings) -> Table:
     for row in findings.rows[:_SHOWN_ROWS]:
         table.add_row(*(_cell(value) for value in row))
     if len(findings.rows) > _SHOWN_ROWS:
-        table.caption = f"and {len(findings.rows) - _SHOWN_ROWS} more; --json lists them all"
+        table.caption = (
+            f"and {len(findings.rows) - _SHOWN_ROWS} more; --json lists them all"
+        )
     return table
 
 
 def _cell(value: object) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
-    return "" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
+    return (
+        ""
+        if value is None
+        else f"{value:.1f}"
+        if isinstance(value, float)
+        else str(value)
+    )

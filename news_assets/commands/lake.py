@@ -49,8 +49,17 @@ def open_lake() -> Lake:
 
 
 def desk_named(key: str) -> Desk | None:
-    """Return the desk of this key in the desk files; None for one that is in the lake only."""
-    return next((desk for desk in load_desks(Settings.read().desks, ALL_KINDS) if desk.key == key), None)
+    """Return the desk of this key in the desk files; None for one that is in the lake
+    only.
+    """
+    return next(
+        (
+            desk
+            for desk in load_desks(Settings.read().desks, ALL_KINDS)
+            if desk.key == key
+        ),
+        None,
+    )
 
 
 def check_names(desk: str | None, agency: str | None) -> None:
@@ -61,27 +70,48 @@ def check_names(desk: str | None, agency: str | None) -> None:
     """
     if desk is None and agency is None:
         return
-    known = {(one.key, each.key) for one in load_desks(Settings.read().desks, ALL_KINDS) for each in one.agencies}
+    known = {
+        (one.key, each.key)
+        for one in load_desks(Settings.read().desks, ALL_KINDS)
+        for each in one.agencies
+    }
     if not _are_known(known, desk, agency):
         with open_lake() as lake:
-            known |= set(lake.query("SELECT DISTINCT desk, agency FROM entries").iter_rows())
+            known |= set(
+                lake.query("SELECT DISTINCT desk, agency FROM entries").iter_rows()
+            )
     if not _are_known(known, desk, None):
-        raise NewsAssetsError(f"no desk `{desk}`; there are: {', '.join(sorted({key for key, _ in known}))}")
+        raise NewsAssetsError(
+            f"no desk `{desk}`; there are: {', '.join(sorted({key for key, _ in known}))}"
+        )
     if not _are_known(known, desk, agency):
-        agencies = ", ".join(sorted({each for key, each in known if desk in (None, key)}))
+        agencies = ", ".join(
+            sorted({each for key, each in known if desk in (None, key)})
+        )
         raise NewsAssetsError(f"no agency `{agency}`; there are: {agencies}")
 
 
-def _are_known(known: Collection[tuple[str, str]], desk: str | None, agency: str | None) -> bool:
+def _are_known(
+    known: Collection[tuple[str, str]], desk: str | None, agency: str | None
+) -> bool:
     return any(desk in (None, key) and agency in (None, each) for key, each in known)
 
 
 def status(desk: str | None, days: int, *, as_json: bool) -> None:
-    """Print the rows of each stage, by agency, of the last days and, where meetings are listed, of those to come."""
+    """Print the rows of each stage, by agency, of the last days and, where meetings are
+    listed, of those to come.
+    """
     check_names(desk, None)
-    tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # it has begun for agencies east of Greenwich
+    tomorrow = datetime.now(UTC).date() + timedelta(
+        days=1
+    )  # it has begun for agencies east of Greenwich
     with open_lake() as lake:
-        counts = stage_counts(lake, tomorrow - timedelta(days=days), tomorrow + timedelta(days=FUTURE_DAYS), desk)
+        counts = stage_counts(
+            lake,
+            tomorrow - timedelta(days=days),
+            tomorrow + timedelta(days=FUTURE_DAYS),
+            desk,
+        )
     if as_json:
         for row in counts.iter_rows(named=True):
             write_line(row)
@@ -93,20 +123,28 @@ def show_counts(counts: "polars.DataFrame") -> None:
     """Print counts, a table for each desk with its sums."""
     terminal = Terminal()
     for (desk,), rows in counts.group_by("desk", maintain_order=True):
-        table = Table(title=f"desk {desk}", box=None, title_justify="left", padding=(0, 1, 0, 0))
+        table = Table(
+            title=f"desk {desk}", box=None, title_justify="left", padding=(0, 1, 0, 0)
+        )
         table.add_column("agency")
         for column in count_columns():
             table.add_column(column, justify="right")
         table.add_column("last day", no_wrap=True)
         for row in rows.iter_rows(named=True):
-            table.add_row(row["agency"], *(str(row[column]) for column in count_columns()), str(row["last_day"] or "-"))
-        table.add_row("all", *(str(rows[column].sum()) for column in count_columns()), "")
+            table.add_row(
+                row["agency"],
+                *(str(row[column]) for column in count_columns()),
+                str(row["last_day"] or "-"),
+            )
+        table.add_row(
+            "all", *(str(rows[column].sum()) for column in count_columns()), ""
+        )
         terminal.print(table)
     if counts.is_empty():
         terminal.print("the lake has no rows yet; `make demo` fills a sample lake")
 
 
-# --- export ----------------------------------------------------------------------------------------------------------
+# --- export ---------------------------------------------------------------------------
 
 
 def export(
@@ -120,10 +158,14 @@ def export(
     """Write the rows of a table, a few thousand at a time."""
     table = next((table for table in TABLES if table.name == name), None)
     if table is None:
-        raise NewsAssetsError(f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}")
+        raise NewsAssetsError(
+            f"no table `{name}`; there are: {', '.join(table.name for table in TABLES)}"
+        )
     check_names(desk, agency)
     if form in _BINARY and output is None and sys.stdout.isatty():
-        raise NewsAssetsError(f"{form} cannot be written to a terminal; name a file with --output")
+        raise NewsAssetsError(
+            f"{form} cannot be written to a terminal; name a file with --output"
+        )
     with open_lake() as lake:
         frames = lake.stream(table.record, **_filters(table, desk, agency, days))
         if form in _BINARY:
@@ -133,7 +175,10 @@ def export(
 
 
 def _filters(
-    table: LakeTable, desk: str | None, agency: str | None, days: tuple[date | None, date | None]
+    table: LakeTable,
+    desk: str | None,
+    agency: str | None,
+    days: tuple[date | None, date | None],
 ) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if desk:
@@ -141,16 +186,32 @@ def _filters(
     if agency:
         filters["agency"] = [agency]
     if any(days):
-        first, last = days[0] or _EARLIEST, days[1] or datetime.now(UTC).date() + timedelta(days=1)
-        filters["day"] = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+        first, last = (
+            days[0] or _EARLIEST,
+            days[1] or datetime.now(UTC).date() + timedelta(days=1),
+        )
+        filters["day"] = [
+            first + timedelta(days=n) for n in range((last - first).days + 1)
+        ]
     if unknown := filters.keys() - {column.name for column in columns(table)}:
-        raise NewsAssetsError(f"table `{table.name}` has no {' and no '.join(sorted(unknown))} to filter by")
+        raise NewsAssetsError(
+            f"table `{table.name}` has no {' and no '.join(sorted(unknown))} to filter by"
+        )
     return filters
 
 
-def _write_text(table: LakeTable, frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
+def _write_text(
+    table: LakeTable,
+    frames: "Iterator[polars.DataFrame]",
+    form: Form,
+    output: Path | None,
+) -> None:
     rows = _rows(frames)
-    with output.open("w", encoding="utf-8", newline="") if output else nullcontext(documents) as file:
+    with (
+        output.open("w", encoding="utf-8", newline="")
+        if output
+        else nullcontext(documents)
+    ) as file:
         if form is Form.CSV:
             write_csv(file, _names(table), rows)
             return
@@ -167,7 +228,12 @@ def _names(table: LakeTable) -> list[str]:
     return [column.name for column in columns(table)]
 
 
-def _write_binary(table: LakeTable, frames: "Iterator[polars.DataFrame]", form: Form, output: Path | None) -> None:
+def _write_binary(
+    table: LakeTable,
+    frames: "Iterator[polars.DataFrame]",
+    form: Form,
+    output: Path | None,
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         whole = output or Path(folder) / "whole"
         if form is Form.PARQUET:
@@ -176,15 +242,22 @@ def _write_binary(table: LakeTable, frames: "Iterator[polars.DataFrame]", form: 
             with whole.open("wb") as written:
                 cut = write_xlsx(written, _names(table), _rows(frames))
             if cut:
-                report(f"{cut} texts are longer than a cell of a spreadsheet and were cut; --format csv has them whole")
+                report(
+                    f"{cut} texts are longer than a cell of a spreadsheet and were cut; --format"
+                    " csv has them whole"
+                )
         if output is None:
             with whole.open("rb") as file:
                 for part in iter(partial(file.read, _COPIED_BYTES), b""):
                     documents.write_bytes(part)
 
 
-def _write_parquet(table: LakeTable, frames: "Iterator[polars.DataFrame]", parts: Path, whole: Path) -> None:
-    """Write each batch to a file of the folder and then join the files, so that memory holds one batch at most."""
+def _write_parquet(
+    table: LakeTable, frames: "Iterator[polars.DataFrame]", parts: Path, whole: Path
+) -> None:
+    """Write each batch to a file of the folder and then join the files, so that memory
+    holds one batch at most.
+    """
     import polars as pl
 
     pl.DataFrame(schema=polars_schema(table)).write_parquet(parts / "000000.parquet")

@@ -8,8 +8,12 @@ import typer
 
 Desk = Annotated[str | None, typer.Option(help="only this desk")]
 Agency = Annotated[str | None, typer.Option(help="only this agency")]
-From = Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")]
-To = Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")]
+From = Annotated[
+    datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")
+]
+To = Annotated[
+    datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON output")]
 
 
@@ -24,4 +28,7 @@ class Form(StrEnum):
     OCD = "ocd"
 
 
-OF_MEETINGS = (Form.ICAL, Form.OCD)  # formats of the table `meetings` only, see `commands/civic/export_meetings.py`
+OF_MEETINGS = (
+    Form.ICAL,
+    Form.OCD,
+)  # formats of the table `meetings` only, see `commands/civic/export_meetings.py`

@@ -1,10 +1,18 @@
-"""The command `replay`: extract again from the stored pages, and show or store what changes."""
+"""The command `replay`: extract again from the stored pages, and show or store what
+changes.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
@@ -44,13 +52,21 @@ _MEANINGS: dict[Change, str] = {
 Days = tuple[date | None, date | None]
 
 
-def replay(desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool) -> None:
+def replay(
+    desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool
+) -> None:
     """Replay the articles of these desks, agencies and days, one desk after the other."""
     check_names(desk, agency)
     settings = Settings.read()
-    desks = [one for one in load_desks(settings.desks, ALL_KINDS, settings.caps) if desk in (None, one.key)]
+    desks = [
+        one
+        for one in load_desks(settings.desks, ALL_KINDS, settings.caps)
+        if desk in (None, one.key)
+    ]
     if not desks:
-        raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
+        raise NewsAssetsError(
+            f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS"
+        )
     with open_lake() as lake, ProcessSandbox() as sandbox:
         for one in desks:
             summary = _replay_desk(lake, one, agency, days, sandbox, write=write)
@@ -61,14 +77,33 @@ def replay(desk: str | None, agency: str | None, days: Days, *, write: bool, as_
                 _show(one.key, summary, diffs, write=write)
 
 
-def _replay_desk(lake: Lake, desk: Desk, agency: str | None, days: Days, sandbox: Sandbox, *, write: bool) -> Summary:
+def _replay_desk(
+    lake: Lake,
+    desk: Desk,
+    agency: str | None,
+    days: Days,
+    sandbox: Sandbox,
+    *,
+    write: bool,
+) -> Summary:
     groups = archive_groups(lake, desk.key, agency, *days)
     summary, console = Summary(), Terminal(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(desk.key, total=sum(group.articles for group in groups))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(
+            desk.key, total=sum(group.articles for group in groups)
+        )
         for group in groups:
-            for batch in replay_articles(lake, desk, lake.read(RawArticle, group.keys), sandbox):
+            for batch in replay_articles(
+                lake, desk, lake.read(RawArticle, group.keys), sandbox
+            ):
                 summary.add(_stored(lake, desk, batch) if write else batch)
                 progress.advance(task, len(batch))
     return summary
@@ -81,9 +116,15 @@ def _stored(lake: Lake, desk: Desk, batch: Sequence[Replayed]) -> list[Replayed]
 
     def store(some: Sequence[Replayed]) -> list[Replayed]:
         now = datetime.now(UTC)
-        return lake.transact(lambda rows: store_replayed(rows, STAGES[0], desk, some, now))
+        return lake.transact(
+            lambda rows: store_replayed(rows, STAGES[0], desk, some, now)
+        )
 
-    return store_apart(batch, store, lambda one, reason: Replayed(one.article, "unreadable", reason=reason))
+    return store_apart(
+        batch,
+        store,
+        lambda one, reason: Replayed(one.article, "unreadable", reason=reason),
+    )
 
 
 def _diff(one: Replayed, sandbox: Sandbox) -> list[str]:
@@ -93,10 +134,16 @@ def _diff(one: Replayed, sandbox: Sandbox) -> list[str]:
     return [str(lines)] if isinstance(lines, NewsAssetsError) else lines
 
 
-# --- output ----------------------------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------
 
 
-def _facts(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str]]], *, write: bool) -> dict[str, Any]:
+def _facts(
+    desk: str,
+    summary: Summary,
+    diffs: Sequence[tuple[Replayed, list[str]]],
+    *,
+    write: bool,
+) -> dict[str, Any]:
     return {
         "desk": desk,
         "is_written": write,
@@ -118,7 +165,13 @@ def _facts(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str
     }
 
 
-def _show(desk: str, summary: Summary, diffs: Sequence[tuple[Replayed, list[str]]], *, write: bool) -> None:
+def _show(
+    desk: str,
+    summary: Summary,
+    diffs: Sequence[tuple[Replayed, list[str]]],
+    *,
+    write: bool,
+) -> None:
     terminal = Terminal()
     for line in _lines(desk, summary, write=write):
         terminal.print_line(line)
@@ -139,7 +192,9 @@ def _lines(desk: str, summary: Summary, *, write: bool) -> Iterator[str]:
         if count := summary.counts[change]:
             yield f"{count:9,}  {meaning}"
     if summary.columns:
-        yield "columns: " + ", ".join(f"{name} {count}" for name, count in summary.columns.most_common())
+        yield "columns: " + ", ".join(
+            f"{name} {count}" for name, count in summary.columns.most_common()
+        )
     if summary.new_rows and not write:
         yield f"--write stores the {summary.new_rows} new rows"
 
@@ -150,7 +205,9 @@ def _table(worst: Sequence[Replayed]) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("worst differences", overflow="fold")
     for one in worst:
-        about = f"{one.article.article_id}: {_MEANINGS[one.change]}" + (f" ({one.reason})" if one.reason else "")
+        about = f"{one.article.article_id}: {_MEANINGS[one.change]}" + (
+            f" ({one.reason})" if one.reason else ""
+        )
         chars = f"{one.article.text_chars:,} → {one.found_chars:,}"
         table.add_row(f"{one.kept_ratio:.0%}", chars, about)
     return table

@@ -1,4 +1,6 @@
-"""The commands `serve` and `mcp`: the pages for readers and operators, and tools for programs with language models."""
+"""The commands `serve` and `mcp`: the pages for readers and operators, and tools for
+programs with language models.
+"""
 
 import ctypes
 import socket
@@ -31,7 +33,8 @@ def run(
     """Serve until interrupted.
 
     Raises:
-        NewsAssetsError: The address cannot be listened on, or lake, index or desk files cannot be opened.
+        NewsAssetsError: The address cannot be listened on, or lake, index or desk files
+            cannot be opened.
     """
     import uvicorn
 
@@ -50,8 +53,12 @@ def run(
         open_ports(settings, opened) as ports,
     ):
         hosts, access = (*_ALWAYS, host, *names), _access(settings)
-        app = build_app(archive, hosts, origins, requests_per_minute, access, ports.get("fetcher"))
-        Terminal().print_line(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)")
+        app = build_app(
+            archive, hosts, origins, requests_per_minute, access, ports.get("fetcher")
+        )
+        Terminal().print_line(
+            f"http://{host}:{listening.getsockname()[1]}/ (Ctrl-C stops it)"
+        )
         config = uvicorn.Config(
             app,
             http=bounded_protocol(Connections(connections_of_client)),
@@ -66,8 +73,9 @@ def run(
 def _return_memory() -> None:
     """Let memory go back to the system that one large answer took.
 
-    glibc gives each thread an arena of its own, and keeps blocks of the sizes that were freed. Here all threads
-    allocate from two arenas, and large blocks are always mapped.
+    glibc gives each thread an arena of its own, and keeps blocks of the sizes that were
+    freed. Here all threads allocate from two arenas, and large blocks are always
+    mapped.
     """
     with suppress(AttributeError, OSError):  # not glibc
         libc = ctypes.CDLL(None)
@@ -76,10 +84,12 @@ def _return_memory() -> None:
 
 
 def run_tools() -> None:
-    """Answer the Model Context Protocol on standard input and output until the input ends.
+    """Answer the Model Context Protocol on standard input and output until the input
+    ends.
 
     Raises:
-        NewsAssetsError: The extra `mcp` is not installed, or lake, index or desk files cannot be opened.
+        NewsAssetsError: The extra `mcp` is not installed, or lake, index or desk files
+            cannot be opened.
     """
     import anyio
 
@@ -88,7 +98,9 @@ def run_tools() -> None:
     try:
         from news_assets.web.api.tools import serve_tools
     except ModuleNotFoundError as error:
-        raise NewsAssetsError(f"{error.name} is not installed; pip install --editable '.[mcp]'") from error
+        raise NewsAssetsError(
+            f"{error.name} is not installed; pip install --editable '.[mcp]'"
+        ) from error
     with open_lake() as lake, Archive.open(Settings.read(), lake) as archive:
         anyio.run(serve_tools, archive)
 
@@ -114,5 +126,6 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port))
     except OSError as error:
         raise NewsAssetsError(
-            f"{host}:{port} cannot be listened on: {error.strerror}; name another with --host and --port"
+            f"{host}:{port} cannot be listened on: {error.strerror}; name another with --host and"
+            " --port"
         ) from error

@@ -1,4 +1,6 @@
-"""Commands that run one step of the pipeline on JSON lines: feeds, pages, documents, URLs, articles and texts."""
+"""Commands that run one step of the pipeline on JSON lines: feeds, pages, documents,
+URLs, articles and texts.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -27,7 +29,16 @@ T = TypeVar("T")
 
 _BATCH_TEXTS = 64
 _EXTRACTED = (
-    *("url", "canonical_url", "title", "subtitle", "authors", "published_at", "updated_at", "language"),
+    *(
+        "url",
+        "canonical_url",
+        "title",
+        "subtitle",
+        "authors",
+        "published_at",
+        "updated_at",
+        "language",
+    ),
     *("section", "tags", "image_url", "text", "outcome", "reason", "published_origin"),
 )
 _DOCUMENT = ("kind", "pages", "text", "is_scanned", "outcome", "reason")
@@ -74,7 +85,9 @@ def _entry(entry: ListedEntry) -> Item:
 
 
 def extract() -> None:
-    """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title, text, outcome, reason, ...}."""
+    """Extract articles from saved pages. In: {id, path, url}. Out: {id, url, title,
+    text, outcome, reason, ...}.
+    """
     from news_assets.pipeline.page.readers import read_page, with_document
 
     with ProcessSandbox() as sandbox:
@@ -83,20 +96,28 @@ def extract() -> None:
             timezone, language = item.get("timezone") or "UTC", item.get("language")
             page = with_document(_page_of(item), sandbox, language)
             found = _call(sandbox, read_page, page, timezone, language)
-            return {"id": item["id"]} | {name: getattr(found, name) for name in _EXTRACTED}
+            return {"id": item["id"]} | {
+                name: getattr(found, name) for name in _EXTRACTED
+            }
 
         write_results(read_items("id", "path"), extract_one, "extracting")
 
 
 def read_document() -> None:
-    """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text, is_scanned, outcome, reason}."""
+    """Read documents. In: {id, path, content_type}. Out: {id, kind, pages, text,
+    is_scanned, outcome, reason}.
+    """
     with ProcessSandbox() as sandbox:
 
         def read_one(item: Item) -> Item:
             path = str(item["path"])
             body, name = read_file(path, MAX_DOCUMENT_BYTES), Path(path).name
-            found = sandbox.read_document(body, str(item.get("content_type") or ""), name, item.get("language"))
-            return {"id": item["id"]} | {name: getattr(found, name) for name in _DOCUMENT}
+            found = sandbox.read_document(
+                body, str(item.get("content_type") or ""), name, item.get("language")
+            )
+            return {"id": item["id"]} | {
+                name: getattr(found, name) for name in _DOCUMENT
+            }
 
         write_results(read_items("id", "path"), read_one, "reading documents")
 
@@ -110,23 +131,42 @@ def canonical_url() -> None:
 
 
 def dedupe() -> None:
-    """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id, duplicate_of, reason, score}."""
+    """Find duplicates in a stream. In: {id, url, title, text, language}. Out: {id,
+    duplicate_of, reason, score}.
+    """
     from news_assets.pipeline.articles.near_duplicates import dedupe_stream
 
-    for article_id, duplicate_of, reason, score in dedupe_stream(progress(read_items("id", "text"), "comparing")):
-        write_line({"id": article_id, "duplicate_of": duplicate_of, "reason": reason, "score": score})
+    for article_id, duplicate_of, reason, score in dedupe_stream(
+        progress(read_items("id", "text"), "comparing")
+    ):
+        write_line(
+            {
+                "id": article_id,
+                "duplicate_of": duplicate_of,
+                "reason": reason,
+                "score": score,
+            }
+        )
 
 
 def classify() -> None:
-    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path, score, theme_reason, ...}."""
+    """Assign themes. In: {id, title, text, language}. Out: {id, theme_code, theme_path,
+    score, theme_reason, ...}.
+    """
     from news_assets.clients.factory import local_enricher, open_ports
 
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports:
-        enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open).with_vectors()
+        enricher = local_enricher(
+            settings, ports["sandbox"], ports["embedder"].open
+        ).with_vectors()
 
         def classify_one(item: Item) -> Item:
-            found = enricher.enrich(str(item.get("title") or ""), str(item.get("text") or ""), item.get("language"))
+            found = enricher.enrich(
+                str(item.get("title") or ""),
+                str(item.get("text") or ""),
+                item.get("language"),
+            )
             return {
                 "id": item["id"],
                 "theme_code": found.theme_path[-1] if found.theme_path else None,
@@ -145,7 +185,9 @@ def embed() -> None:
     from news_assets.clients.embedding.embedder import OnnxEmbedder
 
     settings = Settings.read()
-    embedder = OnnxEmbedder.open(settings.embedding_model, settings.models_dir, settings.threads)
+    embedder = OnnxEmbedder.open(
+        settings.embedding_model, settings.models_dir, settings.threads
+    )
     items = iter(progress(read_items("id", "text"), "embedding"))
     while batch := list(islice(items, _BATCH_TEXTS)):
         for line in _embedded(embedder, batch):
@@ -153,7 +195,9 @@ def embed() -> None:
 
 
 def _embedded(embedder: Any, batch: list[Item]) -> Iterator[Item]:
-    """Yield one line per item; the items of a failed batch are embedded one by one, so that only the bad ones fail."""
+    """Yield one line per item; the items of a failed batch are embedded one by one, so
+    that only the bad ones fail.
+    """
     try:
         vectors = embedder.embed([str(item["text"]) for item in batch])
     except EmbedError as error:

@@ -21,7 +21,9 @@ def show_url(url: str, *, as_json: bool) -> None:
     with open_lake() as lake:
         events = url_history(lake, url)
     if not events:
-        raise NewsAssetsError(f"no source has listed {url}; `news-assets agencies` shows which sources are polled")
+        raise NewsAssetsError(
+            f"no source has listed {url}; `news-assets agencies` shows which sources are polled"
+        )
     if as_json:
         for event in events:
             write_line(asdict(event))
@@ -36,7 +38,12 @@ def _show(events: list[Event]) -> None:
     table.add_column("what", overflow="fold")
     for event in events:
         attempt = f" (attempt {event.attempts})" if event.attempts else ""
-        table.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.stage, event.outcome + attempt, event.what)
+        table.add_row(
+            f"{event.at:%Y-%m-%d %H:%M:%S}",
+            event.stage,
+            event.outcome + attempt,
+            event.what,
+        )
     terminal = Terminal()
     for article_id in dict.fromkeys(event.article_id for event in events):
         terminal.print(article_id, style="bold")

@@ -1,4 +1,6 @@
-"""The command `withdraw`: remove the texts of articles from lake and index, or bring them back."""
+"""The command `withdraw`: remove the texts of articles from lake and index, or bring
+them back.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -21,13 +23,22 @@ from news_assets.terminal import Terminal
 def withdraw_articles(names: Sequence[str], reason: str) -> None:
     """Withdraw the articles with these ids or addresses."""
     with open_lake() as lake:
-        articles = lake.transact(lambda rows: withdraw(rows, _present(rows, names), reason, datetime.now(UTC)))
+        articles = lake.transact(
+            lambda rows: withdraw(
+                rows, _present(rows, names), reason, datetime.now(UTC)
+            )
+        )
         if not articles:
             Terminal().print_line("withdrawn already")
             return
         for article in articles:
-            Terminal().print_line(f"withdrawn: {article.article_id}: {article.title or 'without a title'}")
-        Terminal().print_line(f"--undo brings them back for {KEEP_DAYS} days, as long as the lake keeps the last state")
+            Terminal().print_line(
+                f"withdrawn: {article.article_id}: {article.title or 'without a title'}"
+            )
+        Terminal().print_line(
+            f"--undo brings them back for {KEEP_DAYS} days, as long as the lake keeps the last"
+            " state"
+        )
         _delete_documents(lake, [article.article_id for article in articles])
 
 
@@ -38,17 +49,25 @@ def _present(rows: Reader, names: Sequence[str]) -> list[RawArticle]:
 def undo(names: Sequence[str]) -> None:
     """Bring the withdrawn articles with these ids or addresses back."""
     with open_lake() as lake:
-        articles = [article for article in _named(lake, names) if article.outcome == WITHDRAWN]
+        articles = [
+            article for article in _named(lake, names) if article.outcome == WITHDRAWN
+        ]
         if not articles:
             raise NewsAssetsError("none of these articles is withdrawn")
         for article in articles:
             undo_withdrawal(lake, article, lambda rows: None)
-            Terminal().print_line(f"brought back: {article.article_id}: {article.title or 'without a title'}")
-        Terminal().print_line("the daemon or `dagster asset materialize` puts them into the index again")
+            Terminal().print_line(
+                f"brought back: {article.article_id}: {article.title or 'without a title'}"
+            )
+        Terminal().print_line(
+            "the daemon or `dagster asset materialize` puts them into the index again"
+        )
 
 
 def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:
-    """Return the articles with these ids or addresses, which may be written in any way, and may be those of entries."""
+    """Return the articles with these ids or addresses, which may be written in any way,
+    and may be those of entries.
+    """
     found: dict[str, RawArticle] = {}
     unknown = []
     for name in names:
@@ -58,16 +77,22 @@ def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:
         if not articles:
             unknown.append(name)
     if unknown:
-        raise NewsAssetsError(f"no article {', '.join(f'`{name}`' for name in unknown)}; nothing was changed")
+        raise NewsAssetsError(
+            f"no article {', '.join(f'`{name}`' for name in unknown)}; nothing was changed"
+        )
     return list(found.values())
 
 
 def _delete_documents(lake: Lake, ids: Sequence[str]) -> None:
-    """Delete the documents and their receipts; where the index is unavailable, the sensors do so later."""
+    """Delete the documents and their receipts; where the index is unavailable, the
+    sensors do so later.
+    """
     try:
         with open_ports(Settings.read(), ("search",)) as ports:
             ports["search"].delete(ids)
     except NewsAssetsError as error:
-        Terminal().print_line(f"still in the index, until a run of `search_index` removes them: {error}")
+        Terminal().print_line(
+            f"still in the index, until a run of `search_index` removes them: {error}"
+        )
         return
     lake.transact(lambda rows: rows.delete(IndexedDocument, article_id=ids))

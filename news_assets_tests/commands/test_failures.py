@@ -1,4 +1,6 @@
-"""`failures list`, `show` and `retry` over a small lake, called as the command line calls them."""
+"""`failures list`, `show` and `retry` over a small lake, called as the command line
+calls them.
+"""
 
 import json
 from dataclasses import replace
@@ -25,7 +27,11 @@ def run(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
         "language": "en",
         "first_day": "2026-01-01",
         "agencies": {
-            key: {"name": key, "sources": [{"kind": "feed", "url": f"https://example.org/{key}.xml"}]} for key in "ab"
+            key: {
+                "name": key,
+                "sources": [{"kind": "feed", "url": f"https://example.org/{key}.xml"}],
+            }
+            for key in "ab"
         },
     }
     (tmp_path / "d.yaml").write_text(yaml.safe_dump(desk))
@@ -45,7 +51,9 @@ def give_up(home: Path, article_id: str) -> None:
         lake.transact(lambda rows: rows.upsert([failure]))
         articles = [
             replace(article, attempts=8, refusals=4, next_try_at=None)
-            for article in lake.read(RawArticle, article_id=[article_id], outcome=["failed"])
+            for article in lake.read(
+                RawArticle, article_id=[article_id], outcome=["failed"]
+            )
         ]
         lake.transact(lambda rows: rows.upsert(articles))
 
@@ -69,7 +77,9 @@ def test_list_shows_what_failed_within_eighty_columns(home: Path, run: Call) -> 
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_list_applies_its_filters_and_shows_how_many_more_there_are(home: Path, run: Call) -> None:
+def test_list_applies_its_filters_and_shows_how_many_more_there_are(
+    home: Path, run: Call
+) -> None:
     assert "b-3" not in run("list", "--stage", "enriched_articles")[1]
     assert "a-2" not in run("list", "--agency", "b", "--desk", "d")[1]
     assert run("list", "--stage", "search_index")[1] == "no failures\n"
@@ -78,14 +88,18 @@ def test_list_applies_its_filters_and_shows_how_many_more_there_are(home: Path, 
 
 def test_list_as_json_has_every_column(home: Path, run: Call) -> None:
     lines = [json.loads(line) for line in run("list", "--json")[1].splitlines()]
-    assert {(line["article_id"], line["stage"], line["attempts"]) for line in lines} == {
+    assert {
+        (line["article_id"], line["stage"], line["attempts"]) for line in lines
+    } == {
         ("a-2", "enriched_articles", 1),
         ("b-3", "raw_articles", 1),
     }
     assert set(lines[0]) == set(Failure.__dataclass_fields__)
 
 
-def test_show_prints_failures_row_and_entries_of_an_article(home: Path, run: Call) -> None:
+def test_show_prints_failures_row_and_entries_of_an_article(
+    home: Path, run: Call
+) -> None:
     out = run("show", "b-3")[1]
     for text in (
         "failure of raw_articles",
@@ -102,7 +116,10 @@ def test_show_prints_failures_row_and_entries_of_an_article(home: Path, run: Cal
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("list", "--stage", "enrich"), "no stage `enrich`; there are: documents, raw_articles, enriched"),
+        (
+            ("list", "--stage", "enrich"),
+            "no stage `enrich`; there are: documents, raw_articles, enriched",
+        ),
         (("list", "--desk", "x"), "no desk `x`; there are: d"),
         (("retry", "--agency", "x"), "no agency `x`; there are: a, b"),
         (("show", "x"), "no article `x`; there are failures of: a-2, b-3"),
@@ -125,13 +142,22 @@ def test_bad_usage_is_one_line_and_exit_2(home: Path, run: Call) -> None:
     assert (code, len(err.splitlines())) == (2, 1)
 
 
-def test_retry_makes_given_up_failures_due_with_all_their_attempts(home: Path, run: Call) -> None:
+def test_retry_makes_given_up_failures_due_with_all_their_attempts(
+    home: Path, run: Call
+) -> None:
     for article_id in ("a-2", "b-3"):
         give_up(home, article_id)
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        assert stale_rows(lake, DESK, datetime.now(UTC)).filter(article_id="a-2").is_empty()
+        assert (
+            stale_rows(lake, DESK, datetime.now(UTC))
+            .filter(article_id="a-2")
+            .is_empty()
+        )
     code, out, _ = run("retry", "--desk", "d")
-    assert (code, out) == (0, "2 due now; the daemon or `dagster asset materialize` runs them\n")
+    assert (code, out) == (
+        0,
+        "2 due now; the daemon or `dagster asset materialize` runs them\n",
+    )
     assert {failure.attempts for failure in stored(home).values()} == {0}
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         now = datetime.now(UTC)
@@ -140,11 +166,17 @@ def test_retry_makes_given_up_failures_due_with_all_their_attempts(home: Path, r
         (article,) = lake.read(RawArticle, article_id=["b-3"])
     assert stale.select("stage", "why").rows() == [("enriched_articles", "failed")]
     assert pending.select("article_id", "why").rows() == [("b-3", "due")]
-    assert (article.attempts, article.refusals, article.next_try_at is not None) == (0, 0, True)
+    assert (article.attempts, article.refusals, article.next_try_at is not None) == (
+        0,
+        0,
+        True,
+    )
     assert "due now" in run("list")[1]
 
 
-def test_retry_now_runs_only_the_failed_stage_and_deletes_its_failure(home: Path, run: Call) -> None:
+def test_retry_now_runs_only_the_failed_stage_and_deletes_its_failure(
+    home: Path, run: Call
+) -> None:
     code, out, err = run("retry", "a-2", "--now")
     assert (code, out, err) == (0, "enriched_articles: 1 of 1 succeeded\n", "")
     assert list(stored(home)) == ["b-3"]

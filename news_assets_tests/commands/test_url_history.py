@@ -21,7 +21,9 @@ def stages(out: str) -> list[tuple[str, str]]:
     return [(event["stage"], event["outcome"]) for event in events]
 
 
-def test_the_url_history_an_address_goes_from_its_first_listing_to_the_index(run: Call) -> None:
+def test_the_url_history_an_address_goes_from_its_first_listing_to_the_index(
+    run: Call,
+) -> None:
     code, out, _ = run("--url", "https://example.org/1", "--json")
     assert code == 0
     told = stages(out)
@@ -37,7 +39,10 @@ def test_the_url_history_an_address_goes_from_its_first_listing_to_the_index(run
 
 
 def test_another_spelling_of_the_address_tells_the_same(run: Call) -> None:
-    plain, other = run("--url", "https://example.org/1"), run("--url", "HTTPS://EXAMPLE.org:443/1?utm_source=x#top")
+    plain, other = (
+        run("--url", "https://example.org/1"),
+        run("--url", "HTTPS://EXAMPLE.org:443/1?utm_source=x#top"),
+    )
     assert plain == other
     assert "first listed by" in plain[1]
 
@@ -49,7 +54,12 @@ def test_a_failure_says_why_how_often_and_when_again(run: Call) -> None:
     assert "next attempt" in out
 
 
-def test_an_address_that_was_never_listed_is_an_error_that_says_where_to_look(run: Call) -> None:
+def test_an_address_that_was_never_listed_is_an_error_that_says_where_to_look(
+    run: Call,
+) -> None:
     code, _, err = run("--url", "https://example.org/never")
     assert code == 1
-    assert "no source has listed https://example.org/never; `news-assets agencies` shows" in err
+    assert (
+        "no source has listed https://example.org/never; `news-assets agencies` shows"
+        in err
+    )

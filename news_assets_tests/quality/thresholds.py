@@ -1,10 +1,12 @@
-"""Extraction of each set with thresholds set on the other sets, beside its F1 with the thresholds in use.
+"""Extraction of each set with thresholds set on the other sets, beside its F1 with the
+thresholds in use.
 
     python -m news_assets_tests.quality.thresholds
 
-Every page is read once in each of trafilatura's modes and kept in memory, so that a choice of thresholds is scored in
-seconds. For each set left out, the thresholds of GRID are found by the mean F1 of the other sets. Values that are good
-for one set only show as a difference of the two columns. Exits 1 if a set is below its floor or not ahead of
+Every page is read once in each of trafilatura's modes and kept in memory, so that a
+choice of thresholds is scored in seconds. For each set left out, the thresholds of GRID
+are found by the mean F1 of the other sets. Values that are good for one set only show
+as a difference of the two columns. Exits 1 if a set is below its floor or not ahead of
 trafilatura; floors are raised and never lowered.
 """
 
@@ -50,11 +52,27 @@ class ReadPage:
     long: list[str]
     metadata: PageMetadata
 
-    def text(self, thresholds: Thresholds, trims: Collection[str] = TRIMS, *, is_chosen: bool = True) -> str:
-        """Return the text that these thresholds and trims give, of the chosen reading or of the default one."""
+    def text(
+        self,
+        thresholds: Thresholds,
+        trims: Collection[str] = TRIMS,
+        *,
+        is_chosen: bool = True,
+    ) -> str:
+        """Return the text that these thresholds and trims give, of the chosen reading
+        or of the default one.
+        """
         read = self.readings.__getitem__
         blocks = chosen(read, self.long, thresholds) if is_chosen else read("default")
-        return markdown_of(trimmed(blocks, self.metadata.titles, self.metadata.stated_body, thresholds, trims))
+        return markdown_of(
+            trimmed(
+                blocks,
+                self.metadata.titles,
+                self.metadata.stated_body,
+                thresholds,
+                trims,
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -67,13 +85,17 @@ class ReadSet:
     @cached_property
     def pages(self) -> list[ReadPage]:
         """The pages, read once."""
-        return list(filter(None, (_read(*case) for case in extraction.articles(self.name))))
+        return list(
+            filter(None, (_read(*case) for case in extraction.articles(self.name)))
+        )
 
     @cached_property
     def reference(self) -> float:
         """The F1 of trafilatura itself."""
         cases = extraction.articles(self.name)
-        texts = [(truth, extraction.reference_text(truth, body)) for truth, body in cases]
+        texts = [
+            (truth, extraction.reference_text(truth, body)) for truth, body in cases
+        ]
         return extraction.scored(self.name, texts)[0]
 
     def f1(self, thresholds: Thresholds) -> float:
@@ -90,13 +112,17 @@ def _read(truth: dict[str, Any], body: bytes) -> ReadPage | None:
     if tree is None:
         return None
     metadata = read_metadata(tree, page.final_url, "UTC", page.fetched_at)
-    readings: dict[Mode, list[Block]] = {mode: read_blocks(tree, page.final_url, mode) for mode in get_args(Mode)}
+    readings: dict[Mode, list[Block]] = {
+        mode: read_blocks(tree, page.final_url, mode) for mode in get_args(Mode)
+    }
     return ReadPage(truth, readings, long_texts(tree), metadata)
 
 
 def best(sets: list[ReadSet]) -> Thresholds:
     """Return the thresholds with the highest mean F1 over these sets."""
-    return tuned(THRESHOLDS, GRID, lambda thresholds: mean(one.f1(thresholds) for one in sets))
+    return tuned(
+        THRESHOLDS, GRID, lambda thresholds: mean(one.f1(thresholds) for one in sets)
+    )
 
 
 def low_scores(sets: list[ReadSet]) -> Iterator[str]:

@@ -1,16 +1,18 @@
-"""Themes by words and vectors, and by classifiers that are trained on labels; exits 1 below a floor.
+"""Themes by words and vectors, and by classifiers that are trained on labels; exits 1
+below a floor.
 
-Without labels: the weights of each set are set on the others (`left out`), beside those in use.
-Sets of the same texts are left out together. `sure` is the share of themes that are sure at a
-wanted error rate of .1 (`is_sure`), `wrong` the share of wrong ones among these, and `calibration`
-the expected calibration error of all scores.
+Without labels: the weights of each set are set on the others (`left out`), beside those
+in use. Sets of the same texts are left out together. `sure` is the share of themes that
+are sure at a wanted error rate of .1 (`is_sure`), `wrong` the share of wrong ones among
+these, and `calibration` the expected calibration error of all scores.
 
-With labels: each fifth of a set is classified by what `train-themes` learns from the other four,
-with the labels of the set in place of those of a model. So no text was trained or calibrated on.
+With labels: each fifth of a set is classified by what `train-themes` learns from the
+other four, with the labels of the set in place of those of a model. So no text was
+trained or calibrated on.
 
-Of large sets every second to twelfth text is measured. It takes 4 to 7 minutes of CPU time, most
-of it for the vectors of 2,400 articles and of two taxonomies.
-Run: python -m news_assets_tests.quality.trained_themes
+Of large sets every second to twelfth text is measured. It takes 4 to 7 minutes of CPU
+time, most of it for the vectors of 2,400 articles and of two taxonomies. Run: python -m
+news_assets_tests.quality.trained_themes
 """
 
 import math
@@ -52,14 +54,22 @@ WANTED_ERROR_RATE = 0.1
 LIKENESS = (0.1, 0.2, 0.4, 0.8)
 SLOPES = (3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5)
 # The taxonomy has no words in Russian: its themes are found by the vectors alone.
-RUSSIAN = Case("themes_sib200 ru", sentences("ru", "rus_Cyrl"), SENTENCE_TOPICS, None, floor=0, given_floor=0)
+RUSSIAN = Case(
+    "themes_sib200 ru",
+    sentences("ru", "rus_Cyrl"),
+    SENTENCE_TOPICS,
+    None,
+    floor=0,
+    given_floor=0,
+)
 
 
 class Measure(NamedTuple):
-    """How a set is measured: every so many texts, what it is left out with, and its floors.
+    """How a set is measured: every so many texts, what it is left out with, and its
+    floors.
 
-    The floors are of the accuracy with the weights of others, and of trained classifiers (None: not
-    measured).
+    The floors are of the accuracy with the weights of others, and of trained
+    classifiers (None: not measured).
     """
 
     step: int
@@ -90,7 +100,9 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredSet:
-    """A labelled set with its vectors. `labels_of_themes` has the label of each theme by text."""
+    """A labelled set with its vectors. `labels_of_themes` has the label of each theme
+    by text.
+    """
 
     name: str
     case: Case
@@ -115,18 +127,24 @@ class MeasuredSet:
     def scores(self, weights: Weights) -> list[dict[str, float]]:
         """Return the scores of the themes of each text."""
         pairs = zip(self.inputs, self.vectors, strict=True)
-        return [self.theme_vectors.scores(found.evidence, vector, weights) for found, vector in pairs]
+        return [
+            self.theme_vectors.scores(found.evidence, vector, weights)
+            for found, vector in pairs
+        ]
 
     def results(self, weights: Weights) -> list[Result]:
         """Return the result of each text; no theme is wrong."""
         scored = scores_of_best(self, weights)
         return [
-            Result(score_of(best, weights), is_right and max(best.values()) >= MIN_BEST) for best, is_right in scored
+            Result(score_of(best, weights), is_right and max(best.values()) >= MIN_BEST)
+            for best, is_right in scored
         ]
 
     def examples(self) -> list[Example]:
         """Return the texts as examples to train on."""
-        found = zip(self.inputs, self.vectors, self.labels, self.scores(WEIGHTS), strict=True)
+        found = zip(
+            self.inputs, self.vectors, self.labels, self.scores(WEIGHTS), strict=True
+        )
         return [
             Example(str(place), read, vector, label, self._of_labels(scores))
             for place, (read, vector, label, scores) in enumerate(found)
@@ -157,9 +175,13 @@ def scores_of_best(of: MeasuredSet, weights: Weights) -> list[Best]:
 def _scores_of_best(of: MeasuredSet, likeness: float) -> list[Best]:
     scored = of.scores(Weights(likeness))
     found = []
-    for scores, labels, label in zip(scored, of.labels_of_themes, of.labels, strict=True):
+    for scores, labels, label in zip(
+        scored, of.labels_of_themes, of.labels, strict=True
+    ):
         first, second = sorted(scores, key=lambda code: -scores[code])[:2]
-        found.append(({code: scores[code] for code in (first, second)}, labels[first] == label))
+        found.append(
+            ({code: scores[code] for code in (first, second)}, labels[first] == label)
+        )
     return found
 
 
@@ -176,18 +198,24 @@ def sure(results: Iterable[Result]) -> list[Result]:
 def fitted(sets: Sequence[MeasuredSet]) -> Weights:
     """Return the best weights on these sets.
 
-    They have the highest accuracy; then the highest likelihood of those slopes with which
-    no set has more wrong sure themes than wanted, by more than a standard error.
+    They have the highest accuracy; then the highest likelihood of those slopes with
+    which no set has more wrong sure themes than wanted, by more than a standard error.
     """
     grid = [Weights(likeness) for likeness in LIKENESS]
     best = max(grid, key=lambda one: _mean(sets, lambda of: accuracy(of.results(one))))
     calibrated = [best._replace(slope=slope) for slope in SLOPES]
     kept = [one for one in calibrated if all(_is_kept(of.results(one)) for of in sets)]
-    return max(kept, key=lambda one: _mean(sets, lambda of: _likelihood(of.results(one))))
+    return max(
+        kept, key=lambda one: _mean(sets, lambda of: _likelihood(of.results(one)))
+    )
 
 
-def _mean(sets: Sequence[MeasuredSet], measure: Callable[[MeasuredSet], float]) -> float:
-    """Return the mean over the groups of sets, so that a text in three languages counts once."""
+def _mean(
+    sets: Sequence[MeasuredSet], measure: Callable[[MeasuredSet], float]
+) -> float:
+    """Return the mean over the groups of sets, so that a text in three languages counts
+    once.
+    """
     of_groups: dict[str, list[float]] = {}
     for of in sets:
         of_groups.setdefault(MEASURES[of.name].group, []).append(measure(of))
@@ -200,7 +228,9 @@ def _is_kept(results: Iterable[Result]) -> bool:
 
 
 def _too_many_wrong(results: Iterable[Result], standard_errors: int) -> str | None:
-    """Say how many sure themes are wrong, if it is more than wanted by so many standard errors."""
+    """Say how many sure themes are wrong, if it is more than wanted by so many standard
+    errors.
+    """
     given = sure(results)
     wrong = sum(not result.is_right for result in given)
     error = math.sqrt(WANTED_ERROR_RATE * (1 - WANTED_ERROR_RATE) * len(given))
@@ -215,7 +245,9 @@ def _likelihood(results: Sequence[Result]) -> float:
 
 
 def trained(of: MeasuredSet) -> list[Result]:
-    """Return the result of each text by a classifier that is trained on the other four fifths."""
+    """Return the result of each text by a classifier that is trained on the other four
+    fifths.
+    """
     examples = of.examples()
     folds = folds_of(examples)
     results = []
@@ -232,7 +264,9 @@ def trained(of: MeasuredSet) -> list[Result]:
 def _read(case: Case, embedder: Embedder, models_dir: Path) -> MeasuredSet:
     taxonomy = load_taxonomy(case.tree)
     local, items = LocalEnricher(taxonomy), case.items()[:: MEASURES[case.name].step]
-    inputs = [local.theme_input(one["title"], one["text"], one["language"]) for one in items]
+    inputs = [
+        local.theme_input(one["title"], one["text"], one["language"]) for one in items
+    ]
     vectors = [one.vector for one in embedder.embed([found.text for found in inputs])]
     of_themes = theme_models.vectors_of(models_dir, taxonomy, embedder)
     labels = [one["label"] for one in items]
@@ -242,7 +276,9 @@ def _read(case: Case, embedder: Embedder, models_dir: Path) -> MeasuredSet:
 def _columns(results: Sequence[Result]) -> str:
     given = sure(results)
     wrong = 1 - accuracy(given) if given else 0.0
-    calibration = calibration_error([one.score for one in results], [one[1] for one in results])
+    calibration = calibration_error(
+        [one.score for one in results], [one[1] for one in results]
+    )
     return f"{accuracy(results):9.3f}{len(given) / len(results):7.3f}{wrong:7.3f}{calibration:7.3f}"
 
 
@@ -265,12 +301,16 @@ def main() -> int:
         embedder = OnnxEmbedder.open(BUILT_IN_MODEL, Path(folder), threads=1)
         sets = [_read(cases[name], embedder, Path(folder)) for name in MEASURES]
     columns = f"{'right':>9}{'sure':>7}{'wrong':>7}{'calib.':>7}"
-    print(f"{'':26}{'':6}  {'weights of others':30}{'weights in use':30}trained on other texts")
+    print(
+        f"{'':26}{'':6}  {'weights of others':30}{'weights in use':30}trained on other texts"
+    )
     print(f"{'set':26}{'items':>6}{3 * columns}", flush=True)
     low = []
     for of in sets:
         measure = MEASURES[of.name]
-        weights = fitted([one for one in sets if MEASURES[one.name].group != measure.group])
+        weights = fitted(
+            [one for one in sets if MEASURES[one.name].group != measure.group]
+        )
         left_out = of.results(weights)
         low += [f"{of.name}: {one}" for one in _failures(left_out, measure.floor)]
         line = f"{of.name:26}{len(of.labels):6}{_columns(left_out)}{_columns(of.results(WEIGHTS))}"
@@ -280,7 +320,9 @@ def main() -> int:
             low += [f"{of.name}, trained: {one}" for one in failures]
             line += _columns(found)
         print(f"{line}  {' '.join(map(str, weights))}", flush=True)
-    print(f"fitted to all: {' '.join(map(str, fitted(sets)))}; in use: {' '.join(map(str, WEIGHTS))}")
+    print(
+        f"fitted to all: {' '.join(map(str, fitted(sets)))}; in use: {' '.join(map(str, WEIGHTS))}"
+    )
     for one in low:
         print(f"BELOW FLOOR: {one}")
     return int(bool(low))

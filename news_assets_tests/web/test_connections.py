@@ -1,4 +1,6 @@
-"""Connections that wait, and clients that hold many of them: others are answered all the same."""
+"""Connections that wait, and clients that hold many of them: others are answered all
+the same.
+"""
 
 import asyncio
 import socket
@@ -33,7 +35,9 @@ def opened(connections: Connections, client: str, number: int) -> list[Transport
     return made
 
 
-def test_a_client_s_connection_beyond_its_limit_takes_the_place_of_its_longest_waiting_one() -> None:
+def test_a_client_s_connection_beyond_its_limit_takes_the_place_of_its_longest_waiting_one() -> (
+    None
+):
     connections = Connections(of_client=3)
     others, held = opened(connections, "other", 2), opened(connections, "one", 3)
 
@@ -72,7 +76,9 @@ def served(connections: Connections) -> Iterator[int]:
         return PlainTextResponse("here")
 
     app = Starlette(routes=[Route("/", answer, methods=["GET", "POST"])])
-    config = uvicorn.Config(app, http=bounded_protocol(connections), ws="none", log_level="critical")
+    config = uvicorn.Config(
+        app, http=bounded_protocol(connections), ws="none", log_level="critical"
+    )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
@@ -86,11 +92,18 @@ def served(connections: Connections) -> Iterator[int]:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: ", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf"],
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: ",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+    ],
     ids=["nothing", "half a head", "half a body"],
 )
 def test_a_connection_without_a_whole_request_is_closed(sent: bytes) -> None:
-    with served(Connections(request_s=0.2)) as port, closing(socket.create_connection(("127.0.0.1", port))) as held:
+    with (
+        served(Connections(request_s=0.2)) as port,
+        closing(socket.create_connection(("127.0.0.1", port))) as held,
+    ):
         held.settimeout(20)
         held.sendall(sent)
         with suppress(ConnectionResetError):
@@ -100,8 +113,13 @@ def test_a_connection_without_a_whole_request_is_closed(sent: bytes) -> None:
 def test_a_client_is_answered_while_others_hold_many_idle_connections() -> None:
     with served(Connections(of_client=5)) as port:
         held = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=HANG_S) as client:
-            assert [client.get("/").text, client.post("/", content=b"x" * 9_000).text] == ["here", "here"]
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=HANG_S
+        ) as client:
+            assert [
+                client.get("/").text,
+                client.post("/", content=b"x" * 9_000).text,
+            ] == ["here", "here"]
         for one in held:
             one.close()
 
@@ -116,5 +134,7 @@ def test_a_client_is_answered_while_others_hold_many_idle_connections() -> None:
         ("testclient", "testclient"),
     ],
 )
-def test_all_addresses_that_one_client_has_count_as_one(address: str, client: str) -> None:
+def test_all_addresses_that_one_client_has_count_as_one(
+    address: str, client: str
+) -> None:
     assert client_of(address) == client

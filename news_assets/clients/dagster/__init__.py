@@ -1,1 +1,3 @@
-"""Dagster's web server, asked over HTTP: `runs` requests a run. Nothing here imports Dagster."""
+"""Dagster's web server, asked over HTTP: `runs` requests a run. Nothing here imports
+Dagster.
+"""

@@ -20,23 +20,34 @@ _LAUNCH: Final = """mutation($params: ExecutionParams!) { launchRun(executionPar
 } }"""
 
 
-def request_run(url: str, job: str, config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
+def request_run(
+    url: str, job: str, config: Mapping[str, Any], tags: Mapping[str, str]
+) -> str:
     """Request a run of a job, as the UI does, and return its id.
 
     Raises:
-        RunRequestError: The server cannot be reached, has no such job, or refuses the run.
+        RunRequestError: The server cannot be reached, has no such job, or refuses the
+            run.
     """
     with httpx.Client(timeout=TIMEOUT_S, trust_env=False) as client:
         repository = _repository_with(client, url, job)
         params = {
             "selector": {**repository, "jobName": job},
             "runConfigData": dict(config),
-            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+            "executionMetadata": {
+                "tags": [{"key": key, "value": value} for key, value in tags.items()]
+            },
         }
         answer = _ask(client, url, _LAUNCH, {"params": params})["launchRun"]
     if answer["__typename"] != "LaunchRunSuccess":
-        reasons = [one["message"] for one in answer.get("errors", [answer]) if one.get("message")]
-        raise RunRequestError(f"Dagster refused the run: {reasons[0] if reasons else answer['__typename']}")
+        reasons = [
+            one["message"]
+            for one in answer.get("errors", [answer])
+            if one.get("message")
+        ]
+        raise RunRequestError(
+            f"Dagster refused the run: {reasons[0] if reasons else answer['__typename']}"
+        )
     return str(answer["run"]["runId"])
 
 
@@ -44,17 +55,30 @@ def _repository_with(client: httpx.Client, url: str, job: str) -> dict[str, str]
     found = _ask(client, url, _LOCATIONS, {})["repositoriesOrError"].get("nodes", [])
     for repository in found:
         if any(one["name"] == job for one in repository["jobs"]):
-            return {"repositoryLocationName": repository["location"]["name"], "repositoryName": repository["name"]}
-    raise RunRequestError(f"Dagster has no job `{job}`; it runs with other desks than this server (NEWS_DESKS)")
+            return {
+                "repositoryLocationName": repository["location"]["name"],
+                "repositoryName": repository["name"],
+            }
+    raise RunRequestError(
+        f"Dagster has no job `{job}`; it runs with other desks than this server (NEWS_DESKS)"
+    )
 
 
-def _ask(client: httpx.Client, url: str, query: str, variables: Mapping[str, Any]) -> Any:
+def _ask(
+    client: httpx.Client, url: str, query: str, variables: Mapping[str, Any]
+) -> Any:
     try:
-        answer = client.post(f"{url.rstrip('/')}/graphql", json={"query": query, "variables": variables})
+        answer = client.post(
+            f"{url.rstrip('/')}/graphql", json={"query": query, "variables": variables}
+        )
         answer.raise_for_status()
         value = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise RunRequestError(f"Dagster's web server at NEWS_DAGSTER_URL does not answer: {error}") from error
+        raise RunRequestError(
+            f"Dagster's web server at NEWS_DAGSTER_URL does not answer: {error}"
+        ) from error
     if "data" not in value or value["data"] is None:
-        raise RunRequestError(f"Dagster's web server does not know the request: {str(value.get('errors'))[:200]}")
+        raise RunRequestError(
+            f"Dagster's web server does not know the request: {str(value.get('errors'))[:200]}"
+        )
     return value["data"]

@@ -11,13 +11,17 @@ from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.images import DPI
 from news_assets.settings import child_environment
 
-MEMORY_MB: Final = 500  # address space, as of the process that reads; a page of A4 takes 250
-# Limits itself, then becomes the program: a function called between fork and exec is not safe beside threads.
-_LIMITED: Final = (
-    "import os, resource, sys; size = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_AS, (size, size)); "
-    "os.execv(sys.argv[2], sys.argv[2:])"
+MEMORY_MB: Final = (
+    500  # address space, as of the process that reads; a page of A4 takes 250
 )
-# Its names of languages, by those of BCP 47; used in this order where the language is unknown.
+# Limits itself, then becomes the program: a function called between fork and exec is
+# not safe beside threads.
+_LIMITED: Final = (
+    "import os, resource, sys; size = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_AS,"
+    " (size, size)); os.execv(sys.argv[2], sys.argv[2:])"
+)
+# Its names of languages, by those of BCP 47; used in this order where the language is
+# unknown.
 _LANGUAGES: Final = {"en": "eng", "pt": "por", "es": "spa"}
 
 
@@ -33,7 +37,8 @@ class Tesseract:
         Args:
             image: The file's bytes.
             limit_s: How long it may take.
-            language: BCP 47; without it, or without its data, every installed one of a few is tried.
+            language: BCP 47; without it, or without its data, every installed one of a
+                few is tried.
 
         Raises:
             ReadingError: It failed, or took too long.
@@ -43,7 +48,14 @@ class Tesseract:
         options = ("stdin", "stdout", "-l", languages, "--dpi", str(DPI))
         try:
             done = subprocess.run(
-                [sys.executable, "-c", _LIMITED, str(MEMORY_MB << 20), self._program, *options],
+                [
+                    sys.executable,
+                    "-c",
+                    _LIMITED,
+                    str(MEMORY_MB << 20),
+                    self._program,
+                    *options,
+                ],
                 input=image,
                 capture_output=True,
                 timeout=limit_s,
@@ -58,7 +70,9 @@ class Tesseract:
             raise ReadingError(f"text not recognised in {MEMORY_MB} MB of memory")
         if done.returncode:
             said = " ".join(done.stderr.decode(errors="replace").split())[-200:]
-            raise ReadingError(f"tesseract ended with exit code {done.returncode}: {said}")
+            raise ReadingError(
+                f"tesseract ended with exit code {done.returncode}: {said}"
+            )
         return done.stdout.decode(errors="replace")
 
 
@@ -69,7 +83,9 @@ def installed_tesseract() -> Tesseract | None:
     if program is None:
         return None
     try:
-        listed = subprocess.run([program, "--list-langs"], capture_output=True, timeout=10, check=False)
+        listed = subprocess.run(
+            [program, "--list-langs"], capture_output=True, timeout=10, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     available = set(listed.stdout.decode(errors="replace").split())

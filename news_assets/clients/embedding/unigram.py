@@ -1,9 +1,11 @@
-"""Token ids of a unigram model (SentencePiece), as the package `tokenizers` finds them, in a thirtieth of its memory.
+"""Token ids of a unigram model (SentencePiece), as the package `tokenizers` finds them,
+in a thirtieth of its memory.
 
-The 250,000 pieces of multilingual-e5-small take 290 MB in `tokenizers`, which keeps a hash table for each node of their
-tree: more than the rest of a server or worker. Texts are normalised and split into words by that package; only the best
-way to divide a word into pieces is found here, once for each word. Of a piece only a hash of 64 bits is kept: another
-string has that of one of the pieces with a chance of 10^-14.
+The 250,000 pieces of multilingual-e5-small take 290 MB in `tokenizers`, which keeps a
+hash table for each node of their tree: more than the rest of a server or worker. Texts
+are normalised and split into words by that package; only the best way to divide a word
+into pieces is found here, once for each word. Of a piece only a hash of 64 bits is
+kept: another string has that of one of the pieces with a chance of 10^-14.
 """
 
 import json
@@ -20,7 +22,9 @@ _MAX_KEPT_CHARS: Final = 40
 
 
 class UnigramTokenizer:
-    """The tokenizer of a file of the package `tokenizers`, given as its JSON, which loses its vocabulary."""
+    """The tokenizer of a file of the package `tokenizers`, given as its JSON, which
+    loses its vocabulary.
+    """
 
     def __init__(self, config: dict[str, Any]) -> None:
         import tokenizers
@@ -29,12 +33,18 @@ class UnigramTokenizer:
         vocabulary = model.pop("vocab")
         self._scores = array("d", (score for _, score in vocabulary))
         self._unknown = int(model["unk_id"])
-        config["model"] = {**model, "vocab": vocabulary[self._unknown : self._unknown + 1], "unk_id": 0}
+        config["model"] = {
+            **model,
+            "vocab": vocabulary[self._unknown : self._unknown + 1],
+            "unk_id": 0,
+        }
         self._unknown_score = min(self._scores) - _UNKNOWN_PENALTY
         self._longest = max(len(piece) for piece, _ in vocabulary)
         hashes = array("q", (_hash(piece) for piece, _ in vocabulary))
         del vocabulary, model
-        self._ids = array("i", sorted(range(len(hashes)), key=hashes.__getitem__))  # by the hashes of their pieces
+        self._ids = array(
+            "i", sorted(range(len(hashes)), key=hashes.__getitem__)
+        )  # by the hashes of their pieces
         self._hashes = array("q", sorted(hashes))
         self._before, self._after = _special_ids(config["post_processor"])
         splitter = tokenizers.Tokenizer.from_str(json.dumps(config))
@@ -52,7 +62,10 @@ class UnigramTokenizer:
 
     def _of_text(self, text: str) -> list[int]:
         words = self._splitter.pre_tokenize_str(self._normalizer.normalize_str(text))
-        found = (self._kept(word) if len(word) <= _MAX_KEPT_CHARS else self._divided(word) for word, _ in words)
+        found = (
+            self._kept(word) if len(word) <= _MAX_KEPT_CHARS else self._divided(word)
+            for word, _ in words
+        )
         return list(chain.from_iterable(found))
 
     def _id_of(self, piece: str) -> int | None:
@@ -62,9 +75,13 @@ class UnigramTokenizer:
         return self._ids[at] if is_found else None
 
     def _divided(self, word: str) -> tuple[int, ...]:
-        """Return the ids of the pieces with the greatest sum of scores; a character without a piece is unknown."""
+        """Return the ids of the pieces with the greatest sum of scores; a character
+        without a piece is unknown.
+        """
         size = len(word)
-        best = [0.0] * (size + 1)  # the sum up to each position, with where its last piece begins and its id
+        best = [0.0] * (
+            size + 1
+        )  # the sum up to each position, with where its last piece begins and its id
         begins, last = [-1] * (size + 1), [self._unknown] * (size + 1)
         for start in range(size):
             for end in range(start + 1, min(start + self._longest, size) + 1):
@@ -88,13 +105,15 @@ class UnigramTokenizer:
 
 
 def _hash(piece: str) -> int:
-    # The hash of a `str` is that of its internal bytes, which have 1, 2 or 4 for a character: some different strings
-    # have equal ones. UTF-8 has no such pairs.
+    # The hash of a `str` is that of its internal bytes, which have 1, 2 or 4 for a
+    # character: some different strings have equal ones. UTF-8 has no such pairs.
     return hash(piece.encode())
 
 
 def is_unigram(config: Mapping[str, Any]) -> bool:
-    """Whether a tokenizer's file is one that `UnigramTokenizer` reads as `tokenizers` does."""
+    """Whether a tokenizer's file is one that `UnigramTokenizer` reads as `tokenizers`
+    does.
+    """
     model, processor = config["model"], config["post_processor"] or {}
     return (
         model.get("type") == "Unigram"
@@ -108,7 +127,12 @@ def is_unigram(config: Mapping[str, Any]) -> bool:
 def _special_ids(processor: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     """Return the ids of the special tokens before and after a text."""
     parts = [part.get("SpecialToken") for part in processor["single"]]
-    ids = [processor["special_tokens"][part["id"]]["ids"] if part else None for part in parts]
+    ids = [
+        processor["special_tokens"][part["id"]]["ids"] if part else None
+        for part in parts
+    ]
     text_at = ids.index(None)
     before, after = ids[:text_at], ids[text_at + 1 :]
-    return list(chain.from_iterable(filter(None, before))), list(chain.from_iterable(filter(None, after)))
+    return list(chain.from_iterable(filter(None, before))), list(
+        chain.from_iterable(filter(None, after))
+    )

@@ -1,4 +1,6 @@
-"""POST of JSON to addresses that the same rules permit as pages to fetch; redirects are not followed."""
+"""POST of JSON to addresses that the same rules permit as pages to fetch; redirects are
+not followed.
+"""
 
 import ssl
 from collections.abc import Iterable, Mapping
@@ -13,7 +15,9 @@ from news_assets.clients.web.headers import retry_after_s
 from news_assets.clients.web.transport import GuardedTransport, deadline
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 
-TOTAL_S: Final = 30.0  # of one message; a receiver that hangs holds up the others of its run
+TOTAL_S: Final = (
+    30.0  # of one message; a receiver that hangs holds up the others of its run
+)
 _TRANSIENT: Final = (408, 425, 429)
 
 
@@ -29,7 +33,9 @@ class JsonSender:
     ) -> None:
         policy = AddressPolicy(allow_private_hosts)
         self._client = httpx.Client(
-            transport=GuardedTransport(policy, ssl_context or httpx.create_ssl_context(trust_env=False)),
+            transport=GuardedTransport(
+                policy, ssl_context or httpx.create_ssl_context(trust_env=False)
+            ),
             headers={"User-Agent": user_agent},
             timeout=total_s,
             trust_env=False,
@@ -48,24 +54,49 @@ class JsonSender:
         *,
         retries_refusals: bool = False,
     ) -> None:
-        """Send a JSON body; done if the answer is 2xx. The address, which may hold a secret, is in no error.
+        """Send a JSON body; done if the answer is 2xx. The address, which may hold a
+        secret, is in no error.
 
         Raises:
-            NotifyError: The message was not accepted. Another attempt can help after 408, 425, 429, 5xx and without an
-                answer; with `retries_refusals` after other refusals too, but for 410 (Gone) and redirects.
+            NotifyError: The message was not accepted. Another attempt can help after
+                408, 425, 429, 5xx and without an
+                answer; with `retries_refusals` after other refusals too, but for 410
+                (Gone) and redirects.
         """
         headers = {"Content-Type": "application/json", **(headers or {})}
         try:
             with as_fetch_errors(""), deadline(self._total_s):
                 if httpx.URL(url).port in BAD_PORTS:
-                    raise NotifyError("refused: the port belongs to another protocol", is_transient=False)
-                with self._client.stream("POST", url, content=body, headers=headers) as response:
-                    status, wait_s = response.status_code, retry_after_s(response.headers, datetime.now(UTC))
+                    raise NotifyError(
+                        "refused: the port belongs to another protocol",
+                        is_transient=False,
+                    )
+                with self._client.stream(
+                    "POST", url, content=body, headers=headers
+                ) as response:
+                    status, wait_s = (
+                        response.status_code,
+                        retry_after_s(response.headers, datetime.now(UTC)),
+                    )
         except ForbiddenAddressError as error:
             hint = "if it is to be sent there, name it in NEWS_ALLOW_PRIVATE_HOSTS"
-            raise NotifyError(f"{error.reason.replace(url, 'the address')}; {hint}", is_transient=False) from None
+            raise NotifyError(
+                f"{error.reason.replace(url, 'the address')}; {hint}",
+                is_transient=False,
+            ) from None
         except FetchError as error:
-            raise NotifyError(error.reason.replace(url, "the address"), is_transient=error.is_transient) from None
+            raise NotifyError(
+                error.reason.replace(url, "the address"),
+                is_transient=error.is_transient,
+            ) from None
         if not 200 <= status < 300:
-            is_transient = status in _TRANSIENT or status >= 500 or (retries_refusals and status >= 400)
-            raise NotifyError(f"answered {status}", is_transient=is_transient and status != 410, retry_after_s=wait_s)
+            is_transient = (
+                status in _TRANSIENT
+                or status >= 500
+                or (retries_refusals and status >= 400)
+            )
+            raise NotifyError(
+                f"answered {status}",
+                is_transient=is_transient and status != 410,
+                retry_after_s=wait_s,
+            )

@@ -25,12 +25,23 @@ class MailServer:
 
 
 class ChannelNotifier:
-    """The channels of a file of queries. `secret_of` reads the variables that they name when they are needed."""
+    """The channels of a file of queries. `secret_of` reads the variables that they name
+    when they are needed.
+    """
 
     def __init__(
-        self, channels: Mapping[str, Channel], secret_of: SecretOf, http: JsonSender, mail_server: MailServer
+        self,
+        channels: Mapping[str, Channel],
+        secret_of: SecretOf,
+        http: JsonSender,
+        mail_server: MailServer,
     ) -> None:
-        self._channels, self._secret_of, self._http, self._mail_server = channels, secret_of, http, mail_server
+        self._channels, self._secret_of, self._http, self._mail_server = (
+            channels,
+            secret_of,
+            http,
+            mail_server,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -48,12 +59,24 @@ class ChannelNotifier:
             case Telegram() as telegram:
                 url = f"{telegram.api.rstrip('/')}/bot{self._secret(telegram.token_env)}/sendMessage"
                 text = f"{message.subject}\n\n{message.text}"
-                self._post(url, {"chat_id": telegram.chat, "text": text, "link_preview_options": {"is_disabled": True}})
+                self._post(
+                    url,
+                    {
+                        "chat_id": telegram.chat,
+                        "text": text,
+                        "link_preview_options": {"is_disabled": True},
+                    },
+                )
             case Slack() as slack:
                 text = _slack_text(f"*{message.subject}*\n\n{message.text}")
-                self._post(self._secret(slack.url_env), {"text": text, "unfurl_links": False})
+                self._post(
+                    self._secret(slack.url_env), {"text": text, "unfurl_links": False}
+                )
             case None:
-                raise NotifyError(f"the file of queries has no channel `{message.channel}` now", is_transient=False)
+                raise NotifyError(
+                    f"the file of queries has no channel `{message.channel}` now",
+                    is_transient=False,
+                )
 
     def _send_webhook(self, webhook: Webhook, message: Message) -> None:
         body = message.payload_json.encode()
@@ -63,7 +86,10 @@ class ChannelNotifier:
 
     def _send_mail(self, mail: Mail, message: Message) -> None:
         if not self._mail_server.address:
-            raise NotifyError("NEWS_SMTP names no mail server; set it and NEWS_MAIL_FROM", is_transient=True)
+            raise NotifyError(
+                "NEWS_SMTP names no mail server; set it and NEWS_MAIL_FROM",
+                is_transient=True,
+            )
         send_mail(self._mail_server.address, self._mail_server.sender, mail.to, message)
 
     def _post(self, url: str, value: Mapping[str, object]) -> None:
@@ -72,9 +98,14 @@ class ChannelNotifier:
     def _secret(self, name: str) -> str:
         if value := (self._secret_of(name) or "").strip():
             return value
-        raise NotifyError(f"the environment variable {name} is not set; set it for the workers", is_transient=True)
+        raise NotifyError(
+            f"the environment variable {name} is not set; set it for the workers",
+            is_transient=True,
+        )
 
 
 def _slack_text(text: str) -> str:
-    """Return the text with Slack's three control characters escaped, so that it cannot mention anybody."""
+    """Return the text with Slack's three control characters escaped, so that it cannot
+    mention anybody.
+    """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -25,19 +25,28 @@ _LOG = logging.getLogger(__name__)
 
 
 class SandboxedEnricher:
-    """The local enricher with its limits of time and memory; implements `ports.Enricher` and `ports.PerDesk`.
+    """The local enricher with its limits of time and memory; implements
+    `ports.Enricher` and `ports.PerDesk`.
 
-    `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder that they are used with.
+    `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder
+    that they are used with.
     """
 
     def __init__(
-        self, taxonomy: Path | None, sandbox: Sandbox, models_dir: Path, open_embedder: Callable[[], Embedder]
+        self,
+        taxonomy: Path | None,
+        sandbox: Sandbox,
+        models_dir: Path,
+        open_embedder: Callable[[], Embedder],
     ) -> None:
         self.taxonomy = load_taxonomy(taxonomy)
         self._taxonomy_file = taxonomy
         local = LocalEnricher(self.taxonomy)
         self.name, self.model = local.name, local.model
-        self.prompt_version, self.taxonomy_version = local.prompt_version, local.taxonomy_version
+        self.prompt_version, self.taxonomy_version = (
+            local.prompt_version,
+            local.taxonomy_version,
+        )
         self._of_sandbox = (taxonomy, local.taxonomy_version)
         self._sandbox = sandbox
         self._models_dir, self._open_embedder = models_dir, open_embedder
@@ -51,20 +60,26 @@ class SandboxedEnricher:
 
     def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:
         """Return what a trained classifier reads of one article. Raises EnrichError."""
-        return self._run(partial(_theme_input, *self._of_sandbox), title, text, language)
+        return self._run(
+            partial(_theme_input, *self._of_sandbox), title, text, language
+        )
 
-    def _run(self, work: Callable[..., R], title: str, text: str, language: str | None) -> R:
+    def _run(
+        self, work: Callable[..., R], title: str, text: str, language: str | None
+    ) -> R:
         [found] = self._sandbox.run(work, [(title, text, language)])
         if isinstance(found, NewsAssetsError):
             raise EnrichError(str(found)) from found
         return found
 
     def for_desk(self, desk: Desk) -> Enricher:
-        """Return the enricher with the desk's taxonomy, and with vectors or its classifier as `desk.enrich` says.
+        """Return the enricher with the desk's taxonomy, and with vectors or its
+        classifier as `desk.enrich` says.
 
         Raises:
             TaxonomyError: The taxonomy cannot be read.
-            EnrichError: The desk wants a classifier and has none, or it cannot be read, or was trained on vectors of
+            EnrichError: The desk wants a classifier and has none, or it cannot be read,
+                or was trained on vectors of
                 another model.
             EmbedError: The embedding model that the classifier needs cannot be opened.
         """
@@ -78,34 +93,44 @@ class SandboxedEnricher:
             return self._of_version(desk, version)
         if themes == "trained":
             raise EnrichError(
-                f"desk {desk}: it has no classifier of themes; run `news-assets train-themes --desk {desk}`, "
-                "or take `themes: trained` out of its desk file"
+                f"desk {desk}: it has no classifier of themes; run `news-assets train-themes --desk"
+                f" {desk}`, or take `themes: trained` out of its desk file"
             )
         return self if themes == "words" else self.with_vectors()
 
     def with_vectors(self) -> Enricher:
-        """Return the enricher with vectors of the themes; without an embedding model itself, and a warning."""
+        """Return the enricher with vectors of the themes; without an embedding model
+        itself, and a warning.
+        """
         try:
             embedder = self._open_embedder()
         except EmbedError as error:
             _LOG.warning("themes are found by words only: %s", error)
             return self
-        return VectorEnricher(self, self.theme_input, self.vectors, self.taxonomy, embedder)
+        return VectorEnricher(
+            self, self.theme_input, self.vectors, self.taxonomy, embedder
+        )
 
     def vectors(self) -> ThemeVectors:
         """Return the vectors of the themes. Raises EmbedError."""
         if self._vectors is None:
-            self._vectors = theme_models.vectors_of(self._models_dir, self.taxonomy, self._open_embedder())
+            self._vectors = theme_models.vectors_of(
+                self._models_dir, self.taxonomy, self._open_embedder()
+            )
         return self._vectors
 
     def with_taxonomy_of(self, desk: Desk) -> Self:
-        """Return the enricher with the desk's taxonomy, without a classifier. Raises TaxonomyError."""
+        """Return the enricher with the desk's taxonomy, without a classifier. Raises
+        TaxonomyError.
+        """
         version = taxonomy_of(desk, self._taxonomy_file).version
         if version == self.taxonomy_version:
             return self
         if version not in self._of_taxonomies:
             file = taxonomy_file(desk, self._taxonomy_file)
-            self._of_taxonomies[version] = type(self)(file, self._sandbox, self._models_dir, self._open_embedder)
+            self._of_taxonomies[version] = type(self)(
+                file, self._sandbox, self._models_dir, self._open_embedder
+            )
         return self._of_taxonomies[version]
 
     def _of_version(self, desk: str, version: str) -> Enricher:
@@ -117,26 +142,45 @@ class SandboxedEnricher:
         classifier, _ = theme_models.load(self._models_dir, desk, version)
         again = f"run `news-assets train-themes --desk {desk}`"
         if classifier.taxonomy_version != self.taxonomy_version:
-            _LOG.warning("desk %s: its classifier is of another taxonomy and is not used; %s", desk, again)
+            _LOG.warning(
+                "desk %s: its classifier is of another taxonomy and is not used; %s",
+                desk,
+                again,
+            )
             return self.with_vectors()
         embedder = self._open_embedder()
         if classifier.embedding_model != embedder.model:
             raise EnrichError(
-                f"desk {desk}: its classifier was trained on vectors of {classifier.embedding_model}, but "
-                f"the model is {embedder.model}: set NEWS_EMBEDDING_MODEL back, or {again}"
+                f"desk {desk}: its classifier was trained on vectors of"
+                f" {classifier.embedding_model}, but the model is {embedder.model}: set"
+                f" NEWS_EMBEDDING_MODEL back, or {again}"
             )
-        return VectorEnricher(self, self.theme_input, self.vectors, self.taxonomy, embedder, classifier, version)
+        return VectorEnricher(
+            self,
+            self.theme_input,
+            self.vectors,
+            self.taxonomy,
+            embedder,
+            classifier,
+            version,
+        )
 
 
-def _enrich(taxonomy: Path | None, version: str, title: str, text: str, language: str | None) -> Enrichment:
+def _enrich(
+    taxonomy: Path | None, version: str, title: str, text: str, language: str | None
+) -> Enrichment:
     return _local(taxonomy, version).enrich(title, text, language)
 
 
-def _theme_input(taxonomy: Path | None, version: str, title: str, text: str, language: str | None) -> ThemeInput:
+def _theme_input(
+    taxonomy: Path | None, version: str, title: str, text: str, language: str | None
+) -> ThemeInput:
     return _local(taxonomy, version).theme_input(title, text, language)
 
 
 @lru_cache(maxsize=8)
 def _local(taxonomy: Path | None, version: str) -> LocalEnricher:
-    """Return the enricher of the sandbox's process; another `version` of the taxonomy is read again."""
+    """Return the enricher of the sandbox's process; another `version` of the taxonomy
+    is read again.
+    """
     return LocalEnricher(load_taxonomy(taxonomy))

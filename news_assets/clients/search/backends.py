@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Protocol, Self
 from news_assets.errors import IndexingError
 from news_assets.lazy import Lazy
 from news_assets.pipeline.reindex import WritableIndex
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchIndex, SearchQuery
+from news_assets.ports.search import (
+    SearchAnswer,
+    SearchDocument,
+    SearchIndex,
+    SearchQuery,
+)
 from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
@@ -36,12 +41,16 @@ class OpenIndex(SearchIndex, Protocol):
 
 
 class IndexRebuild(WritableIndex, Protocol):
-    """An index that is filled beside the one in use. `is_resumed`: it has documents of an interrupted rebuild."""
+    """An index that is filled beside the one in use. `is_resumed`: it has documents of
+    an interrupted rebuild.
+    """
 
     is_resumed: bool
 
     def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Replace the index in use. Raises IndexingError if the documents are not those expected, by desk and hash."""
+        """Replace the index in use. Raises IndexingError if the documents are not those
+        expected, by desk and hash.
+        """
         ...
 
 
@@ -67,9 +76,15 @@ def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
 
 @contextmanager
 def open_rebuild(
-    search: str, path: Path, api_key: str, dim: int | None, model: str | None, now: datetime
+    search: str,
+    path: Path,
+    api_key: str,
+    dim: int | None,
+    model: str | None,
+    now: datetime,
 ) -> Iterator[IndexRebuild]:
-    """Yield a new index to fill, or that of an interrupted rebuild; the index in use may be unusable.
+    """Yield a new index to fill, or that of an interrupted rebuild; the index in use
+    may be unusable.
 
     Args:
         search: `embedded`, or the address of a Typesense server.
@@ -90,13 +105,16 @@ def open_rebuild(
 
 
 def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearchIndex":
-    """Return the index on the server without a request, for operations that the embedded index does not have.
+    """Return the index on the server without a request, for operations that the
+    embedded index does not have.
 
     Raises:
         IndexingError: The setting is `embedded`.
     """
     if search == EMBEDDED:
-        raise IndexingError("the embedded index has no search keys; set NEWS_SEARCH=typesense://...")
+        raise IndexingError(
+            "the embedded index has no search keys; set NEWS_SEARCH=typesense://..."
+        )
     from news_assets.clients.search.typesense.index import TypesenseSearchIndex
 
     return TypesenseSearchIndex.connect(search, api_key)
@@ -104,13 +122,17 @@ def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearch
 
 def lazy_index(search: str, path: Path, api_key: str) -> "LazyIndex":
     """Return the index, which is opened on first use."""
-    return LazyIndex(search.partition(":")[0], lambda: open_index(search, path, api_key))
+    return LazyIndex(
+        search.partition(":")[0], lambda: open_index(search, path, api_key)
+    )
 
 
 class LazyIndex:
-    """Implements `ports.SearchIndex`, and opens the index on first use. Safe to use from several threads.
+    """Implements `ports.SearchIndex`, and opens the index on first use. Safe to use
+    from several threads.
 
-    An unavailable server fails the operation that needs it, not the start of the program.
+    An unavailable server fails the operation that needs it, not the start of the
+    program.
     """
 
     def __init__(self, backend: str, open_index: Callable[[], OpenIndex]) -> None:
@@ -161,6 +183,10 @@ class LazyIndex:
         """Return the number of documents."""
         return self.opened.count()
 
-    def stored(self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of a desk's documents, or of some partitions or days."""
+    def stored(
+        self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None
+    ) -> "pl.DataFrame":
+        """Return article_id, agency, day and document_hash of a desk's documents, or of
+        some partitions or days.
+        """
         return self.opened.stored(desk, keys, first_day)

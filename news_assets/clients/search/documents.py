@@ -1,4 +1,6 @@
-"""What both backends store of a document, and how they compare it with what the lake has."""
+"""What both backends store of a document, and how they compare it with what the lake
+has.
+"""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -13,11 +15,14 @@ if TYPE_CHECKING:
 
 MAX_TEXT_WORDS = 20_000  # a longer document is found by its first 20,000 words
 MAX_WORD_CHARS = 64  # longer "words" are encoded data
-MAX_NAMES = 100  # entities and matters that an answer counts, of possibly as many as there are documents
+# entities and matters that an answer counts, of possibly as many as there are documents
+MAX_NAMES = 100
 
 
 def secondary_text(document: SearchDocument) -> str:
-    """Return what is searched besides title and text: summary, section, tags and keywords."""
+    """Return what is searched besides title and text: summary, section, tags and
+    keywords.
+    """
     return f"{document.summary or ''}\n{labels(document)}"
 
 
@@ -27,8 +32,13 @@ def labels(document: SearchDocument) -> str:
 
 
 def is_stored(document: SearchDocument, hashes: Mapping[str, str]) -> bool:
-    """Return whether the document is stored in this state, by the stored document hashes; an empty hash never is."""
-    return bool(document.document_hash) and hashes.get(document.article_id) == document.document_hash
+    """Return whether the document is stored in this state, by the stored document
+    hashes; an empty hash never is.
+    """
+    return (
+        bool(document.document_hash)
+        and hashes.get(document.article_id) == document.document_hash
+    )
 
 
 def of_partitions(stored: "pl.DataFrame", keys: AgencyDays | None) -> "pl.DataFrame":
@@ -37,7 +47,9 @@ def of_partitions(stored: "pl.DataFrame", keys: AgencyDays | None) -> "pl.DataFr
 
     if keys is None:
         return stored
-    pairs = pl.DataFrame(list(keys.pairs), {"agency": pl.String, "day": pl.Date}, orient="row")
+    pairs = pl.DataFrame(
+        list(keys.pairs), {"agency": pl.String, "day": pl.Date}, orient="row"
+    )
     return stored.join(pairs, on=("agency", "day"), how="semi")
 
 
@@ -48,4 +60,7 @@ def most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def month_counts(days: Mapping[str, int]) -> dict[str, int]:
     """Return counts by month from those by day (ISO, in order), in their order."""
-    return {month: sum(days[day] for day in group) for month, group in groupby(days, itemgetter(slice(7)))}
+    return {
+        month: sum(days[day] for day in group)
+        for month, group in groupby(days, itemgetter(slice(7)))
+    }

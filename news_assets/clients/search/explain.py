@@ -1,4 +1,6 @@
-"""Why a document is a hit, for both backends: its ranks, and which of its fields have words of the query."""
+"""Why a document is a hit, for both backends: its ranks, and which of its fields have
+words of the query.
+"""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
@@ -13,7 +15,9 @@ Term = TypeVar("Term", bound=Hashable)
 _UNRANKED = (None, None)
 
 
-def ranks(by_words: Iterable[tuple[Key, float]], by_vector: Iterable[tuple[Key, float]]) -> dict[Key, Explanation]:
+def ranks(
+    by_words: Iterable[tuple[Key, float]], by_vector: Iterable[tuple[Key, float]]
+) -> dict[Key, Explanation]:
     """Return ranks and scores by key, without words; both rankings are best first.
 
     Copies of one text have one key, and the rank of the first of them.
@@ -21,7 +25,10 @@ def ranks(by_words: Iterable[tuple[Key, float]], by_vector: Iterable[tuple[Key, 
     keyword, near = _first_ranks(by_words), _first_ranks(by_vector)
     found = {}
     for key in keyword | near:
-        (keyword_rank, score), (vector_rank, similarity) = keyword.get(key, _UNRANKED), near.get(key, _UNRANKED)
+        (keyword_rank, score), (vector_rank, similarity) = (
+            keyword.get(key, _UNRANKED),
+            near.get(key, _UNRANKED),
+        )
         found[key] = Explanation(
             words={},
             keyword_rank=keyword_rank,
@@ -54,5 +61,10 @@ def with_words(
         term_of: Returns the term of a lower-cased word.
     """
     terms = {name: set(map(term_of, words(text))) for name, text in fields.items()}
-    found = {word: tuple(name for name in terms if not terms[name].isdisjoint(asked[word])) for word in asked}
-    return replace(explanation, words={word: names for word, names in found.items() if names})
+    found = {
+        word: tuple(name for name in terms if not terms[name].isdisjoint(asked[word]))
+        for word in asked
+    }
+    return replace(
+        explanation, words={word: names for word, names in found.items() if names}
+    )

@@ -1,4 +1,6 @@
-"""The snippet of a hit: the part of its text with most matching words, as escaped HTML with `<mark>` around them."""
+"""The snippet of a hit: the part of its text with most matching words, as escaped HTML
+with `<mark>` around them.
+"""
 
 import html
 import re
@@ -12,7 +14,9 @@ _LEAD_CHARS = 60  # before the first match
 _STEM_CHARS = 4
 
 _LATIN_1 = bytes(range(256)).decode("latin-1")
-_FOLDED_LATIN_1 = "".join(fold(c)[:1] if c.isalpha() else c for c in _LATIN_1.lower()).encode("latin-1", "replace")
+_FOLDED_LATIN_1 = "".join(
+    fold(c)[:1] if c.isalpha() else c for c in _LATIN_1.lower()
+).encode("latin-1", "replace")
 _REST_OF_WORD = re.compile(r"[^\W_]*")
 
 
@@ -20,7 +24,8 @@ _REST_OF_WORD = re.compile(r"[^\W_]*")
 class Highlighter:
     """Finds the words of a query in texts of any language.
 
-    `words` are as typed or corrected; `is_match` tells whether a lower-cased word of a language matches one of them.
+    `words` are as typed or corrected; `is_match` tells whether a lower-cased word of a
+    language matches one of them.
     """
 
     words: tuple[str, ...]
@@ -29,11 +34,23 @@ class Highlighter:
     def spans(self, text: str, language: str | None) -> list[tuple[int, int]]:
         """Return the start and end of each matching word of a text, in order."""
         if not all(fold(word).isascii() for word in self.words):
-            return [(start, end) for word, start, end in word_spans(text) if self.is_match(word, language)]
+            return [
+                (start, end)
+                for word, start, end in word_spans(text)
+                if self.is_match(word, language)
+            ]
         folded = _folded_bytes(text)
-        return sorted({span for word in self.words for span in self._spans_of(_start(word), folded, text, language)})
+        return sorted(
+            {
+                span
+                for word in self.words
+                for span in self._spans_of(_start(word), folded, text, language)
+            }
+        )
 
-    def _spans_of(self, start: bytes, folded: bytes, text: str, language: str | None) -> Iterable[tuple[int, int]]:
+    def _spans_of(
+        self, start: bytes, folded: bytes, text: str, language: str | None
+    ) -> Iterable[tuple[int, int]]:
         at = folded.find(start)
         while at >= 0:
             if at == 0 or not text[at - 1].isalnum():
@@ -44,12 +61,16 @@ class Highlighter:
 
 
 def _folded_bytes(text: str) -> bytes:
-    """Return the text in lower case without accents, one byte a character; `?` for a character outside Latin-1.
+    """Return the text in lower case without accents, one byte a character; `?` for a
+    character outside Latin-1.
 
-    Searching these bytes for the first letters of a word takes half the time of a pattern of letters in any case and
-    accent (0.3 against 0.7 ms for ten texts of 2 kB). `is_match` decides about each candidate.
+    Searching these bytes for the first letters of a word takes half the time of a
+    pattern of letters in any case and accent (0.3 against 0.7 ms for ten texts of 2
+    kB). `is_match` decides about each candidate.
     """
-    return text.replace("ı", "i").encode("latin-1", "replace").translate(_FOLDED_LATIN_1)
+    return (
+        text.replace("ı", "i").encode("latin-1", "replace").translate(_FOLDED_LATIN_1)
+    )
 
 
 def _start(word: str) -> bytes:
@@ -58,11 +79,18 @@ def _start(word: str) -> bytes:
 
 
 def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:
-    """Return about 240 characters of the text around most different matches, or its start if there are none."""
+    """Return about 240 characters of the text around most different matches, or its
+    start if there are none.
+    """
     start, end = _window(text, list(spans))
     return (
         ("… " if start else "")
-        + _marked(text, start, end, (span for span in spans if start <= span[0] and span[1] <= end))
+        + _marked(
+            text,
+            start,
+            end,
+            (span for span in spans if start <= span[0] and span[1] <= end),
+        )
         + (" …" if end < len(text) else "")
     )
 
@@ -77,7 +105,9 @@ def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _densest(text: str, spans: list[tuple[int, int]]) -> int:
-    """Return the start of the span with most different words in one snippet; the first of several."""
+    """Return the start of the span with most different words in one snippet; the first
+    of several.
+    """
     best, most = 0, 0
     for first, (start, _) in enumerate(spans[:100]):
         within = {
@@ -103,7 +133,12 @@ def _last_word(text: str, start: int, end: int) -> int:
 def _marked(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -> str:
     pieces, at = [], start
     for first, last in spans:
-        pieces += [html.escape(text[at:first]), "<mark>", html.escape(text[first:last]), "</mark>"]
+        pieces += [
+            html.escape(text[at:first]),
+            "<mark>",
+            html.escape(text[first:last]),
+            "</mark>",
+        ]
         at = last
     pieces.append(html.escape(text[at:end]))
     return " ".join("".join(pieces).split())

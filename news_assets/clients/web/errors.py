@@ -1,6 +1,7 @@
 """Translate httpx exceptions, failed waits and HTTP status codes into FetchError.
 
-Each has a short reason, a weight towards longer pauses (hard 1, soft .5, DNS .25) and whether a retry can help.
+Each has a short reason, a weight towards longer pauses (hard 1, soft .5, DNS .25) and
+whether a retry can help.
 """
 
 import ssl
@@ -11,13 +12,26 @@ import httpx
 from h2.exceptions import ProtocolError
 
 from news_assets.clients.web.politeness import RetryAfterError, StoppedError
-from news_assets.clients.web.transport import DeadlineError, ForbiddenHostError, UnknownHostError
+from news_assets.clients.web.transport import (
+    DeadlineError,
+    ForbiddenHostError,
+    UnknownHostError,
+)
 from news_assets.errors import FetchError, ForbiddenAddressError
 
-HTTPX_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
+HTTPX_ERRORS = (
+    httpx.HTTPError,
+    httpx.InvalidURL,
+    httpx.CookieConflict,
+    httpx.StreamError,
+)
 
 # A server that is restarted closes connections without a response: RemoteProtocolError.
-_CONNECTION_ERRORS = (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError)
+_CONNECTION_ERRORS = (
+    httpx.NetworkError,
+    httpx.ConnectTimeout,
+    httpx.RemoteProtocolError,
+)
 
 _HARD, _SOFT, _DNS = 1.0, 0.5, 0.25
 
@@ -60,7 +74,13 @@ _STATUS_REASONS = {
     429: "too many requests",
     451: "unavailable for legal reasons",
 }
-_SOFT_STATUSES = (403, 404, 408, 425, 429)  # 403 too: bot walls refuse for some hours and then stop
+_SOFT_STATUSES = (
+    403,
+    404,
+    408,
+    425,
+    429,
+)  # 403 too: bot walls refuse for some hours and then stop
 
 
 @contextmanager
@@ -76,7 +96,9 @@ def as_fetch_errors(url: str) -> Iterator[None]:
     except StoppedError as error:
         raise FetchError(url, "stopped", weight=0.0) from error
     except OSError as error:  # of the lock files: httpx wraps its own
-        raise FetchError(url, f"no host slot: {error.strerror or error}", weight=0.0) from error
+        raise FetchError(
+            url, f"no host slot: {error.strerror or error}", weight=0.0
+        ) from error
 
 
 def fetch_error_of(url: str, error: Exception) -> FetchError:
@@ -84,14 +106,24 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
     causes = tuple(_causes(error))
     for cause in causes:
         if isinstance(cause, ForbiddenHostError):
-            return ForbiddenAddressError(url, f"refused: {cause}", weight=_HARD, is_transient=False)
+            return ForbiddenAddressError(
+                url, f"refused: {cause}", weight=_HARD, is_transient=False
+            )
         if isinstance(cause, UnknownHostError):
-            return FetchError(url, f"host not found: {cause}", weight=_DNS, is_connection=True)
+            return FetchError(
+                url, f"host not found: {cause}", weight=_DNS, is_connection=True
+            )
         if isinstance(cause, DeadlineError):
             return FetchError(url, "total time limit exceeded")
-        if isinstance(cause, ProtocolError):  # httpcore takes it for a mistake of the client
-            return FetchError(url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}")
-    reason, weight, is_transient = REASONS[next(cls for cls in type(error).__mro__ if cls in REASONS)]
+        if isinstance(
+            cause, ProtocolError
+        ):  # httpcore takes it for a mistake of the client
+            return FetchError(
+                url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}"
+            )
+    reason, weight, is_transient = REASONS[
+        next(cls for cls in type(error).__mro__ if cls in REASONS)
+    ]
     detail = _detail(error, causes)
     return FetchError(
         url,
@@ -103,10 +135,14 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
     )
 
 
-def status_error_of(url: str, status: int, bot_wall: str | None, retry_after_s: float | None) -> FetchError:
+def status_error_of(
+    url: str, status: int, bot_wall: str | None, retry_after_s: float | None
+) -> FetchError:
     """Return the FetchError for a status outside 200-299 and 304."""
     if bot_wall is not None:
-        return FetchError(url, f"blocked: {bot_wall}", status=status, retry_after_s=retry_after_s)
+        return FetchError(
+            url, f"blocked: {bot_wall}", status=status, retry_after_s=retry_after_s
+        )
     is_soft = status in _SOFT_STATUSES or status >= 500 or 300 <= status < 400
     reason = _STATUS_REASONS.get(status, "server error" if status >= 500 else "refused")
     return FetchError(
@@ -125,7 +161,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _detail(error: Exception, causes: tuple[BaseException, ...]) -> str:
-    """Return the message of the most specific layer: TLS, the operating system, else httpx."""
+    """Return the message of the most specific layer: TLS, the operating system, else
+    httpx.
+    """
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"TLS: {cause.verify_message}"

@@ -1,4 +1,6 @@
-"""Fetch one URL or many politely: robots.txt, host slots, redirects, caps. Implements `ports.Fetcher` over httpx."""
+"""Fetch one URL or many politely: robots.txt, host slots, redirects, caps. Implements
+`ports.Fetcher` over httpx.
+"""
 
 import ssl
 import threading
@@ -17,7 +19,11 @@ import httpx
 from news_assets.clients.web.addresses import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.clients.web.bot_walls import bot_wall_of
-from news_assets.clients.web.errors import HTTPX_ERRORS, as_fetch_errors, status_error_of
+from news_assets.clients.web.errors import (
+    HTTPX_ERRORS,
+    as_fetch_errors,
+    status_error_of,
+)
 from news_assets.clients.web.headers import (
     charset_of,
     content_length_of,
@@ -28,19 +34,32 @@ from news_assets.clients.web.headers import (
 )
 from news_assets.clients.web.host_queue import host_of, in_turn, run_by_host
 from news_assets.clients.web.logins import Logins, SecretOf, Tokens, without_login
-from news_assets.clients.web.politeness import HostSlot, Politeness, StoppedError, takes_a_break, vendor_slot
+from news_assets.clients.web.politeness import (
+    HostSlot,
+    Politeness,
+    StoppedError,
+    takes_a_break,
+    vendor_slot,
+)
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
 from news_assets.clients.web.redirects import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport, Proxy
-from news_assets.errors import TRANSIENT_STATUSES, FetchError, SettingsError, TooLargeError
+from news_assets.errors import (
+    TRANSIENT_STATUSES,
+    FetchError,
+    SettingsError,
+    TooLargeError,
+)
 from news_assets.ports.reading import PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page
 
 MAX_REDIRECTS = 10
 PAGE_CAPS = BodyCaps()
-_ERROR_CAPS = BodyCaps(64_000, 256_000)  # enough to recognise a bot wall and to keep the connection open
+_ERROR_CAPS = BodyCaps(
+    64_000, 256_000
+)  # enough to recognise a bot wall and to keep the connection open
 _ROBOTS_S = 20.0  # in total: a slow host's page is waited for as well
 _ROBOTS_CAPS = BodyCaps(MAX_ROBOTS_BYTES, MAX_ROBOTS_BYTES)
 _HEADERS = {
@@ -58,7 +77,9 @@ def _utc_now() -> datetime:
 
 
 class _Tried(NamedTuple):
-    """The result of a request, None if it was stopped before it was sent, and the seconds that its tries have taken."""
+    """The result of a request, None if it was stopped before it was sent, and the
+    seconds that its tries have taken.
+    """
 
     result: Page | FetchError | None
     spent_s: float
@@ -67,12 +88,14 @@ class _Tried(NamedTuple):
 class HttpFetcher:
     """A polite HTTP client. Thread-safe; `close()` or `with` ends it.
 
-    `delay_s` is the minimum pause between two requests to one host, kept by all fetchers of this machine that share
-    `state_dir`. `allow_private_hosts` names hosts or CIDR blocks that may be fetched although they are not public.
-    `logins` are of the form `https://user:password@host`, of a site or a proxy; user and password of other addresses
-    are not sent. `secret_of` returns the variable of the environment that a source names for its token.
-    `total_s` limits one URL with its redirects, without waits for host slots. `retry_pauses_s` are the pauses before
-    the further tries of requests with `retries_connection` whose connection failed, see `QuickTries`.
+    `delay_s` is the minimum pause between two requests to one host, kept by all
+    fetchers of this machine that share `state_dir`. `allow_private_hosts` names hosts
+    or CIDR blocks that may be fetched although they are not public. `logins` are of the
+    form `https://user:password@host`, of a site or a proxy; user and password of other
+    addresses are not sent. `secret_of` returns the variable of the environment that a
+    source names for its token. `total_s` limits one URL with its redirects, without
+    waits for host slots. `retry_pauses_s` are the pauses before the further tries of
+    requests with `retries_connection` whose connection failed, see `QuickTries`.
     """
 
     def __init__(
@@ -96,19 +119,29 @@ class HttpFetcher:
         try:
             self._politeness = Politeness(state_dir, delay_s)
         except OSError as error:
-            raise SettingsError(f"{state_dir} cannot be used as the folder of host locks: {error.strerror}") from error
+            raise SettingsError(
+                f"{state_dir} cannot be used as the folder of host locks: {error.strerror}"
+            ) from error
         self._client = httpx.Client(
             transport=GuardedTransport(
-                AddressPolicy(allow_private_hosts), ssl_context or httpx.create_ssl_context(trust_env=False)
+                AddressPolicy(allow_private_hosts),
+                ssl_context or httpx.create_ssl_context(trust_env=False),
             ),
             headers={**_HEADERS, "User-Agent": user_agent},
             timeout=httpx.Timeout(read_s, connect=connect_s),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # cookies live in one RedirectChain only
+            cookies=CookieJar(
+                DefaultCookiePolicy(allowed_domains=())
+            ),  # cookies live in one RedirectChain only
             trust_env=False,
         )
         self._logins, self._tokens = Logins(logins), Tokens(secret_of)
         self._robots = Robots(user_agent, self._robots_text, state_dir)
-        self._max_workers, self._total_s, self._caps, self._clock = max_workers, total_s, caps, clock
+        self._max_workers, self._total_s, self._caps, self._clock = (
+            max_workers,
+            total_s,
+            caps,
+            clock,
+        )
         self._retry_pauses_s = retry_pauses_s
         self._closing = threading.Event()
 
@@ -124,16 +157,20 @@ class HttpFetcher:
         self._client.close()
 
     def fetch(self, request: PageRequest) -> Page:
-        """Return one page, after redirects; a 304 is a page with `is_unchanged`. Raises FetchError."""
+        """Return one page, after redirects; a 304 is a page with `is_unchanged`. Raises
+        FetchError.
+        """
         return self._fetch(self._chain(request, self._closing))
 
     def fetch_all(
         self, requests: Iterable[PageRequest], begin_within_s: float | None = None
     ) -> Iterator[tuple[PageRequest, Page | FetchError]]:
-        """Yield each request with its page or error as they arrive; a host's requests keep their order.
+        """Yield each request with its page or error as they arrive; a host's requests
+        keep their order.
 
-        At most twice `max_workers` pages are in memory. Leaving the iteration early cancels the rest. After
-        `begin_within_s` seconds no request begins, and those that wait for a host slot are left out too.
+        At most twice `max_workers` pages are in memory. Leaving the iteration early
+        cancels the rest. After `begin_within_s` seconds no request begins, and those
+        that wait for a host slot are left out too.
         """
         by_host: dict[str, list[PageRequest]] = defaultdict(list)
         for request in requests:
@@ -147,35 +184,57 @@ class HttpFetcher:
         tries = QuickTries(self._retry_pauses_s, self._total_s)
         run, repeat_s = partial(self._try, tries), partial(self._pause_s, tries)
         workers = self._max_workers
-        for request, (result, _) in run_by_host(queues, run, self._wait_s, workers, repeat_s, begin_within_s):
+        for request, (result, _) in run_by_host(
+            queues, run, self._wait_s, workers, repeat_s, begin_within_s
+        ):
             if result is not None:
                 yield request, result
 
     def _wait_s(self, queue: str, following: PageRequest) -> float:
         """Return the seconds until the next request of a queue may start."""
         host = host_of(following.url)
-        return max(self._politeness.wait_s(host), self._politeness.wait_s(queue, host) if queue != host else 0.0)
+        return max(
+            self._politeness.wait_s(host),
+            self._politeness.wait_s(queue, host) if queue != host else 0.0,
+        )
 
-    def _try(self, tries: QuickTries, request: PageRequest, stopping: threading.Event) -> _Tried:
+    def _try(
+        self, tries: QuickTries, request: PageRequest, stopping: threading.Event
+    ) -> _Tried:
         chain = self._chain(request, stopping, tries.spent_s(host_of(request.url)))
         try:
             return _Tried(self._fetch(chain), chain.elapsed_s)
         except FetchError as error:
-            return _Tried(None if isinstance(error.__cause__, StoppedError) else error, chain.elapsed_s)
+            return _Tried(
+                None if isinstance(error.__cause__, StoppedError) else error,
+                chain.elapsed_s,
+            )
 
-    def _pause_s(self, tries: QuickTries, request: PageRequest, tried: _Tried) -> float | None:
+    def _pause_s(
+        self, tries: QuickTries, request: PageRequest, tried: _Tried
+    ) -> float | None:
         """Return the pause before a request is sent again; None if its result counts."""
         pause_s = tries.pause_s(host_of(request.url), request, *tried)
         if pause_s is not None:
-            self._robots.forget_failure(request.url, request.access)  # the next try asks for it again
+            self._robots.forget_failure(
+                request.url, request.access
+            )  # the next try asks for it again
         return pause_s
 
-    def _chain(self, request: PageRequest, stopping: threading.Event, elapsed_s: float = 0.0) -> RedirectChain:
-        total_s = self._total_s if request.max_s is None else min(self._total_s, request.max_s)
+    def _chain(
+        self, request: PageRequest, stopping: threading.Event, elapsed_s: float = 0.0
+    ) -> RedirectChain:
+        total_s = (
+            self._total_s
+            if request.max_s is None
+            else min(self._total_s, request.max_s)
+        )
         return RedirectChain(request, total_s, stopping, elapsed_s=elapsed_s)
 
     def _fetch(self, chain: RedirectChain) -> Page:
-        """Return one page. Any exception is a FetchError: one odd response must not end the requests for others."""
+        """Return one page. Any exception is a FetchError: one odd response must not end
+        the requests for others.
+        """
         try:
             return self._follow(chain)
         except FetchError as error:
@@ -183,7 +242,9 @@ class HttpFetcher:
             raise
         except Exception as error:
             reason = f"error in the HTTP client: {type(error).__name__}: {error}"
-            raise FetchError(chain.request.url, reason, elapsed_ms=chain.elapsed_ms) from error
+            raise FetchError(
+                chain.request.url, reason, elapsed_ms=chain.elapsed_ms
+            ) from error
 
     def _follow(self, chain: RedirectChain) -> Page:
         request = chain.request
@@ -200,23 +261,33 @@ class HttpFetcher:
             if hop.location is None:
                 return self._page_of(hop, chain)
             url = chain.next_url(hop)
-        raise FetchError(request.url, f"more than {MAX_REDIRECTS} redirects", status=hop.status)
+        raise FetchError(
+            request.url, f"more than {MAX_REDIRECTS} redirects", status=hop.status
+        )
 
     def _send(self, url: httpx.URL, chain: RedirectChain) -> Hop:
-        """Send one request in a host slot and read its response; a chain that was begun is not stopped."""
+        """Send one request in a host slot and read its response; a chain that was begun
+        is not stopped.
+        """
         stopping = self._closing if chain.visited else chain.stopping
         with (
             as_fetch_errors(chain.request.url),
             self._vendor_slot(chain, stopping),
             self._politeness.slot(url.host, stopping, url=str(url)) as slot,
             chain.timed(),
-            closing(self._client.send(self._http_request(url, chain), stream=True)) as response,
+            closing(
+                self._client.send(self._http_request(url, chain), stream=True)
+            ) as response,
         ):
             wait_s = self._note_times(response, slot)
             return Hop(url, response, self._read(response, chain), wait_s)
 
-    def _vendor_slot(self, chain: RedirectChain, stopping: threading.Event) -> AbstractContextManager[object]:
-        """Return the slot of the vendor, if the source has one. It is always taken before a host's slot."""
+    def _vendor_slot(
+        self, chain: RedirectChain, stopping: threading.Event
+    ) -> AbstractContextManager[object]:
+        """Return the slot of the vendor, if the source has one. It is always taken
+        before a host's slot.
+        """
         vendor, host = chain.request.access.vendor, host_of(chain.request.url)
         if vendor is None:
             return nullcontext()
@@ -226,14 +297,18 @@ class HttpFetcher:
 
     def _http_request(self, url: httpx.URL, chain: RedirectChain) -> httpx.Request:
         access = chain.request.access
-        extensions: dict[str, Any] = {"proxy": self._proxy_of(access.proxy)} if access.proxy else {}
+        extensions: dict[str, Any] = (
+            {"proxy": self._proxy_of(access.proxy)} if access.proxy else {}
+        )
         carries_token = chain.is_at_origin and not chain.is_robots
         if carries_token and (target := self._tokens.target_of(url, chain.request)):
             extensions["target"] = target
         body = None if chain.visited or chain.is_robots else chain.request.body
         headers = (*access.headers, *(() if chain.is_robots else chain.request.headers))
         method = "HEAD" if chain.request.is_head else "GET" if body is None else "POST"
-        request = self._client.build_request(method, url, content=body, headers=headers, extensions=extensions)
+        request = self._client.build_request(
+            method, url, content=body, headers=headers, extensions=extensions
+        )
         validators = chain.request.validators
         if validators.etag:
             request.headers["If-None-Match"] = validators.etag
@@ -251,7 +326,9 @@ class HttpFetcher:
         return Proxy(url, self._logins.header_for(httpx.URL(url)))
 
     def _note_times(self, response: httpx.Response, slot: HostSlot) -> float | None:
-        """Note the response's time and Retry-After in the slot; return the Retry-After in seconds."""
+        """Note the response's time and Retry-After in the slot; return the Retry-After
+        in seconds.
+        """
         slot.responded_at = time.time()
         wait_s = retry_after_s(response.headers, self._clock())
         if response.status_code in (429, 503):
@@ -259,7 +336,9 @@ class HttpFetcher:
         return wait_s
 
     def _read(self, response: httpx.Response, chain: RedirectChain) -> bytes:
-        """Read the body: a page in full, a robots.txt up to its cap, of an error response what can be had."""
+        """Read the body: a page in full, a robots.txt up to its cap, of an error
+        response what can be had.
+        """
         caps, ignored = self._caps, tuple[type[Exception], ...]()
         if not response.is_success:
             caps, ignored = _ERROR_CAPS, (FetchError, *HTTPX_ERRORS)
@@ -272,8 +351,14 @@ class HttpFetcher:
 
     def _page_of(self, hop: Hop, chain: RedirectChain) -> Page:
         request, headers = chain.request, hop.response.headers
-        is_unchanged = hop.status == 304 and (request.validators.etag or request.validators.last_modified)
-        is_kept = request.keeps_refusals and 400 <= hop.status < 500 and hop.status not in TRANSIENT_STATUSES
+        is_unchanged = hop.status == 304 and (
+            request.validators.etag or request.validators.last_modified
+        )
+        is_kept = (
+            request.keeps_refusals
+            and 400 <= hop.status < 500
+            and hop.status not in TRANSIENT_STATUSES
+        )
         if not hop.response.is_success and not is_unchanged and not is_kept:
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
@@ -285,7 +370,9 @@ class HttpFetcher:
             body=hop.body,
             content_type=content_type,
             encoding=charset_of(content_type),
-            validators=validators_of(headers, *([request.validators] if is_unchanged else ())),
+            validators=validators_of(
+                headers, *([request.validators] if is_unchanged else ())
+            ),
             content_length=content_length_of(headers),
             max_age_s=max_age_s(headers, now),
             fetched_at=now,
@@ -293,10 +380,19 @@ class HttpFetcher:
         )
 
     def _robots_text(self, robots_url: str, access: Access) -> str:
-        """Return one robots.txt; without its last line if it is longer than the cap. Raises FetchError."""
+        """Return one robots.txt; without its last line if it is longer than the cap.
+        Raises FetchError.
+        """
         request = PageRequest(robots_url, obeys_robots=False, access=access)
-        page = self._fetch(RedirectChain(request, min(self._total_s, _ROBOTS_S), self._closing, is_robots=True))
+        page = self._fetch(
+            RedirectChain(
+                request, min(self._total_s, _ROBOTS_S), self._closing, is_robots=True
+            )
+        )
         body = page.body
         if len(body) > MAX_ROBOTS_BYTES:
-            body = body[: max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")) + 1]
+            body = body[
+                : max(body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r"))
+                + 1
+            ]
         return body.decode("utf-8", "replace")

@@ -1,7 +1,8 @@
 """Headers of a response: Content-Type, Retry-After, freshness, validators.
 
-Values that are stored are absent if they are long or contain control characters: HTTP/2 delivers some that HTTP/1.1
-cannot send back. The time of the next request is decided in `pipeline/schedule.py`.
+Values that are stored are absent if they are long or contain control characters: HTTP/2
+delivers some that HTTP/1.1 cannot send back. The time of the next request is decided in
+`pipeline/schedule.py`.
 """
 
 import re
@@ -17,7 +18,9 @@ _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}")
 LONGEST_PAUSE_S = 30 * 86_400.0  # the longest pause between two polls, too
 _SIZE = re.compile(r"[0-9]{1,15}")
-_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE | re.ASCII)
+_CHARSET = re.compile(
+    r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE | re.ASCII
+)
 
 
 def content_type_of(headers: httpx.Headers) -> str:
@@ -34,38 +37,54 @@ def content_length_of(headers: httpx.Headers) -> int | None:
 def charset_of(content_type: str) -> str | None:
     """Return the charset that a Content-Type states, in lower case.
 
-    `httpx.Response.charset_encoding` raises ValueError for some parameters, such as `charset*` with 5,000 digits.
+    `httpx.Response.charset_encoding` raises ValueError for some parameters, such as
+    `charset*` with 5,000 digits.
     """
     match = _CHARSET.search(content_type)
     return match[1].lower() if match else None
 
 
 def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the pause in seconds from `now` that Retry-After requests; None if it is missing or invalid.
+    """Return the pause in seconds from `now` that Retry-After requests; None if it is
+    missing or invalid.
 
-    Reads both forms (RFC 9110, section 10.2.3): seconds, or a date, which is compared with the response's Date header
-    if there is one.
+    Reads both forms (RFC 9110, section 10.2.3): seconds, or a date, which is compared
+    with the response's Date header if there is one.
     """
     value = headers.get("retry-after", "").strip()
-    found = float(value) if _SECONDS.fullmatch(value) else _seconds_until(value, headers, now)
+    found = (
+        float(value)
+        if _SECONDS.fullmatch(value)
+        else _seconds_until(value, headers, now)
+    )
     return None if found is None else min(found, LONGEST_PAUSE_S)
 
 
 def max_age_s(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the seconds left of the response's freshness (Cache-Control before Expires); None if not stated."""
+    """Return the seconds left of the response's freshness (Cache-Control before
+    Expires); None if not stated.
+    """
     if match := _MAX_AGE.search(headers.get("cache-control", "")):
         age = headers.get("age", "").strip()
-        return max(0.0, float(match[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0))
+        return max(
+            0.0, float(match[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
+        )
     return _seconds_until(headers.get("expires", ""), headers, now)
 
 
-def validators_of(headers: httpx.Headers, confirmed: Validators = Validators()) -> Validators:
+def validators_of(
+    headers: httpx.Headers, confirmed: Validators = Validators()
+) -> Validators:
     """Return the ETag and Last-Modified to send next time, verbatim.
 
-    `confirmed` are those that a 304 confirmed; newer ones of the 304 replace them (RFC 9111, section 4.3.4). Servers
-    that send both `Expires: 0` and `no-store` generate validators for each response: these are ignored.
+    `confirmed` are those that a 304 confirmed; newer ones of the 304 replace them (RFC
+    9111, section 4.3.4). Servers that send both `Expires: 0` and `no-store` generate
+    validators for each response: these are ignored.
     """
-    if headers.get("expires", "").strip() == "0" and "no-store" in headers.get("cache-control", "").lower():
+    if (
+        headers.get("expires", "").strip() == "0"
+        and "no-store" in headers.get("cache-control", "").lower()
+    ):
         return Validators()
     etag, last_modified = _stored(headers, "etag"), _stored(headers, "last-modified")
     return Validators(etag or confirmed.etag, last_modified or confirmed.last_modified)
@@ -80,7 +99,9 @@ def _seconds_until(value: str, headers: httpx.Headers, now: datetime) -> float |
     at = _parse_date(value)
     if at is None:
         return None
-    return max(0.0, (at - (_parse_date(headers.get("date", "")) or now)).total_seconds())
+    return max(
+        0.0, (at - (_parse_date(headers.get("date", "")) or now)).total_seconds()
+    )
 
 
 def _parse_date(value: str) -> datetime | None:

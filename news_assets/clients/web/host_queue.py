@@ -1,6 +1,8 @@
-"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot counts as one host.
+"""Run the jobs of many hosts concurrently, one at a time per host. A vendor's slot
+counts as one host.
 
-A worker takes the host that is due next, so hundreds of hosts that wait for their pause need no threads.
+A worker takes the host that is due next, so hundreds of hosts that wait for their pause
+need no threads.
 """
 
 import heapq
@@ -35,13 +37,16 @@ def run_by_host(
     repeat_s: Callable[[Job, Result], float | None] = lambda job, result: None,
     begin_within_s: float | None = None,
 ) -> Iterator[tuple[Job, Result]]:
-    """Yield each job with its result as they finish; the jobs of a host run in their order.
+    """Yield each job with its result as they finish; the jobs of a host run in their
+    order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested for its next job. `repeat_s`
-    returns the seconds after which a job runs again before the host's others, None to yield its result; other hosts go
-    on meanwhile. At most `max_workers` finished results are buffered. After `begin_within_s` seconds, and when the
-    caller stops early, no further job starts, not even one that waits to be repeated, and the event passed to `run` is
-    set. An exception raised by `run` is raised here after the other jobs are done.
+    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested
+    for its next job. `repeat_s` returns the seconds after which a job runs again before
+    the host's others, None to yield its result; other hosts go on meanwhile. At most
+    `max_workers` finished results are buffered. After `begin_within_s` seconds, and
+    when the caller stops early, no further job starts, not even one that waits to be
+    repeated, and the event passed to `run` is set. An exception raised by `run` is
+    raised here after the other jobs are done.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)
@@ -62,7 +67,9 @@ def run_by_host(
                     pause_s = repeat_s(job, result)
                     put((job, result), is_final=pause_s is None)
                 finally:
-                    hosts.release(host, wait_s, None if pause_s is None else (job, pause_s))
+                    hosts.release(
+                        host, wait_s, None if pause_s is None else (job, pause_s)
+                    )
         finally:
             put(None)
 
@@ -85,8 +92,11 @@ def run_by_host(
         pool.shutdown(wait=False)
 
 
-def in_turn(jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]) -> Iterator[tuple[str, Job]]:
-    """Yield the jobs with their hosts in an order for a queue of several hosts: one of each host in turn.
+def in_turn(
+    jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]
+) -> Iterator[tuple[str, Job]]:
+    """Yield the jobs with their hosts in an order for a queue of several hosts: one of
+    each host in turn.
 
     After a job that `stays` the next one is of the same host, as long as it has any.
     """
@@ -116,7 +126,9 @@ class _HostQueue(Generic[Job]):
         self._changed = threading.Condition()
 
     def take(self) -> tuple[str, Job] | None:
-        """Wait until a host is due and return it with its next job; None when no jobs are left or after `stop`."""
+        """Wait until a host is due and return it with its next job; None when no jobs
+        are left or after `stop`.
+        """
         with self._changed:
             while self._due or (self._taken and not self.is_stopped.is_set()):
                 left_s = self._due[0][0] - time.monotonic() if self._due else None
@@ -127,10 +139,16 @@ class _HostQueue(Generic[Job]):
                 self._changed.wait(left_s)
             return None
 
-    def release(self, host: str, wait_s: Callable[[str, Job], float], again: tuple[Job, float] | None = None) -> None:
+    def release(
+        self,
+        host: str,
+        wait_s: Callable[[str, Job], float],
+        again: tuple[Job, float] | None = None,
+    ) -> None:
         """Return a host to the queue after its job, due when its next job may start.
 
-        `again` is a job that runs once more before the others, and its pause in seconds.
+        `again` is a job that runs once more before the others, and its pause in
+        seconds.
         """
         with self._changed:
             self._taken -= 1
@@ -140,7 +158,9 @@ class _HostQueue(Generic[Job]):
                 self._jobs[host].appendleft(job)
             if left := self._jobs[host]:
                 due_in_s = max(wait_s(host, left[0]), pause_s)
-                heapq.heappush(self._due, (time.monotonic() + due_in_s, -len(left), host))
+                heapq.heappush(
+                    self._due, (time.monotonic() + due_in_s, -len(left), host)
+                )
             self._changed.notify_all()
 
     @contextmanager

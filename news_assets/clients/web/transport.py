@@ -1,7 +1,8 @@
 """httpx transport that connects to permitted addresses only and enforces a deadline.
 
-Hosts are resolved here and the connection is made to the checked address, so a second resolution cannot return another
-one (DNS rebinding); redirects pass the same check. httpx has no hook for this, httpcore has.
+Hosts are resolved here and the connection is made to the checked address, so a second
+resolution cannot return another one (DNS rebinding); redirects pass the same check.
+httpx has no hook for this, httpcore has.
 """
 
 import socket
@@ -38,8 +39,9 @@ _HTTPX_CLASSES: dict[type[Exception], type[httpx.TransportError]] = {
     httpcore.WriteError: httpx.WriteError,
     httpcore.WriteTimeout: httpx.WriteTimeout,
 }
-# Origins with open connections. Each has its own pool, because httpcore compares every pair of a pool's connections for
-# each request: 2,000 hosts in one pool that keeps 100 took 14 ms of CPU a request, in separate pools 2.6.
+# Origins with open connections. Each has its own pool, because httpcore compares every
+# pair of a pool's connections for each request: 2,000 hosts in one pool that keeps 100
+# took 14 ms of CPU a request, in separate pools 2.6.
 _MAX_POOLS = 100
 _KEEP_ALIVE_S = 4.0  # Apache closes after 5, and a request on a closed connection fails
 
@@ -78,7 +80,9 @@ def _time_left(timeout: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """An HTTP proxy that resolves the host and connects to it; `authorization` is its Proxy-Authorization header."""
+    """An HTTP proxy that resolves the host and connects to it; `authorization` is its
+    Proxy-Authorization header.
+    """
 
     url: str
     authorization: str | None = None
@@ -87,15 +91,17 @@ class Proxy:
 class GuardedTransport(httpx.BaseTransport):
     """httpx transport over one httpcore connection pool per origin and proxy.
 
-    A request's extension `proxy` is its Proxy. The proxy's own address is checked like any other; of the host behind it
-    only addresses and local names are refused.
+    A request's extension `proxy` is its Proxy. The proxy's own address is checked like
+    any other; of the host behind it only addresses and local names are refused.
     """
 
     def __init__(self, policy: AddressPolicy, ssl_context: ssl.SSLContext) -> None:
         self._ssl_context = ssl_context
         self._policy = policy
         self._backend = _GuardedBackend(policy)
-        self._pools: dict[tuple[str, Proxy | None], httpcore.ConnectionPool] = {}  # least recently used first
+        self._pools: dict[
+            tuple[str, Proxy | None], httpcore.ConnectionPool
+        ] = {}  # least recently used first
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -105,15 +111,24 @@ class GuardedTransport(httpx.BaseTransport):
         assert isinstance(request.stream, httpx.SyncByteStream)
         with _as_httpx():
             if proxy is not None and not self._policy.is_allowed_unresolved(url.host):
-                raise ForbiddenHostError(f"{url.host}, requested through a proxy, is not a public address")
+                raise ForbiddenHostError(
+                    f"{url.host}, requested through a proxy, is not a public address"
+                )
             core_request = httpcore.Request(
                 method=request.method,
-                url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+                url=httpcore.URL(
+                    scheme=url.raw_scheme,
+                    host=url.raw_host,
+                    port=url.port,
+                    target=url.raw_path,
+                ),
                 headers=request.headers.raw,
                 content=request.stream,
                 extensions=request.extensions,
             )
-            core_response = self._pool_of(str(core_request.url.origin), proxy).handle_request(core_request)
+            core_response = self._pool_of(
+                str(core_request.url.origin), proxy
+            ).handle_request(core_request)
         return httpx.Response(
             core_response.status,
             headers=core_response.headers,
@@ -129,12 +144,17 @@ class GuardedTransport(httpx.BaseTransport):
             self._pools.clear()
 
     def _pool_of(self, origin: str, proxy: Proxy | None) -> httpcore.ConnectionPool:
-        """Return the origin's pool; close idle, least recently used ones beyond _MAX_POOLS."""
+        """Return the origin's pool; close idle, least recently used ones beyond
+        _MAX_POOLS.
+        """
         with self._lock:
             pool = self._pools.pop((origin, proxy), None) or self._new_pool(proxy)
             self._pools[origin, proxy] = pool
             for other in list(self._pools)[: max(0, len(self._pools) - _MAX_POOLS)]:
-                if all(connection.is_idle() for connection in self._pools[other].connections):
+                if all(
+                    connection.is_idle()
+                    for connection in self._pools[other].connections
+                ):
                     self._pools.pop(other).close()
         return pool
 
@@ -151,8 +171,14 @@ class GuardedTransport(httpx.BaseTransport):
             return httpcore.ConnectionPool(**options)
         return httpcore.HTTPProxy(
             proxy.url,
-            proxy_headers={"Proxy-Authorization": proxy.authorization} if proxy.authorization else {},
-            proxy_ssl_context=self._ssl_context if proxy.url.startswith("https:") else None,
+            proxy_headers=(
+                {"Proxy-Authorization": proxy.authorization}
+                if proxy.authorization
+                else {}
+            ),
+            proxy_ssl_context=self._ssl_context
+            if proxy.url.startswith("https:")
+            else None,
             **options,
         )
 
@@ -197,7 +223,9 @@ class _GuardedBackend(httpcore.NetworkBackend):
         failure: Exception | None = None
         for address in self._permitted(host, port):
             try:
-                stream = self._plain.connect_tcp(address, port, _time_left(timeout), local_address, socket_options)
+                stream = self._plain.connect_tcp(
+                    address, port, _time_left(timeout), local_address, socket_options
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
             else:
@@ -207,7 +235,9 @@ class _GuardedBackend(httpcore.NetworkBackend):
 
     def _permitted(self, host: str, port: int) -> list[str]:
         addresses = _resolve(host, port)
-        permitted = [address for address in addresses if self._policy.is_allowed(host, address)]
+        permitted = [
+            address for address in addresses if self._policy.is_allowed(host, address)
+        ]
         if not permitted:
             raise ForbiddenHostError(f"{host} is {addresses[0]}, not a public address")
         return permitted
@@ -216,13 +246,18 @@ class _GuardedBackend(httpcore.NetworkBackend):
 def _resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:  # UnicodeError: a label of more than 63 characters
+    except (
+        OSError,
+        UnicodeError,
+    ) as error:  # UnicodeError: a label of more than 63 characters
         raise UnknownHostError(f"no address for {host}") from error
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection whose reads and writes end at the thread's deadline, also if the server sends slowly."""
+    """A connection whose reads and writes end at the thread's deadline, also if the
+    server sends slowly.
+    """
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
@@ -231,7 +266,9 @@ class _TimedStream(httpcore.NetworkStream):
         try:
             return self._stream.read(max_bytes, _time_left(timeout))
         except httpcore.ReadTimeout:
-            _time_left(timeout)  # raises DeadlineError if the deadline cut the read short
+            _time_left(
+                timeout
+            )  # raises DeadlineError if the deadline cut the read short
             raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -241,9 +278,14 @@ class _TimedStream(httpcore.NetworkStream):
         self._stream.close()
 
     def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, _time_left(timeout)))
+        return _TimedStream(
+            self._stream.start_tls(ssl_context, server_hostname, _time_left(timeout))
+        )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -4,12 +4,17 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Show, send again and try messages of saved queries and to operators.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Show, send again and try messages of saved queries and to operators.",
+)
 
 
 @app.command("list")
 def list_alerts(
-    shows_all: Annotated[bool, typer.Option("--all", help="also those that were sent")] = False,
+    shows_all: Annotated[
+        bool, typer.Option("--all", help="also those that were sent")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help="maximum number of messages")] = 30,
     as_json: Annotated[bool, typer.Option("--json", help="JSON output")] = False,
 ) -> None:
@@ -22,7 +27,10 @@ def list_alerts(
 @app.command()
 def retry(
     message_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="MESSAGE...", help="ids of messages; without any, all given up ones")
+        list[str] | None,
+        typer.Argument(
+            metavar="MESSAGE...", help="ids of messages; without any, all given up ones"
+        ),
     ] = None,
 ) -> None:
     """Send given up messages again."""
@@ -32,7 +40,11 @@ def retry(
 
 
 @app.command()
-def test(channel: Annotated[str, typer.Argument(help="name of the channel in the file of queries")]) -> None:
+def test(
+    channel: Annotated[
+        str, typer.Argument(help="name of the channel in the file of queries")
+    ],
+) -> None:
     """Send a message over a channel now."""
     from news_assets.commands.alerts import messages
 

@@ -1,4 +1,6 @@
-"""Show the messages of saved queries and operators, send given up ones again, and try a channel."""
+"""Show the messages of saved queries and operators, send given up ones again, and try a
+channel.
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -35,14 +37,17 @@ def list_messages(limit: int, *, shows_all: bool, as_json: bool) -> None:
         return
     terminal = Terminal()
     terminal.print_line(
-        f"{len(rules.queries)} queries, {len(rules.channels)} channels; {waiting} hits wait for their digest"
+        f"{len(rules.queries)} queries, {len(rules.channels)} channels; {waiting} hits wait for"
+        " their digest"
     )
     for problem in problems.values():
         terminal.print_line(problem)
     if shown:
         terminal.print(_table(shown))
     if len(found) > len(shown):
-        terminal.print_line(f"{len(found) - len(shown)} more; --limit shows more of them")
+        terminal.print_line(
+            f"{len(found) - len(shown)} more; --limit shows more of them"
+        )
 
 
 def state_of(message: Message) -> str:
@@ -59,20 +64,29 @@ def _table(messages: Sequence[Message]) -> Table:
     for one in messages:
         when = one.sent_at or one.next_try_at or one.created_at
         state = f"{state_of(one)} {when:%Y-%m-%d %H:%M}Z, attempt {one.attempts}"
-        table.add_row(one.message_id, one.channel, state, f"{one.subject}\n{one.reason}" if one.reason else one.subject)
+        table.add_row(
+            one.message_id,
+            one.channel,
+            state,
+            f"{one.subject}\n{one.reason}" if one.reason else one.subject,
+        )
     return table
 
 
 def retry(message_ids: Sequence[str]) -> None:
     """Make given up messages due now, with all attempts left; without ids, all of them."""
     with open_lake() as lake:
-        chosen = lake.transact(lambda rows: send_again(rows, message_ids or None, datetime.now(UTC)))
+        chosen = lake.transact(
+            lambda rows: send_again(rows, message_ids or None, datetime.now(UTC))
+        )
     if unknown := sorted(set(message_ids) - {one.message_id for one in chosen}):
         raise NewsAssetsError(
-            f"{', '.join(f'`{one}`' for one in unknown)}: no given up message; see `news-assets alerts list`"
-            + (f"; {len(chosen)} others are due now" if chosen else "")
+            f"{', '.join(f'`{one}`' for one in unknown)}: no given up message; see `news-assets"
+            " alerts list`" + (f"; {len(chosen)} others are due now" if chosen else "")
         )
-    Terminal().print_line(f"{len(chosen)} due now; the next run of `newsroom/alerts` sends them")
+    Terminal().print_line(
+        f"{len(chosen)} due now; the next run of `newsroom/alerts` sends them"
+    )
 
 
 def try_channel(channel: str) -> None:
@@ -80,10 +94,14 @@ def try_channel(channel: str) -> None:
     rules = _rules()
     if channel not in rules.channels:
         known = ", ".join(sorted(rules.channels)) or "none"
-        raise NewsAssetsError(f"no channel `{channel}` in the file of NEWS_QUERIES; there are: {known}")
+        raise NewsAssetsError(
+            f"no channel `{channel}` in the file of NEWS_QUERIES; there are: {known}"
+        )
     payload = {"type": "test", "id": uuid.uuid4().hex}
     text = "This channel works. The message was sent by `news-assets alerts test`."
-    (message,) = messages_to([channel], OPERATORS, "news: test", text, payload, datetime.now(UTC))
+    (message,) = messages_to(
+        [channel], OPERATORS, "news: test", text, payload, datetime.now(UTC)
+    )
     with open_notifier(Settings.read(), rules) as notifier:
         notifier.send(message)
     Terminal().print_line(f"{channel}: accepted")
@@ -92,5 +110,7 @@ def try_channel(channel: str) -> None:
 def _rules() -> Alerts:
     path = Settings.read().queries
     if path is None:
-        raise NewsAssetsError("NEWS_QUERIES names no file of saved queries and channels; set it")
+        raise NewsAssetsError(
+            "NEWS_QUERIES names no file of saved queries and channels; set it"
+        )
     return load_alerts(path)

@@ -14,8 +14,14 @@ app = typer.Typer()
 def queue(
     desk: Desk = None,
     agency: Agency = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="how many to show; default: 50, with --json all")] = None,
-    now: Annotated[bool, typer.Option("--now", help="the requests that are in progress on this machine")] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="how many to show; default: 50, with --json all"),
+    ] = None,
+    now: Annotated[
+        bool,
+        typer.Option("--now", help="the requests that are in progress on this machine"),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show which agencies and days wait for a run, highest priority first."""
@@ -35,7 +41,10 @@ def poll(
     agency: OneAgency,
     desk: Desk = None,
     full: Annotated[
-        bool, typer.Option("--full", help="all days of a nightly pass, whatever the change signal says")
+        bool,
+        typer.Option(
+            "--full", help="all days of a nightly pass, whatever the change signal says"
+        ),
     ] = False,
 ) -> None:
     """Poll the sources of one agency now, in this process."""
@@ -46,7 +55,9 @@ def poll(
 
 @app.command()
 def process(agency: OneAgency, desk: Desk = None) -> None:
-    """Run every stage over the days of one agency that wait, in this process; `queue --agency` shows them before."""
+    """Run every stage over the days of one agency that wait, in this process; `queue
+    --agency` shows them before.
+    """
     from news_assets.commands.civic import one_agency
 
     one_agency.process(agency, desk)
@@ -54,8 +65,12 @@ def process(agency: OneAgency, desk: Desk = None) -> None:
 
 @app.command()
 def meeting(
-    meeting_id: Annotated[str, typer.Argument(help="meeting_id, as in the table `meetings`")],
-    with_text: Annotated[bool, typer.Option("--text", help="also the first lines of each document")] = False,
+    meeting_id: Annotated[
+        str, typer.Argument(help="meeting_id, as in the table `meetings`")
+    ],
+    with_text: Annotated[
+        bool, typer.Option("--text", help="also the first lines of each document")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show a meeting: its agenda, documents, topics, and how to take part."""
@@ -66,10 +81,17 @@ def meeting(
 
 @app.command()
 def text(
-    text_id: Annotated[str, typer.Argument(help="document_id or its beginning, article_id, or meeting_id")],
-    output: Annotated[Path | None, typer.Option(help="file to write; default: standard output")] = None,
+    text_id: Annotated[
+        str,
+        typer.Argument(help="document_id or its beginning, article_id, or meeting_id"),
+    ],
+    output: Annotated[
+        Path | None, typer.Option(help="file to write; default: standard output")
+    ] = None,
 ) -> None:
-    """Write the whole text of a document, an article, or a meeting's agenda with its documents."""
+    """Write the whole text of a document, an article, or a meeting's agenda with its
+    documents.
+    """
     from news_assets.commands.civic import text as text_command
 
     text_command.text(text_id, output)

@@ -1,4 +1,6 @@
-"""`export meetings --format ical` and `ocd`: meetings by body and day, or those with items that a search finds."""
+"""`export meetings --format ical` and `ocd`: meetings by body and day, or those with
+items that a search finds.
+"""
 
 from dataclasses import dataclass
 from datetime import date
@@ -21,7 +23,9 @@ from news_assets.text.tabular.cells import json_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which meetings: of this desk, agency and body, of these days, and with items that have these words."""
+    """Which meetings: of this desk, agency and body, of these days, and with items that
+    have these words.
+    """
 
     desk: str | None = None
     agency: str | None = None
@@ -38,7 +42,11 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
     """
     check_names(selection.desk, selection.agency)
     with open_lake() as lake:
-        found = None if selection.words is None else _items_with(lake, selection.words, selection)
+        found = (
+            None
+            if selection.words is None
+            else _items_with(lake, selection.words, selection)
+        )
         meetings = selected_meetings(
             lake,
             desk=selection.desk,
@@ -49,12 +57,17 @@ def export_meetings(selection: Selection, form: Form, output: Path | None) -> No
         )
         items = agendas_of(lake, {meeting.meeting_id for meeting in meetings})
     if not meetings:
-        raise NewsAssetsError("no such meetings; `news-assets export meetings` writes all of them as rows")
+        raise NewsAssetsError(
+            "no such meetings; `news-assets export meetings` writes all of them as rows"
+        )
     zones = agency_zones()
     if form is Form.ICAL:
         data = calendar_of(meetings, items, zones)
     else:
-        events = (ocd_event(meeting, items.get(meeting.meeting_id, ()), zones) for meeting in meetings)
+        events = (
+            ocd_event(meeting, items.get(meeting.meeting_id, ()), zones)
+            for meeting in meetings
+        )
         data = "".join(json_of(event) + "\n" for event in events).encode()
     write_document(data, output)
 
@@ -66,5 +79,7 @@ def agency_zones() -> Zones:
 
 def _items_with(lake: Lake, words: str, selection: Selection) -> set[str]:
     with open_index() as index:
-        found = index.articles_with(words, Filters(desk=selection.desk, agency=selection.agency))
+        found = index.articles_with(
+            words, Filters(desk=selection.desk, agency=selection.agency)
+        )
     return found | items_like(lake, found)

@@ -27,14 +27,18 @@ _SHOWN_KEYS = 5  # in an error message
 
 
 def poll(agency: str, desk_key: str | None, *, full: bool) -> None:
-    """Poll the sources of one agency now and print the polls; with `full` all days of a pass, without change signals.
+    """Poll the sources of one agency now and print the polls; with `full` all days of a
+    pass, without change signals.
 
     Raises:
         NewsAssetsError: No desk file has the agency, or every source failed.
     """
     settings = Settings.read()
     desk = _desk_of(settings, agency, desk_key)
-    with open_lake() as lake, open_ports(settings, ("fetcher", "sandbox"), partial(spent, lake)) as ports:
+    with (
+        open_lake() as lake,
+        open_ports(settings, ("fetcher", "sandbox"), partial(spent, lake)) as ports,
+    ):
         polls = list(
             poll_agencies(
                 lake,
@@ -50,12 +54,17 @@ def poll(agency: str, desk_key: str | None, *, full: bool) -> None:
             )
         )
     _show(polls)
-    if polls and all(one.outcome not in ("ok", "unchanged", "skipped") for one in polls):
-        raise NewsAssetsError(f"none of {len(polls)} sources of {agency} could be read: {polls[0].reason}")
+    if polls and all(
+        one.outcome not in ("ok", "unchanged", "skipped") for one in polls
+    ):
+        raise NewsAssetsError(
+            f"none of {len(polls)} sources of {agency} could be read: {polls[0].reason}"
+        )
 
 
 def process(agency: str, desk_key: str | None) -> None:
-    """Run every stage over the days of one agency that have work, and print how much each stage wrote.
+    """Run every stage over the days of one agency that have work, and print how much
+    each stage wrote.
 
     With NEWS_WORK=fetch only the stages that fetch.
 
@@ -66,12 +75,16 @@ def process(agency: str, desk_key: str | None) -> None:
     desk = _desk_of(settings, agency, desk_key)
     terminal = Terminal()
     with open_lake() as lake:
-        days = {row.day for row in waiting_days(lake, desk, _now()) if row.agency == agency}
+        days = {
+            row.day for row in waiting_days(lake, desk, _now()) if row.agency == agency
+        }
         if not days:
             terminal.print_line(f"nothing of {agency} waits")
             return
         keys = AgencyDays(desk.key, frozenset((agency, day) for day in days))
-        for name in fetching_stages(desk) if settings.work == "fetch" else stage_names(desk):
+        for name in (
+            fetching_stages(desk) if settings.work == "fetch" else stage_names(desk)
+        ):
             stage = stage_named(name)
             with open_ports(settings, stage.ports, partial(spent, lake)) as ports:
                 written = stage.run_batch(lake, desk, keys, _now, ports)
@@ -84,14 +97,29 @@ def _now() -> datetime:
 
 def _desk_of(settings: Settings, agency: str, desk_key: str | None) -> Desk:
     """Return the desk with this agency."""
-    desks = [one for one in load_desks(settings.desks, ALL_KINDS, settings.caps) if desk_key in (None, one.key)]
+    desks = [
+        one
+        for one in load_desks(settings.desks, ALL_KINDS, settings.caps)
+        if desk_key in (None, one.key)
+    ]
     found = [desk for desk in desks if agency in {one.key for one in desk.agencies}]
     if len(found) > 1:
-        raise NewsAssetsError(f"{agency} is in {' and '.join(desk.key for desk in found)}; name one with --desk")
+        raise NewsAssetsError(
+            f"{agency} is in {' and '.join(desk.key for desk in found)}; name one with --desk"
+        )
     if found:
         return found[0]
-    keys = sorted(one.key for desk in desks for one in desk.agencies if one.key.startswith(agency[:2]))[:_SHOWN_KEYS]
-    like = f"; there are: {', '.join(keys)}" if keys else "; `news-assets agencies` lists them"
+    keys = sorted(
+        one.key
+        for desk in desks
+        for one in desk.agencies
+        if one.key.startswith(agency[:2])
+    )[:_SHOWN_KEYS]
+    like = (
+        f"; there are: {', '.join(keys)}"
+        if keys
+        else "; `news-assets agencies` lists them"
+    )
     raise NewsAssetsError(f"no desk file has the agency `{agency}`{like}")
 
 

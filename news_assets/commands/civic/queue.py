@@ -32,7 +32,9 @@ SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The work of an agency-day: its first stage that has some, the number of rows, and the attempts that failed."""
+    """The work of an agency-day: its first stage that has some, the number of rows, and
+    the attempts that failed.
+    """
 
     priority: int
     desk: str
@@ -45,19 +47,33 @@ class Waiting:
     attempts: int
 
 
-def queue(desk_key: str | None, limit: int | None, agency: str | None = None, *, as_json: bool) -> None:
-    """Print what waits, highest priority first, and how much is parked; with `agency` only of that one."""
+def queue(
+    desk_key: str | None, limit: int | None, agency: str | None = None, *, as_json: bool
+) -> None:
+    """Print what waits, highest priority first, and how much is parked; with `agency`
+    only of that one.
+    """
     check_names(desk_key, agency)
-    desks = [one for one in load_desks(Settings.read().desks, ALL_KINDS) if desk_key in (None, one.key)]
+    desks = [
+        one
+        for one in load_desks(Settings.read().desks, ALL_KINDS)
+        if desk_key in (None, one.key)
+    ]
     if not desks:
-        raise NewsAssetsError(f"desk `{desk_key}` is in the lake only; name its desk file in NEWS_DESKS")
+        raise NewsAssetsError(
+            f"desk `{desk_key}` is in the lake only; name its desk file in NEWS_DESKS"
+        )
     now = datetime.now(UTC)
     with open_lake() as lake:
         found = [row for desk in desks for row in waiting_days(lake, desk, now)]
         of_agency = {"agency": [agency]} if agency else {}
-        failures = lake.read(Failure, None, desk=[desk.key for desk in desks], **of_agency)
+        failures = lake.read(
+            Failure, None, desk=[desk.key for desk in desks], **of_agency
+        )
     found = [row for row in found if agency in (None, row.agency)]
-    found.sort(key=lambda row: (-row.priority, -row.day.toordinal(), row.desk, row.agency))
+    found.sort(
+        key=lambda row: (-row.priority, -row.day.toordinal(), row.desk, row.agency)
+    )
     parked = sum(failure.next_try_at is None for failure in failures)
     if as_json:
         for row in found[:limit]:
@@ -67,11 +83,15 @@ def queue(desk_key: str | None, limit: int | None, agency: str | None = None, *,
 
 
 def requests_in_progress(*, as_json: bool) -> None:
-    """Print the requests that runs of this machine have sent and not finished, the oldest first."""
+    """Print the requests that runs of this machine have sent and not finished, the
+    oldest first.
+    """
     found, now = requests_now(Settings.read().hosts_dir), time.time()
     for one in found:
         if as_json:
-            write_line({"url": one.url, "began_at": datetime.fromtimestamp(one.began_at, UTC)})
+            write_line(
+                {"url": one.url, "began_at": datetime.fromtimestamp(one.began_at, UTC)}
+            )
         else:
             Terminal().print_line(f"{now - one.began_at:6.0f} s  {one.url}")
     if not found and not as_json:
@@ -82,7 +102,10 @@ def waiting_days(lake: Lake, desk: Desk, now: datetime) -> list[Waiting]:
     """Return the agency-days of a desk with work that is due."""
     import polars as pl
 
-    backlog = pl.concat([pending_entries(lake, desk, now), stale_rows(lake, desk, now)], how="vertical_relaxed")
+    backlog = pl.concat(
+        [pending_entries(lake, desk, now), stale_rows(lake, desk, now)],
+        how="vertical_relaxed",
+    )
     attempts: dict[tuple[str, date], int] = {}
     for failure in lake.read(Failure, desk=[desk.key]):
         key = (failure.agency, failure.day)
@@ -121,11 +144,18 @@ def _show(found: Sequence[Waiting], limit: int, parked: int) -> None:
             table.add_column(title, no_wrap=title == "day")
         for row in found[:limit]:
             numbers = (str(row.priority), str(row.rows), str(row.attempts or ""))
-            table.add_row(*numbers, str(row.day), row.desk, row.agency, row.stage, row.why)
+            table.add_row(
+                *numbers, str(row.day), row.desk, row.agency, row.stage, row.why
+            )
         terminal.print(table)
         if len(found) > limit:
-            terminal.print(f"{len(found) - limit} more; --limit shows more of them, --desk fewer")
+            terminal.print(
+                f"{len(found) - limit} more; --limit shows more of them, --desk fewer"
+            )
     else:
         terminal.print_line("nothing waits")
     if parked:
-        terminal.print_line(f"{parked} parked: `news-assets failures list` shows why, `failures retry` releases them")
+        terminal.print_line(
+            f"{parked} parked: `news-assets failures list` shows why, `failures retry` releases"
+            " them"
+        )

@@ -7,7 +7,11 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records.articles import RawArticle
 from news_assets.records.documents import StoredDocument
 from news_assets.store.lake import Lake
-from news_assets.store.queries.civic.meetings import MeetingDetails, meeting_details, with_text
+from news_assets.store.queries.civic.meetings import (
+    MeetingDetails,
+    meeting_details,
+    with_text,
+)
 from news_assets.terminal import write_document
 
 _SHORTEST_ID = 8  # of a document's id, which is a hash
@@ -17,12 +21,15 @@ def text(text_id: str, output: Path | None) -> None:
     """Write the text with this id; an existing file is replaced at once or not at all.
 
     Raises:
-        NewsAssetsError: Nothing has this id, it has no text, or the file cannot be written.
+        NewsAssetsError: Nothing has this id, it has no text, or the file cannot be
+            written.
     """
     with open_lake() as lake:
         found = _text_of(lake, text_id)
     if not found.strip():
-        raise NewsAssetsError(f"`{text_id}` has no text; `news-assets meeting ID` shows the outcome of documents")
+        raise NewsAssetsError(
+            f"`{text_id}` has no text; `news-assets meeting ID` shows the outcome of documents"
+        )
     write_document((found.rstrip("\n") + "\n").encode(), output)
 
 
@@ -34,7 +41,8 @@ def _text_of(lake: Lake, text_id: str) -> str:
     if (details := meeting_details(lake, text_id)) is not None:
         return _of_meeting(details)
     raise NewsAssetsError(
-        f"no document, article or meeting `{text_id}`; `news-assets meeting ID` shows the documents of a meeting"
+        f"no document, article or meeting `{text_id}`; `news-assets meeting ID` shows the documents"
+        " of a meeting"
     )
 
 
@@ -42,14 +50,25 @@ def _documents(lake: Lake, text_id: str) -> list[StoredDocument]:
     """Return the document whose id begins so."""
     if len(text_id) < _SHORTEST_ID:
         return []
-    found = lake.query("SELECT document_id FROM documents WHERE starts_with(document_id, ?) LIMIT 2", [text_id])
+    found = lake.query(
+        "SELECT document_id FROM documents WHERE starts_with(document_id, ?) LIMIT 2",
+        [text_id],
+    )
     if found.height > 1:
-        raise NewsAssetsError(f"several documents begin with `{text_id}`; write more of the id")
-    return lake.read(StoredDocument, document_id=found["document_id"].to_list()) if found.height else []
+        raise NewsAssetsError(
+            f"several documents begin with `{text_id}`; write more of the id"
+        )
+    return (
+        lake.read(StoredDocument, document_id=found["document_id"].to_list())
+        if found.height
+        else []
+    )
 
 
 def _of_meeting(details: MeetingDetails) -> str:
-    """Return the agenda with the texts of its documents, each document once, as Markdown."""
+    """Return the agenda with the texts of its documents, each document once, as
+    Markdown.
+    """
     parts, written = [f"# {details.meeting.title or details.meeting.body}"], set[str]()
     for one in details.items:
         parts.append(f"## {one.item.number} {one.item.title}".replace("##  ", "## "))

@@ -1,4 +1,6 @@
-"""The command `cost`: what a backfill by a language model would cost, and why; and what the calls so far did."""
+"""The command `cost`: what a backfill by a language model would cost, and why; and what
+the calls so far did.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,12 +32,18 @@ from news_assets.terminal import Terminal, progress
 Days = tuple[date | None, date | None]
 
 _BY_RUN = "direct, backfills in batches"
-_WAYS = {"direct": "directly", "batch": "in batches", None: "directly, and backfills in batches where there are any"}
+_WAYS = {
+    "direct": "directly",
+    "batch": "in batches",
+    None: "directly, and backfills in batches where there are any",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """What was found of a desk, with the calls that any run makes (`new`) and those of `re_enrich` (`again`)."""
+    """What was found of a desk, with the calls that any run makes (`new`) and those of
+    `re_enrich` (`again`).
+    """
 
     desk: Desk
     found: Found
@@ -45,12 +53,18 @@ class _Estimate:
 
 
 def cost(desk: str | None, days: Days, *, as_json: bool) -> None:
-    """Print what enriching these desks and days would cost now, and what was spent for them."""
+    """Print what enriching these desks and days would cost now, and what was spent for
+    them.
+    """
     check_names(desk, None)
     settings, now = Settings.read(), datetime.now(UTC)
-    desks = [one for one in load_desks(settings.desks, ALL_KINDS) if desk in (None, one.key)]
+    desks = [
+        one for one in load_desks(settings.desks, ALL_KINDS) if desk in (None, one.key)
+    ]
     if not desks:
-        raise NewsAssetsError(f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS")
+        raise NewsAssetsError(
+            f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS"
+        )
     with open_lake() as lake, open_ports(settings, ["enricher"], spent) as ports:
         enricher: ModelEnricher = ports["enricher"].open()
         for one in desks:
@@ -63,16 +77,36 @@ def cost(desk: str | None, days: Days, *, as_json: bool) -> None:
                 _show(one, estimate, spending, total)
 
 
-def _estimate(lake: Lake, desk: Desk, days: Days, enricher: ModelEnricher, now: datetime) -> _Estimate:
+def _estimate(
+    lake: Lake, desk: Desk, days: Days, enricher: ModelEnricher, now: datetime
+) -> _Estimate:
     preview = Preview(lake, desk, enricher, lambda: now)
     for group in progress(archive_groups(lake, desk.key, None, *days), desk.key):
         preview.add(group.keys)
     means = mean_tokens(
-        lake, [prompt.version for prompt in (*enricher.prompts, enricher.theme_prompt, enricher.entities_prompt)]
+        lake,
+        [
+            prompt.version
+            for prompt in (
+                *enricher.prompts,
+                enricher.theme_prompt,
+                enricher.entities_prompt,
+            )
+        ],
     )
     new, again = (
-        estimated(calls, means, now, is_batch=partial(enricher.sends_batches, desk.enrich, is_backfill=is_backfill))
-        for calls, is_backfill in ((preview.found.new, False), (preview.found.again, True))
+        estimated(
+            calls,
+            means,
+            now,
+            is_batch=partial(
+                enricher.sends_batches, desk.enrich, is_backfill=is_backfill
+            ),
+        )
+        for calls, is_backfill in (
+            (preview.found.new, False),
+            (preview.found.again, True),
+        )
     )
     return _Estimate(desk, preview.found, new, again, means)
 
@@ -81,10 +115,12 @@ def _models(found: Found) -> list[str]:
     return sorted({model for model, _ in (*found.new, *found.again)})
 
 
-# --- output ----------------------------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------
 
 
-def _facts(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], total: Spent) -> dict[str, Any]:
+def _facts(
+    desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], total: Spent
+) -> dict[str, Any]:
     found = estimate.found if estimate else None
     return {
         "desk": desk.key,
@@ -97,7 +133,9 @@ def _facts(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending],
         "failed": found.failed if found else None,
         "skipped": dict(found.not_sent.most_common()) if found else {},
         "to_send": asdict(estimate.new) if estimate else asdict(Sent()),
-        "to_send_with_re_enrich": asdict(estimate.again) if estimate else asdict(Sent()),
+        "to_send_with_re_enrich": asdict(estimate.again)
+        if estimate
+        else asdict(Sent()),
         "tokens_from": _basis(estimate) if estimate else None,
         "ceilings": asdict(Settings.read().ceilings),
         "spent_today": total.day,
@@ -106,10 +144,16 @@ def _facts(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending],
     }
 
 
-def _show(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], total: Spent) -> None:
+def _show(
+    desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], total: Spent
+) -> None:
     terminal = Terminal()
     terminal.print_line(f"desk {desk.key}", style="bold")
-    for line in _lines(estimate) if estimate else ["NEWS_ENRICHER and NEWS_ENTITIES name no language model: free"]:
+    for line in (
+        _lines(estimate)
+        if estimate
+        else ["NEWS_ENRICHER and NEWS_ENTITIES name no language model: free"]
+    ):
         terminal.print_line(line)
     for line in _ceiling_lines(total):
         terminal.print_line(line)
@@ -117,7 +161,9 @@ def _show(desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], 
         terminal.print_line("no calls of language models so far for these articles")
         return
     usd = total_usd(one.usd for one in spending)
-    terminal.print_line(f"so far: {sum(one.calls for one in spending):,} calls, {price_text(usd)} USD")
+    terminal.print_line(
+        f"so far: {sum(one.calls for one in spending):,} calls, {price_text(usd)} USD"
+    )
     terminal.print_whole(_table(spending))
 
 
@@ -128,7 +174,10 @@ def _lines(estimate: _Estimate) -> Iterator[str]:
         "copies: they take the result of their original": found.copies,
         "cached: asked before, and stored": found.cached,
         "sure: the local enricher's theme is sure enough": found.sure,
-        **{f"not sent: {reason}": count for reason, count in found.not_sent.most_common()},
+        **{
+            f"not sent: {reason}": count
+            for reason, count in found.not_sent.most_common()
+        },
         "that cannot be read": found.failed,
     }
     for reason, count in counts.items():
@@ -138,26 +187,40 @@ def _lines(estimate: _Estimate) -> Iterator[str]:
     yield f"{estimate.again.calls:9,}  more calls with `re_enrich: true`: {_price(estimate.again)}"
     models = ", ".join(_models(found))
     if models:
-        yield f"by {models}, {_WAYS[estimate.desk.enrich.via]}; tokens are estimated {_basis(estimate)}"
+        yield (
+            f"by {models}, {_WAYS[estimate.desk.enrich.via]}; tokens are estimated"
+            f" {_basis(estimate)}"
+        )
 
 
 def _price(sent: Sent) -> str:
     if not sent.calls:
         return "nothing to pay"
     tokens = f"{sent.input_tokens:,} tokens in, {sent.output_tokens:,} out"
-    return f"{tokens}, " + ("price unknown" if sent.usd is None else f"about {price_text(sent.usd)} USD")
+    return f"{tokens}, " + (
+        "price unknown" if sent.usd is None else f"about {price_text(sent.usd)} USD"
+    )
 
 
 def _basis(estimate: _Estimate) -> str:
-    pairs = {(model, request.kind) for model, request in (*estimate.found.new, *estimate.found.again)}
+    pairs = {
+        (model, request.kind)
+        for model, request in (*estimate.found.new, *estimate.found.again)
+    }
     if pairs and pairs <= estimate.means.keys():
         return "from earlier calls with the same prompt"
-    return f"from {CHARS_PER_TOKEN:g} characters a token, and at most {OUTPUT_TOKENS['enrich']} tokens an answer"
+    return (
+        f"from {CHARS_PER_TOKEN:g} characters a token, and at most {OUTPUT_TOKENS['enrich']} tokens"
+        " an answer"
+    )
 
 
 def _ceiling_lines(total: Spent) -> Iterator[str]:
     ceilings = Settings.read().ceilings
-    for name, ceiling, done in (("DAY", ceilings.day, total.day), ("MONTH", ceilings.month, total.month)):
+    for name, ceiling, done in (
+        ("DAY", ceilings.day, total.day),
+        ("MONTH", ceilings.month, total.month),
+    ):
         if ceiling:
             yield f"NEWS_MAX_USD_PER_{name}: {price_text(done)} of {price_text(ceiling)} USD spent"
     if ceilings.run:
@@ -166,9 +229,12 @@ def _ceiling_lines(total: Spent) -> Iterator[str]:
 
 def _table(spending: Sequence[Spending]) -> Table:
     section = model_section(spending)
-    table = Table("day (UTC)", *section.header, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        "day (UTC)", *section.header, box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for one, row in zip(spending, section.rows, strict=True):
         table.add_row(
-            one.called_on.isoformat(), *(f"{value:,}" if isinstance(value, int) else str(value) for value in row)
+            one.called_on.isoformat(),
+            *(f"{value:,}" if isinstance(value, int) else str(value) for value in row),
         )
     return table

@@ -1,1 +1,3 @@
-"""Commands over the search index: `search`, `rebuild search`, `search-key` and `search-fields`."""
+"""Commands over the search index: `search`, `rebuild search`, `search-key` and
+`search-fields`.
+"""

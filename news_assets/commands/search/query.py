@@ -52,7 +52,10 @@ def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None
     hits, others = hits_with_copies(answer.hits, filters)
     answer = replace(answer, hits=hits)
     if as_json:
-        lines = [asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))} for hit in hits]
+        lines = [
+            asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))}
+            for hit in hits
+        ]
         write_line({"hits": lines, **_summary(answer)})
     else:
         show(answer, text, others)
@@ -71,11 +74,16 @@ def _with_whole_name(filters: Filters) -> Filters:
     if len(names) == 1:
         return replace(filters, body=names[0])
     found = "; ".join(names) if names else "none"
-    raise NewsAssetsError(f"--body {filters.body}: it has to select one body, and selects: {found}")
+    raise NewsAssetsError(
+        f"--body {filters.body}: it has to select one body, and selects: {found}"
+    )
 
 
-def hits_with_copies(hits: Sequence[SearchHit], filters: Filters) -> tuple[tuple[SearchHit, ...], Copies]:
-    """Return the hits, each matter once, and their copies; if the lake cannot be read, say so, and no copies.
+def hits_with_copies(
+    hits: Sequence[SearchHit], filters: Filters
+) -> tuple[tuple[SearchHit, ...], Copies]:
+    """Return the hits, each matter once, and their copies; if the lake cannot be read,
+    say so, and no copies.
 
     The index may be on another machine.
     """
@@ -94,23 +102,48 @@ def query_index(text: str, filters: Filters, options: Options) -> SearchAnswer:
 
 
 def _summary(answer: SearchAnswer) -> dict[str, object]:
-    return {"found": answer.found, "facets": answer.facets, "took_ms": round(answer.took_ms, 2)}
+    return {
+        "found": answer.found,
+        "facets": answer.facets,
+        "took_ms": round(answer.took_ms, 2),
+    }
 
 
 def show(answer: SearchAnswer, text: str, others: Copies) -> None:
     """Print hits, each with its copies, and facets as a table."""
     terminal = Terminal()
-    title = f"“{text}”: {answer.found} with these words, {len(answer.hits)} shown, {answer.took_ms:.1f} ms"
+    title = (
+        f"“{text}”: {answer.found} with these words, {len(answer.hits)} shown,"
+        f" {answer.took_ms:.1f} ms"
+    )
     table = Table(title=title, title_justify="left", box=box.SIMPLE, show_header=False)
     table.add_column("", justify="right")
     table.add_column("article")
     for number, hit in enumerate(answer.hits, start=1):
-        about = " · ".join(filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code)))
-        lines = (Text(hit.title, style="bold"), Text(about, style="dim"), _highlighted(hit.snippet), Text(hit.url))
+        about = " · ".join(
+            filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code))
+        )
+        lines = (
+            Text(hit.title, style="bold"),
+            Text(about, style="dim"),
+            _highlighted(hit.snippet),
+            Text(hit.url),
+        )
         also = others.get(hit.article_id, ())
-        listed = [Text(f"also {one.day} · {one.agency} · {one.url}", style="dim") for one in also[:_SHOWN_COPIES]]
-        more = [Text(f"and {len(also) - len(listed)} more copies", style="dim")] if len(also) > len(listed) else []
-        table.add_row(str(number), Group(*lines, *_explained(hit), *listed, *more), end_section=True)
+        listed = [
+            Text(f"also {one.day} · {one.agency} · {one.url}", style="dim")
+            for one in also[:_SHOWN_COPIES]
+        ]
+        more = (
+            [Text(f"and {len(also) - len(listed)} more copies", style="dim")]
+            if len(also) > len(listed)
+            else []
+        )
+        table.add_row(
+            str(number),
+            Group(*lines, *_explained(hit), *listed, *more),
+            end_section=True,
+        )
     terminal.print(table)
     for name, counts in answer.facets.items():
         if name == "day" or not counts:
@@ -127,9 +160,13 @@ def _explained(hit: SearchHit) -> Iterator[Text]:
         return
     parts = [f"score {hit.score:.4g}"]
     if why.keyword_rank is not None:
-        parts.append(f"by words: rank {why.keyword_rank}, score {why.keyword_score:.4g}")
+        parts.append(
+            f"by words: rank {why.keyword_rank}, score {why.keyword_score:.4g}"
+        )
     if why.vector_rank is not None:
-        parts.append(f"by vector: rank {why.vector_rank}, similarity {why.similarity:.3f}")
+        parts.append(
+            f"by vector: rank {why.vector_rank}, similarity {why.similarity:.3f}"
+        )
     yield Text(" · ".join(parts), style="dim")
     if why.words:
         found = (f"{word} in {', '.join(fields)}" for word, fields in why.words.items())
@@ -139,4 +176,9 @@ def _explained(hit: SearchHit) -> Iterator[Text]:
 def _highlighted(snippet: str) -> Text:
     """Return a snippet's HTML as text with colours."""
     parts = _MARKED.split(snippet)
-    return Text.assemble(*((html.unescape(part), "yellow" if n % 2 else "") for n, part in enumerate(parts)))
+    return Text.assemble(
+        *(
+            (html.unescape(part), "yellow" if n % 2 else "")
+            for n, part in enumerate(parts)
+        )
+    )

@@ -1,7 +1,8 @@
-"""The command `rebuild search`: build a new index from the lake beside the one in use, then swap it in.
+"""The command `rebuild search`: build a new index from the lake beside the one in use,
+then swap it in.
 
-Searches use the old index until the new one has exactly the documents that the lake expects. Articles that change
-meanwhile are sent before and after the swap.
+Searches use the old index until the new one has exactly the documents that the lake
+expects. Articles that change meanwhile are sent before and after the swap.
 """
 
 import time
@@ -10,15 +11,32 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
-from news_assets.clients.search.backends import EMBEDDED, IndexRebuild, connect_typesense, open_index, open_rebuild
+from news_assets.clients.search.backends import (
+    EMBEDDED,
+    IndexRebuild,
+    connect_typesense,
+    open_index,
+    open_rebuild,
+)
 from news_assets.commands.lake import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
-from news_assets.pipeline.reindex import DeskDocuments, WritableIndex, store_receipts, sync_desk
+from news_assets.pipeline.reindex import (
+    DeskDocuments,
+    WritableIndex,
+    store_receipts,
+    sync_desk,
+)
 from news_assets.ports.reading import Sandbox
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
@@ -27,7 +45,9 @@ from news_assets.store.queries.index_drift import expected_documents
 from news_assets.terminal import Terminal
 
 MAX_ROUNDS = 5  # each is far shorter than the one before
-FEW_DOCUMENTS = 200  # a round that sends no more is the last; later changes are sent after the swap
+FEW_DOCUMENTS = (
+    200  # a round that sends no more is the last; later changes are sent after the swap
+)
 
 _MODELS = "SELECT DISTINCT model, dim FROM article_embeddings WHERE outcome = 'ok' ORDER BY ALL"
 _DESKS = "SELECT DISTINCT desk FROM raw_articles ORDER BY 1"
@@ -47,33 +67,44 @@ def rebuild_search(*, dry_run: bool) -> None:
 
 
 def _model(lake: Lake) -> tuple[str | None, int | None]:
-    """Return model and dimensions of the lake's vectors. Raises NewsAssetsError if there are several models."""
+    """Return model and dimensions of the lake's vectors. Raises NewsAssetsError if
+    there are several models.
+    """
     found = lake.query(_MODELS).rows()
     if len(found) > 1:
         names = ", ".join(f"{model} ({dim} dimensions)" for model, dim in found)
         raise NewsAssetsError(
-            f"the lake has vectors of several models: {names}; materialise article_embeddings with replace_model first"
+            f"the lake has vectors of several models: {names}; materialise article_embeddings with"
+            " replace_model first"
         )
     return found[0] if found else (None, None)
 
 
 def _desks(lake: Lake, settings: Settings) -> list[DeskDocuments]:
-    """Return the desks of the settings, and those that only the lake has, whose agencies have no names."""
+    """Return the desks of the settings, and those that only the lake has, whose
+    agencies have no names.
+    """
     names = {
         desk.key: {agency.key: agency.name for agency in desk.agencies}
         for desk in load_desks(settings.desks, ALL_KINDS)
     }
     stored = lake.query(_DESKS).to_series().to_list()
-    found = [DeskDocuments(key, names.get(key, {})) for key in sorted({*names, *stored})]
+    found = [
+        DeskDocuments(key, names.get(key, {})) for key in sorted({*names, *stored})
+    ]
     _refresh(lake, found)
     return found
 
 
-# --- dry run ---------------------------------------------------------------------------------------------------------
+# --- dry run --------------------------------------------------------------------------
 
 
 def _dry_run(
-    lake: Lake, settings: Settings, desks: Sequence[DeskDocuments], model: str | None, dim: int | None
+    lake: Lake,
+    settings: Settings,
+    desks: Sequence[DeskDocuments],
+    model: str | None,
+    dim: int | None,
 ) -> Iterator[str]:
     vectors = f"vectors of {model}, {dim} dimensions" if model else "no vectors"
     total = sum(desk.expected.height for desk in desks)
@@ -90,10 +121,15 @@ def _dry_run(
 def _difference(desk: DeskDocuments, index: WritableIndex) -> str:
     stored = index.stored(desk.key)
     missing = desk.expected.join(stored, on="article_id", how="anti").height
-    current = desk.expected.join(stored, on=["article_id", "document_hash"], how="semi").height
+    current = desk.expected.join(
+        stored, on=["article_id", "document_hash"], how="semi"
+    ).height
     extra = stored.join(desk.expected, on="article_id", how="anti").height
     outdated = desk.expected.height - missing - current
-    return f"{desk.expected.height} documents; the index lacks {missing}, {outdated} are outdated, {extra} extra"
+    return (
+        f"{desk.expected.height} documents; the index lacks {missing}, {outdated} are outdated,"
+        f" {extra} extra"
+    )
 
 
 def _schema_changes(settings: Settings) -> Iterator[str]:
@@ -104,7 +140,7 @@ def _schema_changes(settings: Settings) -> Iterator[str]:
         yield "" if changes else "the index has every field that this program writes"
 
 
-# --- rebuild ---------------------------------------------------------------------------------------------------------
+# --- rebuild --------------------------------------------------------------------------
 
 
 def _rebuild(
@@ -135,23 +171,37 @@ def _rebuild(
             updated += store_receipts(lake, desk, datetime.now(UTC))
         count = index.count()
     _print(
-        f"{count} documents in the new index after {time.perf_counter() - started:.0f} s; {updated} receipts updated"
+        f"{count} documents in the new index after {time.perf_counter() - started:.0f} s;"
+        f" {updated} receipts updated"
     )
     _print(*_refusals(desks))
 
 
-def _fill(lake: Lake, rebuild: IndexRebuild, sandbox: Sandbox, desks: Sequence[DeskDocuments]) -> None:
+def _fill(
+    lake: Lake, rebuild: IndexRebuild, sandbox: Sandbox, desks: Sequence[DeskDocuments]
+) -> None:
     """Send all documents, then what changed meanwhile, until a round sends few."""
     terminal = Terminal(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=terminal, disable=not terminal.is_terminal
+    ) as progress:
         for round_ in range(MAX_ROUNDS):
             if round_:
                 _refresh(lake, desks)
             total = sum(desk.expected.height for desk in desks)
-            task = progress.add_task("changed meanwhile" if round_ else "documents", total=total)
+            task = progress.add_task(
+                "changed meanwhile" if round_ else "documents", total=total
+            )
             advance = partial(progress.advance, task)
-            sent = sum(sync_desk(lake, rebuild, sandbox, desk, advance) for desk in desks)
+            sent = sum(
+                sync_desk(lake, rebuild, sandbox, desk, advance) for desk in desks
+            )
             if sent <= FEW_DOCUMENTS:
                 return
 
@@ -169,7 +219,9 @@ def _refusals(desks: Sequence[DeskDocuments]) -> Iterator[str]:
 
 @contextmanager
 def _rebuild_lock(settings: Settings) -> Iterator[None]:
-    """Hold the rebuild lock of this home. Raises NewsAssetsError if another rebuild holds it."""
+    """Hold the rebuild lock of this home. Raises NewsAssetsError if another rebuild
+    holds it.
+    """
     from filelock import FileLock, Timeout
 
     private_folder(settings.home)
@@ -177,7 +229,9 @@ def _rebuild_lock(settings: Settings) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as error:
-        raise NewsAssetsError(f"another rebuild is running in {settings.home}; wait until it has finished") from error
+        raise NewsAssetsError(
+            f"another rebuild is running in {settings.home}; wait until it has finished"
+        ) from error
     try:
         yield
     finally:

@@ -1,6 +1,8 @@
-"""The command `search-key`: create a key that can search one desk or all until it expires.
+"""The command `search-key`: create a key that can search one desk or all until it
+expires.
 
-The key is printed once. The key of the server (NEWS_TYPESENSE_API_KEY) is never printed.
+The key is printed once. The key of the server (NEWS_TYPESENSE_API_KEY) is never
+printed.
 """
 
 from contextlib import closing
@@ -16,15 +18,31 @@ from news_assets.terminal import Terminal
 DEFAULT_DAYS = 30
 
 
-def make_key(desk: str | None, days: int | None, expires: date | None, description: str, *, as_json: bool) -> None:
-    """Create the key on the server and print it. Raises NewsAssetsError on an unknown desk or a past expiry."""
+def make_key(
+    desk: str | None,
+    days: int | None,
+    expires: date | None,
+    description: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Create the key on the server and print it. Raises NewsAssetsError on an unknown
+    desk or a past expiry.
+    """
     settings = Settings.read()
     expires_at = _expiry(datetime.now(UTC), days, expires)
     with closing(connect_typesense(*settings.search_place)) as index:
         check_names(desk, None)
         key = index.search_key(desk, expires_at, description)
     if as_json:
-        write_line({"key": key, "desk": desk, "expires_at": expires_at, "description": description})
+        write_line(
+            {
+                "key": key,
+                "desk": desk,
+                "expires_at": expires_at,
+                "description": description,
+            }
+        )
     else:
         Terminal().print_line(key)
 

@@ -1,4 +1,6 @@
-"""The command `try-page`: what is read on one article's page, with and without a rule of the desk file."""
+"""The command `try-page`: what is read on one article's page, with and without a rule
+of the desk file.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -24,11 +26,14 @@ from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 from news_assets.text.urls import is_same_site
 
-_USUAL: Final = Agency(key="", name="", timezone="UTC", language="en", sources=())  # of a site that no desk has
+_USUAL: Final = Agency(
+    key="", name="", timezone="UTC", language="en", sources=()
+)  # of a site that no desk has
 
 
 def try_page(address: str, given: Mapping[str, str | None], *, as_json: bool) -> None:
-    """Read one page as the agency's pages are read, or with the given selectors, and show what was found.
+    """Read one page as the agency's pages are read, or with the given selectors, and
+    show what was found.
 
     Raises:
         NewsAssetsError: The page cannot be fetched, or holds no article.
@@ -40,7 +45,14 @@ def try_page(address: str, given: Mapping[str, str | None], *, as_json: bool) ->
     agency, access = _agency_of(url)
     found, plain, rule = _read(url, agency, access, stated)
     if as_json:
-        write_line({"address": url, "agency": agency.key or None, "rule": rule and asdict(rule), **asdict(found)})
+        write_line(
+            {
+                "address": url,
+                "agency": agency.key or None,
+                "rule": rule and asdict(rule),
+                **asdict(found),
+            }
+        )
     else:
         _show(found, plain, rule, is_stated=stated is not None)
     if found.outcome != "ok":
@@ -52,14 +64,25 @@ def _rule(given: Mapping[str, str]) -> PageRule | None:
     try:
         return PageRuleSpec.model_validate(given).rule() if given else None
     except ValidationError as error:
-        raise typer.BadParameter("; ".join(explain(line) for line in error.errors())) from None
+        raise typer.BadParameter(
+            "; ".join(explain(line) for line in error.errors())
+        ) from None
 
 
 def _agency_of(url: str) -> tuple[Agency, Access]:
-    """Return the agency whose source on this site has the longest beginning in common, and how that is requested."""
+    """Return the agency whose source on this site has the longest beginning in common,
+    and how that is requested.
+    """
     desks = load_desks(Settings.read().desks, ALL_KINDS)
-    found = ((agency, source) for desk in desks for agency in desk.agencies for source in agency.sources)
-    on_site = [(agency, source) for agency, source in found if is_same_site(source.url, url)]
+    found = (
+        (agency, source)
+        for desk in desks
+        for agency in desk.agencies
+        for source in agency.sources
+    )
+    on_site = [
+        (agency, source) for agency, source in found if is_same_site(source.url, url)
+    ]
     if not on_site:
         return _USUAL, Access()
     agency, source = max(on_site, key=lambda one: _common_length(one[1].url, url))
@@ -67,22 +90,39 @@ def _agency_of(url: str) -> tuple[Agency, Access]:
 
 
 def _common_length(first: str, second: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    return sum(
+        1
+        for _ in takewhile(
+            lambda pair: pair[0] == pair[1], zip(first, second, strict=False)
+        )
+    )
 
 
 def _read(
     url: str, agency: Agency, access: Access, stated: PageRule | None
 ) -> tuple[ExtractedArticle, ExtractedArticle, PageRule | None]:
-    """Return the article read with the stated rule or the agency's, without any, and that rule."""
+    """Return the article read with the stated rule or the agency's, without any, and
+    that rule.
+    """
     from news_assets.clients.factory import open_ports
 
     with open_ports(Settings.read(), ["fetcher", "sandbox"]) as ports:
-        fetched = ports["fetcher"].fetch(PageRequest(url, obeys_robots=False, access=access))
+        fetched = ports["fetcher"].fetch(
+            PageRequest(url, obeys_robots=False, access=access)
+        )
         page = with_document(fetched, ports["sandbox"], agency.language)
         plain = _article(page, agency, ports["sandbox"])
         day = (plain.published_at or datetime.now(UTC)).date()
         rule = stated or rule_on(agency.page_rules, day)
-        return (_article(replace(page, rule=rule), agency, ports["sandbox"]) if rule else plain), plain, rule
+        return (
+            (
+                _article(replace(page, rule=rule), agency, ports["sandbox"])
+                if rule
+                else plain
+            ),
+            plain,
+            rule,
+        )
 
 
 def _article(page: Page, agency: Agency, sandbox: Sandbox) -> ExtractedArticle:
@@ -92,15 +132,38 @@ def _article(page: Page, agency: Agency, sandbox: Sandbox) -> ExtractedArticle:
     return article
 
 
-def _show(found: ExtractedArticle, plain: ExtractedArticle, rule: PageRule | None, *, is_stated: bool) -> None:
-    """Write what was found to standard error, and the text, or the block for a desk file, to standard output."""
-    for name in ("title", "subtitle", "authors", "published_at", "published_origin", "section", "language"):
+def _show(
+    found: ExtractedArticle,
+    plain: ExtractedArticle,
+    rule: PageRule | None,
+    *,
+    is_stated: bool,
+) -> None:
+    """Write what was found to standard error, and the text, or the block for a desk
+    file, to standard output.
+    """
+    for name in (
+        "title",
+        "subtitle",
+        "authors",
+        "published_at",
+        "published_origin",
+        "section",
+        "language",
+    ):
         value = getattr(found, name)
-        report(f"  {name:16} {', '.join(value) if isinstance(value, tuple) else value or '-'}")
-    report(f"  {'outcome':16} {found.outcome}{f': {found.reason}' if found.reason else ''}")
+        report(
+            f"  {name:16} {', '.join(value) if isinstance(value, tuple) else value or '-'}"
+        )
+    report(
+        f"  {'outcome':16} {found.outcome}{f': {found.reason}' if found.reason else ''}"
+    )
     if rule is not None:
         chars = [len(one.text or "") for one in (found, plain)]
-        report(f"  {'text':16} {chars[0]} characters; without the rule {chars[1]}, {_same(found, plain)}")
+        report(
+            f"  {'text':16} {chars[0]} characters; without the rule {chars[1]},"
+            f" {_same(found, plain)}"
+        )
     report("")
     documents.write(_block(rule) if rule and is_stated else f"{found.text or ''}\n")
 
@@ -114,5 +177,7 @@ def _block(rule: PageRule) -> str:
     import yaml
 
     selectors = {name: css for name, css in asdict(rule).items() if css}
-    lines = yaml.safe_dump({"pages": [selectors]}, allow_unicode=True, sort_keys=False, width=1000).splitlines()
+    lines = yaml.safe_dump(
+        {"pages": [selectors]}, allow_unicode=True, sort_keys=False, width=1000
+    ).splitlines()
     return "".join(f"    {line}\n" for line in lines)

@@ -21,11 +21,16 @@ from news_assets.text.sentences import prose
 
 NO_THEME = "none"
 SHOWN_CHARS = 400
-_HELP = f"a code; Enter if the theme is right; `{NO_THEME}` if none fits; `?` for the codes; `s` to skip; `q` to end"
+_HELP = (
+    f"a code; Enter if the theme is right; `{NO_THEME}` if none fits; `?` for the codes; `s` to"
+    " skip; `q` to end"
+)
 
 
 def label(desk: str, limit: int, by: str | None, *, as_json: bool, reads: bool) -> None:
-    """Ask for the themes of the least certain articles; or print these, or read labels, as JSON lines."""
+    """Ask for the themes of the least certain articles; or print these, or read labels,
+    as JSON lines.
+    """
     check_names(desk, None)
     person = by or _user()
     of_file, setting = desk_named(desk), Settings.read().taxonomy
@@ -33,7 +38,9 @@ def label(desk: str, limit: int, by: str | None, *, as_json: bool, reads: bool) 
     with open_lake() as lake:
         if reads:
             write_results(
-                read_items("id", "code"), lambda item: _store(lake, desk, taxonomy, item, person), "storing labels"
+                read_items("id", "code"),
+                lambda item: _store(lake, desk, taxonomy, item, person),
+                "storing labels",
             )
         elif as_json:
             for item in _queue(lake, desk, limit):
@@ -50,18 +57,41 @@ def _user() -> str:
 
 
 def _queue(lake: Lake, desk: str, limit: int) -> Iterator[Item]:
-    """Yield the articles without a label, those with the lowest scores first; copies are left out."""
-    columns = ("article_id", "theme_code", "theme_labels", "theme_score", "day", "reused_from", "enricher")
-    known = set(lake.frame(ThemeLabel, None, ("article_id",), desk=[desk])["article_id"])
+    """Yield the articles without a label, those with the lowest scores first; copies
+    are left out.
+    """
+    columns = (
+        "article_id",
+        "theme_code",
+        "theme_labels",
+        "theme_score",
+        "day",
+        "reused_from",
+        "enricher",
+    )
+    known = set(
+        lake.frame(ThemeLabel, None, ("article_id",), desk=[desk])["article_id"]
+    )
     rows = [
         row
-        for row in lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"]).iter_rows(named=True)
+        for row in lake.frame(
+            EnrichedArticle, None, columns, desk=[desk], outcome=["ok"]
+        ).iter_rows(named=True)
         if row["article_id"] not in known and row["reused_from"] is None
     ]
-    chosen = sorted(rows, key=lambda row: (row["theme_score"], -row["day"].toordinal(), row["article_id"]))[:limit]
+    chosen = sorted(
+        rows,
+        key=lambda row: (
+            row["theme_score"],
+            -row["day"].toordinal(),
+            row["article_id"],
+        ),
+    )[:limit]
     articles = {
         article.article_id: article
-        for article in lake.read(RawArticle, article_id=[row["article_id"] for row in chosen])
+        for article in lake.read(
+            RawArticle, article_id=[row["article_id"] for row in chosen]
+        )
     }
     for row in chosen:
         article = articles.get(row["article_id"])
@@ -85,30 +115,50 @@ def _store(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -
         raise NewsAssetsError("code is neither a text nor null")
     code = None if given in (None, NO_THEME) else str(given)
     by = str(item.get("by") or person)
-    stored = lake.transact(lambda rows: store_label(rows, str(item["id"]), desk, code, by, taxonomy, datetime.now(UTC)))
-    return {"id": stored.article_id, "code": stored.code, "previous": stored.previous, "by": stored.labelled_by}
+    stored = lake.transact(
+        lambda rows: store_label(
+            rows, str(item["id"]), desk, code, by, taxonomy, datetime.now(UTC)
+        )
+    )
+    return {
+        "id": stored.article_id,
+        "code": stored.code,
+        "previous": stored.previous,
+        "by": stored.labelled_by,
+    }
 
 
-def _ask(lake: Lake, desk: str, taxonomy: Taxonomy, queue: list[Item], person: str) -> None:
+def _ask(
+    lake: Lake, desk: str, taxonomy: Taxonomy, queue: list[Item], person: str
+) -> None:
     terminal = Terminal()
     terminal.print_line(_HELP if queue else f"nothing to label in desk {desk}")
     stored = 0
     for number, item in enumerate(queue, start=1):
-        terminal.print_line(f"\n{number}/{len(queue)}  {item['day']}  {item['title'] or 'without a title'}", "bold")
+        terminal.print_line(
+            f"\n{number}/{len(queue)}  {item['day']}  {item['title'] or 'without a title'}",
+            "bold",
+        )
         terminal.print_line(f"{item['text']}\n{item['url']}")
-        terminal.print_line(f"theme: {item['code'] or NO_THEME} {item['theme']} ({item['score']:.2f})")
+        terminal.print_line(
+            f"theme: {item['code'] or NO_THEME} {item['theme']} ({item['score']:.2f})"
+        )
         answer = _answer(lake, desk, taxonomy, item, person)
         if answer == "q":
             break
         stored += answer != "s"
-    terminal.print_line(f"{stored} labels stored; `news-assets train-themes --desk {desk}` learns from them")
+    terminal.print_line(
+        f"{stored} labels stored; `news-assets train-themes --desk {desk}` learns from them"
+    )
 
 
 def _answer(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -> str:
     """Ask until a label is stored or the person skips or ends; return the answer."""
     while True:
         try:
-            given: str = typer.prompt("theme", default=item["code"] or NO_THEME, show_default=False).strip()
+            given: str = typer.prompt(
+                "theme", default=item["code"] or NO_THEME, show_default=False
+            ).strip()
         except typer.Abort:  # the end of the input
             return "q"
         if given in ("s", "q"):

@@ -1,4 +1,6 @@
-"""The command `train-themes`: learn a desk's classifier of themes from the labels of models and persons."""
+"""The command `train-themes`: learn a desk's classifier of themes from the labels of
+models and persons.
+"""
 
 import importlib.util
 import math
@@ -14,19 +16,28 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.lake import check_names, desk_named, open_lake
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
-from news_assets.pipeline.enrich.trained.training import MIN_LABELS_OF_THEME, data_hash, train
+from news_assets.pipeline.enrich.trained.training import (
+    MIN_LABELS_OF_THEME,
+    data_hash,
+    train,
+)
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 
 
-def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json: bool) -> None:
-    """Train, print the cross-validated scores, and put the classifier to use unless it is a dry run.
+def train_themes(
+    desk: str, wanted_error_rate: float, *, dry_run: bool, as_json: bool
+) -> None:
+    """Train, print the cross-validated scores, and put the classifier to use unless it
+    is a dry run.
 
     Raises:
         NewsAssetsError: scikit-learn is not installed, or there are too few labels.
     """
     if importlib.util.find_spec("sklearn") is None:
-        raise NewsAssetsError("train-themes needs scikit-learn, which this image leaves out; build it with MODELS=1")
+        raise NewsAssetsError(
+            "train-themes needs scikit-learn, which this image leaves out; build it with MODELS=1"
+        )
     check_names(desk, None)
     settings = Settings.read()
     with open_ports(settings, ("sandbox", "embedder")) as ports, open_lake() as lake:
@@ -49,13 +60,19 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
         themes=len(set(labels.codes.values())),
         accuracy=round(found.accuracy, 4),
         untrained_accuracy=round(found.untrained_accuracy, 4),
-        labels_per_theme=dict(Counter(example.code for example in examples).most_common()),
+        labels_per_theme=dict(
+            Counter(example.code for example in examples).most_common()
+        ),
         wanted_error_rate=wanted_error_rate,
         threshold=round(1 - wanted_error_rate, 4),
         sure=round(sure, 4),
         error=round(error, 4),
     )
-    file = None if dry_run else theme_models.save(settings.models_dir, desk, classifier, about)
+    file = (
+        None
+        if dry_run
+        else theme_models.save(settings.models_dir, desk, classifier, about)
+    )
     if as_json:
         write_line(asdict(about) | {"file": file and str(file)})
         return
@@ -66,17 +83,25 @@ def train_themes(desk: str, wanted_error_rate: float, *, dry_run: bool, as_json:
 
 def _lines(about: AboutClassifier) -> list[str]:
     return [
-        f"{about.articles} articles with {about.themes} themes of level 1, {about.by_person} labelled by persons",
+        (
+            f"{about.articles} articles with {about.themes} themes of level 1,"
+            f" {about.by_person} labelled by persons"
+        ),
         _labels_line(about.labels_per_theme),
         f"right in cross-validation: {about.accuracy:.1%}",
         _gain_line(about),
-        f"sure with a score of at least {about.threshold:.2f}: {about.sure:.1%}, of these wrong: {about.error:.1%}",
+        (
+            f"sure with a score of at least {about.threshold:.2f}: {about.sure:.1%}, of these"
+            f" wrong: {about.error:.1%}"
+        ),
         f"calls of a model saved: {round(1000 * about.sure)} of 1000 articles",
     ]
 
 
 def _labels_line(counts: Mapping[str, int]) -> str:
-    few = sorted(code or "none" for code, count in counts.items() if count < MIN_LABELS_OF_THEME)
+    few = sorted(
+        code or "none" for code, count in counts.items() if count < MIN_LABELS_OF_THEME
+    )
     line = f"labels per theme: {min(counts.values())} to {max(counts.values())}"
     if few:
         line += f"; fewer than {MIN_LABELS_OF_THEME} for {', '.join(few)}"
@@ -84,11 +109,15 @@ def _labels_line(counts: Mapping[str, int]) -> str:
 
 
 def _gain_line(about: AboutClassifier) -> str:
-    """Say whether the gain is worth it: beyond two standard errors of the share of right themes."""
+    """Say whether the gain is worth it: beyond two standard errors of the share of
+    right themes.
+    """
     untrained = about.untrained_accuracy or 0.0
     gain = about.accuracy - untrained
     error = math.sqrt(about.accuracy * (1 - about.accuracy) / about.articles)
-    line = f"right without the labels: {untrained:.1%}, a gain of {100 * gain:+.1f} points"
+    line = (
+        f"right without the labels: {untrained:.1%}, a gain of {100 * gain:+.1f} points"
+    )
     if gain > 2 * error:
         return f"{line}: worth using"
     advice = "label more articles first, or write `themes: vectors` under `enrich` in the desk file"

@@ -10,8 +10,13 @@ app = typer.Typer()
 
 @app.command()
 def backup(
-    to: Annotated[Path | None, typer.Option(help="folder of the backup; default: NEWS_HOME/backups")] = None,
-    with_data: Annotated[bool, typer.Option("--data", help="copy the data files too, or link them")] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="folder of the backup; default: NEWS_HOME/backups"),
+    ] = None,
+    with_data: Annotated[
+        bool, typer.Option("--data", help="copy the data files too, or link them")
+    ] = False,
 ) -> None:
     """Copy the lake's catalog, and with --data its files, while writers go on."""
     from news_assets.commands.upkeep import backups
@@ -22,10 +27,17 @@ def backup(
 @app.command()
 def restore(
     file: Annotated[Path, typer.Argument(help="the backup")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be done, and do nothing")] = False,
-    force: Annotated[bool, typer.Option("--force", help="also over a newer catalog or without some files")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="also over a newer catalog or without some files"),
+    ] = False,
 ) -> None:
-    """Bring the lake back from a backup; the present catalog is kept beside it, and no data file is deleted."""
+    """Bring the lake back from a backup; the present catalog is kept beside it, and no
+    data file is deleted.
+    """
     from news_assets.commands.upkeep import backups
 
     backups.restore(file, dry_run=dry_run, force=force)
@@ -33,7 +45,9 @@ def restore(
 
 @app.command()
 def migrate(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and do nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would change, and do nothing")
+    ] = False,
 ) -> None:
     """Bring the tables of an older lake up to date, as opening it does."""
     from news_assets.commands.upkeep import backups
@@ -43,12 +57,18 @@ def migrate(
 
 @app.command()
 def retention(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be deleted, and do nothing")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="show what would be deleted, and do nothing"),
+    ] = False,
     irreplaceable: Annotated[
-        bool, typer.Option("--irreplaceable", help="also of articles whose page may be gone")
+        bool,
+        typer.Option("--irreplaceable", help="also of articles whose page may be gone"),
     ] = False,
 ) -> None:
-    """Delete old pages, polls, revisions, model answers and changes, as daily maintenance does, and print how many."""
+    """Delete old pages, polls, revisions, model answers and changes, as daily
+    maintenance does, and print how many.
+    """
     from news_assets.commands.upkeep import retention as retention_command
 
     retention_command.retention(dry_run=dry_run, irreplaceable=irreplaceable)

@@ -27,7 +27,9 @@ def backup(to: Path | None, *, with_data: bool) -> None:
     _say(f"{made.file}: {_contents(made)}")
     if not with_data:
         whole_until = now + max(FILE_GRACE, timedelta(days=settings.backup_days))
-        _say(f"its data files stay in {address.data} until {whole_until:%Y-%m-%d %H:%M} UTC at least")
+        _say(
+            f"its data files stay in {address.data} until {whole_until:%Y-%m-%d %H:%M} UTC at least"
+        )
 
 
 def _contents(backup: Backup) -> str:
@@ -52,9 +54,14 @@ def restore(file: Path, *, dry_run: bool, force: bool) -> None:
         _say(f"the replaced catalog is kept: {restored.kept_as}")
     if restored.orphans:
         until = datetime.now(UTC) + RESTORE_GRACE
-        _say(f"{len(restored.orphans)} files were written after the backup; they are kept until {until:%Y-%m-%d}:")
+        _say(
+            f"{len(restored.orphans)} files were written after the backup; they are kept until"
+            f" {until:%Y-%m-%d}:"
+        )
         _show_files(restored.orphans)
-    _say(f"the lake {address} is restored; bring the index in line with `news-assets rebuild search`")
+    _say(
+        f"the lake {address} is restored; bring the index in line with `news-assets rebuild search`"
+    )
 
 
 def _show_plan(plan: Plan) -> None:
@@ -79,18 +86,21 @@ def _check(address: Address, plan: Plan, *, force: bool) -> None:
     """Raise LakeError where the restore would lose rows and is not forced."""
     if plan.missing and not force:
         raise LakeError(
-            f"{address.data}: {len(plan.missing)} data files of this backup are missing; {way_back_of_files(address)}; "
-            "with --force, the lake is restored, and reading their tables fails"
+            f"{address.data}: {len(plan.missing)} data files of this backup are missing;"
+            f" {way_back_of_files(address)}; with --force, the lake is restored, and reading their"
+            " tables fails"
         )
     if plan.lost_commits and not force:
         raise LakeError(
-            f"{address}: this catalog can be read and is newer than the backup; stop what writes to it, and use "
-            "--force to replace it; it is kept beside the restored one"
+            f"{address}: this catalog can be read and is newer than the backup; stop what writes to"
+            " it, and use --force to replace it; it is kept beside the restored one"
         )
 
 
 def migrate(*, dry_run: bool) -> None:
-    """Bring the lake's tables up to date, which opening it does too; or print what that would change."""
+    """Bring the lake's tables up to date, which opening it does too; or print what that
+    would change.
+    """
     address = lake_address()
     changes = pending_changes(address)
     for change in changes or (f"the lake {address} is up to date",):

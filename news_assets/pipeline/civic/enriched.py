@@ -1,4 +1,6 @@
-"""What is stored of agenda items once their articles are enriched: their topics, and the summaries of their matters."""
+"""What is stored of agenda items once their articles are enriched: their topics, and
+the summaries of their matters.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,11 +14,16 @@ from news_assets.records.meetings import StoredItem
 
 
 def refresh_items_of(rows: Rows, enriched: Iterable[EnrichedArticle]) -> None:
-    """Store the topics of the items of these articles, by title and summary, and make their matters again."""
+    """Store the topics of the items of these articles, by title and summary, and make
+    their matters again.
+    """
     summaries = {row.article_id: row.summary for row in enriched if row.summary}
     items = rows.read(StoredItem, article_id=summaries) if summaries else []
     now = [
-        replace(item, topics=topics_of_item(item.title, summaries[item.article_id or ""] or ""))
+        replace(
+            item,
+            topics=topics_of_item(item.title, summaries[item.article_id or ""] or ""),
+        )
         for item in items
         if not is_whole_agenda(item) and not is_minutes(item)
     ]

@@ -1,7 +1,8 @@
 """Find the theme of a text by the words of a taxonomy.
 
-No training on labelled articles: keywords, labels, includes, descriptions and examples are evidence for a theme,
-excludes against it. A term weighs more the fewer themes share it. Only whole words and phrases count.
+No training on labelled articles: keywords, labels, includes, descriptions and examples
+are evidence for a theme, excludes against it. A term weighs more the fewer themes share
+it. Only whole words and phrases count.
 """
 
 import math
@@ -14,9 +15,23 @@ from news_assets.taxonomy.loader import ANY_LANGUAGE, ByLanguage, Taxonomy, Them
 from news_assets.text.words import fold, has_stemmer, stem, stopwords, words
 
 # Weight of a mention by part of the theme, as a phrase and as single words.
-PHRASE_WEIGHTS = {"label": 1.0, "keywords": 1.0, "hints": 0.35, "includes": 0.5, "excludes": -0.6}
-WORD_WEIGHTS = {"label": 0.3, "keywords": 0.12, "includes": 0.2, "descriptions": 0.1, "examples": 0.1}
-OTHER_FORM_FACTOR = 0.4  # only the stem is equal: "parte" and "partido", "important" and "imports"
+PHRASE_WEIGHTS = {
+    "label": 1.0,
+    "keywords": 1.0,
+    "hints": 0.35,
+    "includes": 0.5,
+    "excludes": -0.6,
+}
+WORD_WEIGHTS = {
+    "label": 0.3,
+    "keywords": 0.12,
+    "includes": 0.2,
+    "descriptions": 0.1,
+    "examples": 0.1,
+}
+OTHER_FORM_FACTOR = (
+    0.4  # only the stem is equal: "parte" and "partido", "important" and "imports"
+)
 PHRASE_BONUS = 1.5  # of two words or more
 MAX_PHRASE_WORDS = 4
 
@@ -26,10 +41,12 @@ BODY_WEIGHT, BODY_WORDS = 1.0, 300
 TAIL_WEIGHT = 0.5
 MAX_CHARS = 12_000  # enough to settle a theme
 
-# `_confidence` approximates the share of correct themes. Its three constants, and no words, were fitted to the labels
-# of six news corpora. Of the 9,000 texts with a best theme in the sets of `news_assets_tests/quality/themes.py`, those
-# with a score from .8 to .9 were right in 88 %, from .6 to .7 in 62 %, from .5 to .55 in 54 %, from .35 to .5 in 48 %,
-# and below in 30 %. Where a theme is given from .5 on, 5 texts in 100 lose theirs, and nearly half of these are right.
+# `_confidence` approximates the share of correct themes. Its three constants, and no
+# words, were fitted to the labels of six news corpora. Of the 9,000 texts with a best
+# theme in the sets of `news_assets_tests/quality/themes.py`, those with a score from .8
+# to .9 were right in 88 %, from .6 to .7 in 62 %, from .5 to .55 in 54 %, from .35 to
+# .5 in 48 %, and below in 30 %. Where a theme is given from .5 on, 5 texts in 100 lose
+# theirs, and nearly half of these are right.
 MIN_SCORE = 0.42
 MIN_LEAD = 1.01  # less is a tie
 MIN_CHILD_EVIDENCE, MIN_CHILD_LEAD = 0.8, 1.15
@@ -41,7 +58,8 @@ Evidence = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class FoundTheme:
-    """Codes from level 1 down, empty if the evidence is weak or divided, and then the reason.
+    """Codes from level 1 down, empty if the evidence is weak or divided, and then the
+    reason.
 
     `score` is the probability that the first code is right, also where it is not given.
     """
@@ -58,8 +76,12 @@ class ThemeTable:
         self._language = language
         self._taxonomy = taxonomy
         self._forms: dict[str, set[str]] = defaultdict(set)
-        own = {code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()}
-        self._evidence = {code: _subtree(taxonomy, own, code) for code in taxonomy.themes}
+        own = {
+            code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()
+        }
+        self._evidence = {
+            code: _subtree(taxonomy, own, code) for code in taxonomy.themes
+        }
         self._rarity = _rarity([self._evidence[code] for code in taxonomy.roots])
         self._postings = self._by_term()
         self._prefixes = _prefixes(self._rarity)
@@ -72,7 +94,9 @@ class ThemeTable:
     def evidence(self, title: str, text: str) -> dict[str, float]:
         """Return the evidence of one text without markup for every theme, by code."""
         mentions = self._mentions(title, text)
-        return {code: self._evidence_for(code, mentions) for code in self._taxonomy.themes}
+        return {
+            code: self._evidence_for(code, mentions) for code in self._taxonomy.themes
+        }
 
     def _terms_of_theme(self, theme: Theme) -> Evidence:
         evidence: Evidence = defaultdict(float)
@@ -89,7 +113,11 @@ class ThemeTable:
                 stems = [stem(word, self._language) for word in significant]
                 # "Série A" without its stop word would match every "série".
                 is_complete = len(stems) > 1 or len(words(phrase)) == 1
-                if part in PHRASE_WEIGHTS and 0 < len(stems) <= MAX_PHRASE_WORDS and is_complete:
+                if (
+                    part in PHRASE_WEIGHTS
+                    and 0 < len(stems) <= MAX_PHRASE_WORDS
+                    and is_complete
+                ):
                     bonus = PHRASE_BONUS if len(stems) > 1 else 1.0
                     yield " ".join(stems), PHRASE_WEIGHTS[part] * bonus
                 for word, stemmed in zip(significant, stems, strict=True):
@@ -98,11 +126,17 @@ class ThemeTable:
                     yield word, WORD_WEIGHTS[part]
 
     def _texts(self, texts: ByLanguage) -> tuple[str, ...]:
-        return texts.get(self._language or ANY_LANGUAGE, ()) + (texts.get(ANY_LANGUAGE, ()) if self._language else ())
+        return texts.get(self._language or ANY_LANGUAGE, ()) + (
+            texts.get(ANY_LANGUAGE, ()) if self._language else ()
+        )
 
     def _significant(self, text: str) -> list[str]:
         stop = stopwords(self._language)
-        return [word for word in words(text) if word not in stop and (len(word) > 1 or word.isdigit())]
+        return [
+            word
+            for word in words(text)
+            if word not in stop and (len(word) > 1 or word.isdigit())
+        ]
 
     def _by_term(self) -> dict[str, list[tuple[str, float]]]:
         postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
@@ -120,7 +154,9 @@ class ThemeTable:
         return {term: math.log1p(count) for term, count in mentions.items()}
 
     def _terms(self, text: str) -> Iterator[tuple[str, float, int]]:
-        """Yield the taxonomy's terms in a text, the longest at each position, with factor and position."""
+        """Yield the taxonomy's terms in a text, the longest at each position, with
+        factor and position.
+        """
         found = self._significant(text)
         stems = [stem(word, self._language) for word in found]
         place = 0
@@ -154,15 +190,27 @@ class ThemeTable:
         best, first, second = _first_two(scores)
         score = _confidence(first, second)
         if doubt := _doubt(first, second, score):
-            return FoundTheme((), score, "; ".join([*self._gaps(), *([doubt] if self._rarity else [])]))
-        return FoundTheme(descend(self._taxonomy, best, lambda code: self._evidence_for(code, mentions)), score)
+            return FoundTheme(
+                (),
+                score,
+                "; ".join([*self._gaps(), *([doubt] if self._rarity else [])]),
+            )
+        return FoundTheme(
+            descend(
+                self._taxonomy, best, lambda code: self._evidence_for(code, mentions)
+            ),
+            score,
+        )
 
     def _gaps(self) -> Iterator[str]:
         """Yield what is missing to find themes in this language."""
         if self._language is None:
             yield "the language is unknown"
             return
-        found = {"stop words": bool(stopwords(self._language)), "stems": has_stemmer(self._language)}
+        found = {
+            "stop words": bool(stopwords(self._language)),
+            "stems": has_stemmer(self._language),
+        }
         if missing := [name for name, is_known in found.items() if not is_known]:
             yield f"no {' and no '.join(missing)} are known for language {self._language}"
         if not self._rarity:
@@ -170,14 +218,24 @@ class ThemeTable:
 
     def _evidence_for(self, code: str, mentions: Evidence) -> float:
         evidence = self._evidence[code]
-        return sum(evidence[term] * self._rarity[term] * count for term, count in mentions.items() if term in evidence)
+        return sum(
+            evidence[term] * self._rarity[term] * count
+            for term, count in mentions.items()
+            if term in evidence
+        )
 
 
-def descend(taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]) -> tuple[str, ...]:
-    """Return the path from a theme of level 1 down to where the evidence becomes weak or divided."""
+def descend(
+    taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]
+) -> tuple[str, ...]:
+    """Return the path from a theme of level 1 down to where the evidence becomes weak
+    or divided.
+    """
     path = [code]
     while children := taxonomy.themes[path[-1]].children:
-        child, first, second = _first_two({child: evidence_for(child) for child in children})
+        child, first, second = _first_two(
+            {child: evidence_for(child) for child in children}
+        )
         if first < MIN_CHILD_EVIDENCE or first < second * MIN_CHILD_LEAD:
             break
         path.append(child)
@@ -214,7 +272,8 @@ def _rarity(roots: list[Evidence]) -> Evidence:
             weights[term].append(max(weight, 0.0))
     whole = math.log(len(roots) + 1)
     return {
-        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0))) / whole
+        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0)))
+        / whole
         for term, found in weights.items()
     }
 
@@ -239,7 +298,11 @@ def _form(word: str) -> str:
 
 def _first_two(scores: Mapping[str, float]) -> tuple[str, float, float]:
     ranked = sorted(scores.items(), key=lambda item: -item[1])
-    return ranked[0][0], ranked[0][1], max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0
+    return (
+        ranked[0][0],
+        ranked[0][1],
+        max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0,
+    )
 
 
 def _doubt(first: float, second: float, score: float) -> str | None:
@@ -249,12 +312,17 @@ def _doubt(first: float, second: float, score: float) -> str | None:
     if first < second * MIN_LEAD:
         return "two themes fit equally"
     if score < MIN_SCORE:
-        return f"the evidence is weak: the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
+        return (
+            f"the evidence is weak: the best theme has a score of {score:.2f}, less than"
+            f" {MIN_SCORE:.2f}"
+        )
     return None
 
 
 def _confidence(first: float, second: float) -> float:
-    """Return the probability that the first theme is right, from its evidence and its lead."""
+    """Return the probability that the first theme is right, from its evidence and its
+    lead.
+    """
     if first <= 0:
         return 0.0
     lead = (first - second) / first

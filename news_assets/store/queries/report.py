@@ -8,7 +8,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.report import HISTORY_DAYS, DayCounts, DeskCounts, Headline
+from news_assets.pipeline.freshness.report import (
+    HISTORY_DAYS,
+    DayCounts,
+    DeskCounts,
+    Headline,
+)
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spending_on
 from news_assets.store.tables import table_of
@@ -41,7 +46,10 @@ UNION ALL BY NAME
 """
 _COUNTS = ("agencies", "entries", "waiting", "articles", "copies")
 
-_HOURS = f"SELECT desk, hour(first_seen_at) AS h, count(*) FROM entries WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
+_HOURS = (
+    f"SELECT desk, hour(first_seen_at) AS h, count(*) FROM entries WHERE {_SEEN} GROUP BY ALL ORDER"
+    " BY ALL"
+)
 
 _OUTCOMES = f"SELECT desk, outcome, count(*) FROM raw_articles WHERE {_SEEN} GROUP BY ALL ORDER BY ALL"
 
@@ -103,7 +111,9 @@ def count_day(lake: Lake, day: date, desks: Collection[str]) -> DayCounts:
         polls=query.rows(_POLLS),
         poll_reasons=query.rows(_POLL_REASONS),
         history=query.rows(_HISTORY),
-        newest=tuple(Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)),
+        newest=tuple(
+            Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)
+        ),
         spending=tuple(spending_on(lake, day, desks)),
     )
 
@@ -126,8 +136,13 @@ class _DayQuery:
         self._params |= {"first_day": first_day, "last_day": last_day}
 
     def frame(self, sql: str) -> "pl.DataFrame":
-        """Return the result of a query; DuckDB refuses parameters that a query does not name."""
-        return self._lake.query(sql, {name: value for name, value in self._params.items() if f"${name}" in sql})
+        """Return the result of a query; DuckDB refuses parameters that a query does not
+        name.
+        """
+        return self._lake.query(
+            sql,
+            {name: value for name, value in self._params.items() if f"${name}" in sql},
+        )
 
     def rows(self, sql: str) -> tuple[Any, ...]:
         """Return the rows of a query's result."""
@@ -135,11 +150,17 @@ class _DayQuery:
 
 
 def _desk_counts(query: _DayQuery) -> Iterator[DeskCounts]:
-    derived = [(stage.done, table_of(stage.record).name) for stage in stages.derived_stages()]
-    counts = _DESKS + "".join(_DERIVED.format(done=done, table=table) for done, table in derived)
+    derived = [
+        (stage.done, table_of(stage.record).name) for stage in stages.derived_stages()
+    ]
+    counts = _DESKS + "".join(
+        _DERIVED.format(done=done, table=table) for done, table in derived
+    )
     names = [*_COUNTS, *(done for done, _ in derived)]
     sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in names)
-    for row in query.frame(f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk").iter_rows(named=True):
+    for row in query.frame(
+        f"SELECT desk, {sums} FROM ({counts}) GROUP BY desk ORDER BY desk"
+    ).iter_rows(named=True):
         yield DeskCounts(
             desk=row["desk"],
             **{name: row[name] for name in _COUNTS},

@@ -15,7 +15,8 @@ LIMIT_S = 4.0
 TEXT = "The council will meet on Tuesday.\nItem 2 is the budget for 2027."
 
 needs_tesseract = pytest.mark.skipif(
-    shutil.which("tesseract") is None, reason="tesseract is not installed: apt-get install tesseract-ocr"
+    shutil.which("tesseract") is None,
+    reason="tesseract is not installed: apt-get install tesseract-ocr",
 )
 
 
@@ -27,13 +28,17 @@ def reader() -> Iterator[DocumentReader]:
 
 def scan() -> bytes:
     """Return a scan of TEXT."""
-    size, _, pixels = page_image(pdf_of(TEXT), 1).removeprefix(b"P5 ").partition(b" 255\n")
+    size, _, pixels = (
+        page_image(pdf_of(TEXT), 1).removeprefix(b"P5 ").partition(b" 255\n")
+    )
     width, height = map(int, size.split())
     return scan_of((width, height, pixels))
 
 
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_pdf_costs_one_document(make: Callable[[], bytes], reader: DocumentReader) -> None:
+def test_a_hostile_pdf_costs_one_document(
+    make: Callable[[], bytes], reader: DocumentReader
+) -> None:
     body = make()
     found = reader.read(body)
     after = reader.read(pdf_of(f"Neighbour of {make.__name__}"))
@@ -47,9 +52,13 @@ def test_the_reading_process_has_500_megabytes(reader: DocumentReader) -> None:
     assert soft == hard == 500 << 20
 
 
-def test_a_broken_pdf_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_pdf_writes_nothing_to_the_terminal(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with DocumentReader(ProcessSandbox()) as reader:
-        found = reader.read(b"%PDF-1.7\n1 0 obj <</Type/Catalog\x07secret\nstartxref\n9\n%%EOF")
+        found = reader.read(
+            b"%PDF-1.7\n1 0 obj <</Type/Catalog\x07secret\nstartxref\n9\n%%EOF"
+        )
     assert (found.outcome, str(found.reason)[:10]) == ("failed", "broken PDF")
     assert capfd.readouterr() == ("", "")
 
@@ -67,9 +76,15 @@ def test_the_other_pages_of_a_pdf_with_a_bomb_are_read(reader: DocumentReader) -
 
 
 def test_each_content_is_read_once(reader: DocumentReader) -> None:
-    first, second = reader.read(pdf_of("Agenda"), name="a.pdf"), reader.read(pdf_of("Agenda"), name="b.pdf")
+    first, second = (
+        reader.read(pdf_of("Agenda"), name="a.pdf"),
+        reader.read(pdf_of("Agenda"), name="b.pdf"),
+    )
     assert first is second
-    assert reader.read(pdf_of("Agenda"), name="public comments.pdf").reason == "public comments, by its name"
+    assert (
+        reader.read(pdf_of("Agenda"), name="public comments.pdf").reason
+        == "public comments, by its name"
+    )
 
 
 def test_without_tesseract_a_scan_says_so(reader: DocumentReader) -> None:
@@ -94,10 +109,20 @@ class Scripted(Tesseract):
 
 def test_recognised_text_is_kept_only_where_it_is_more_than_the_page_had() -> None:
     image = (128, 80, GREY)
-    with DocumentReader(ProcessSandbox(), Scripted("Agenda\n\f", " ~ \n", None)) as reader:
+    with DocumentReader(
+        ProcessSandbox(), Scripted("Agenda\n\f", " ~ \n", None)
+    ) as reader:
         found = reader.read(scan_of(image, image, image))
-    assert (found.texts, found.ocr_pages, found.outcome, found.is_scanned) == (("Agenda", "", ""), (1,), "ok", True)
-    assert found.reason == "scanned: all 3 pages; text of page 1 by OCR; text not recognised in 60 s"
+    assert (found.texts, found.ocr_pages, found.outcome, found.is_scanned) == (
+        ("Agenda", "", ""),
+        (1,),
+        "ok",
+        True,
+    )
+    assert (
+        found.reason
+        == "scanned: all 3 pages; text of page 1 by OCR; text not recognised in 60 s"
+    )
 
 
 @needs_tesseract

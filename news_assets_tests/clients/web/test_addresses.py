@@ -59,16 +59,28 @@ def test_an_internal_address_is_not_public(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["8.8.8.8", "161.148.164.31", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::"]
+    "address",
+    [
+        "8.8.8.8",
+        "161.148.164.31",
+        "2606:4700::1111",
+        "::ffff:8.8.8.8",
+        "64:ff9b::808:808",
+        "2002:808:808::",
+    ],
 )
 def test_an_internet_address_is_public(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_wrapped_in_ipv6_is_judged_like_itself(address: ipaddress.IPv4Address) -> None:
+def test_an_address_wrapped_in_ipv6_is_judged_like_itself(
+    address: ipaddress.IPv4Address,
+) -> None:
     for prefix in ("::ffff:0:0", "64:ff9b::"):
-        wrapped = ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) | int(address))
+        wrapped = ipaddress.IPv6Address(
+            int(ipaddress.IPv6Address(prefix)) | int(address)
+        )
         assert is_public(wrapped) == is_public(address)
 
 
@@ -83,7 +95,9 @@ def test_an_address_wrapped_in_ipv6_is_judged_like_itself(address: ipaddress.IPv
         (("::1", "10.0.0.0/8", "local"), False),
     ],
 )
-def test_a_private_host_is_allowed_by_name_or_block(allowed: tuple[str, ...], is_allowed: bool) -> None:
+def test_a_private_host_is_allowed_by_name_or_block(
+    allowed: tuple[str, ...], is_allowed: bool
+) -> None:
     assert AddressPolicy(allowed).is_allowed("localhost", "127.0.0.1") is is_allowed
 
 
@@ -117,22 +131,32 @@ def test_a_block_also_allows_the_mapped_address() -> None:
         "http://metadata.localhost:22/",
     ],
 )
-def test_no_spelling_of_an_internal_address_is_fetched(open_fetcher: OpenFetcher, url: str) -> None:
+def test_no_spelling_of_an_internal_address_is_fetched(
+    open_fetcher: OpenFetcher, url: str
+) -> None:
     error = failure_of(open_fetcher(allow_private_hosts=()), request(url))
-    assert error.reason.startswith(("refused: ", "host not found: ", "not a valid address: ")), error.reason
+    assert error.reason.startswith(
+        ("refused: ", "host not found: ", "not a valid address: ")
+    ), error.reason
 
 
 def _numeric_addresses(url: str) -> Iterator[tuple[str, str]]:
-    """Yield a URL's host with its addresses; none for a name, which is not resolved here."""
+    """Yield a URL's host with its addresses; none for a name, which is not resolved
+    here.
+    """
     try:
         host = httpx.URL(url).host
-        for *_, address in socket.getaddrinfo(host, 80, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST):
+        for *_, address in socket.getaddrinfo(
+            host, 80, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+        ):
             yield host, str(address[0])
     except (httpx.InvalidURL, OSError, UnicodeError):
         return
 
 
-@pytest.mark.skipif(not _CORPUS.exists(), reason="the corpus is not part of the project")
+@pytest.mark.skipif(
+    not _CORPUS.exists(), reason="the corpus is not part of the project"
+)
 def test_the_numeric_addresses_of_the_corpus_are_judged_as_expected() -> None:
     cases = [json.loads(line) for line in _CORPUS.read_text().splitlines()]
     judged = [
@@ -147,12 +171,35 @@ def test_the_numeric_addresses_of_the_corpus_are_judged_as_expected() -> None:
 
 def test_ports_of_the_web_are_not_refused() -> None:
     assert BAD_PORTS.isdisjoint(
-        {80, 81, 443, 591, 3000, 4443, 5000, 8000, 8008, 8080, 8081, 8088, 8443, 8888, 9000, 9443}
+        {
+            80,
+            81,
+            443,
+            591,
+            3000,
+            4443,
+            5000,
+            8000,
+            8008,
+            8080,
+            8081,
+            8088,
+            8443,
+            8888,
+            9000,
+            9443,
+        }
     )
-    assert max(BAD_PORTS) < 32_768, "the system gives higher ports to clients, and to servers of tests"
+    assert max(BAD_PORTS) < 32_768, (
+        "the system gives higher ports to clients, and to servers of tests"
+    )
 
 
 @pytest.mark.parametrize("port", [22, 25, 6379, 27017])
-def test_ports_of_other_protocols_are_refused_for_private_hosts_too(open_fetcher: OpenFetcher, port: int) -> None:
+def test_ports_of_other_protocols_are_refused_for_private_hosts_too(
+    open_fetcher: OpenFetcher, port: int
+) -> None:
     error = failure_of(open_fetcher(), request(f"http://127.0.0.1:{port}/"))
-    assert error.reason == f"refused: port {port} of 127.0.0.1 belongs to another protocol"
+    assert (
+        error.reason == f"refused: port {port} of 127.0.0.1 belongs to another protocol"
+    )

@@ -6,12 +6,15 @@ from news_assets.clients.web.errors import HTTPX_ERRORS, REASONS, fetch_error_of
 from news_assets.clients.web.transport import _HTTPX_CLASSES
 
 _HTTPX_EXCEPTIONS = [
-    value for name in httpx.__all__ if isinstance(value := getattr(httpx, name), type) and issubclass(value, Exception)
+    value
+    for name in httpx.__all__
+    if isinstance(value := getattr(httpx, name), type) and issubclass(value, Exception)
 ]
 _HTTPCORE_EXCEPTIONS = [
     value
     for name in httpcore.__all__
-    if isinstance(value := getattr(httpcore, name), type) and issubclass(value, Exception)
+    if isinstance(value := getattr(httpcore, name), type)
+    and issubclass(value, Exception)
 ]
 
 
@@ -24,8 +27,13 @@ def test_every_exception_of_httpcore_becomes_one_of_httpx() -> None:
     assert set(_HTTPX_CLASSES) == set(_HTTPCORE_EXCEPTIONS)
 
 
-@pytest.mark.parametrize("cls", [httpx.ReadTimeout, httpx.ConnectError, httpx.RemoteProtocolError])
+@pytest.mark.parametrize(
+    "cls", [httpx.ReadTimeout, httpx.ConnectError, httpx.RemoteProtocolError]
+)
 def test_the_nearest_class_decides_the_reason(cls: type[httpx.TransportError]) -> None:
     error = fetch_error_of("http://x/", cls("its message"))
     assert error.reason.startswith(REASONS[cls][0])
-    assert (error.url, error.weight, error.is_transient) == ("http://x/", *REASONS[cls][1:])
+    assert (error.url, error.weight, error.is_transient) == (
+        "http://x/",
+        *REASONS[cls][1:],
+    )

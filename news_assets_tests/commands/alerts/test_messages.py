@@ -40,26 +40,42 @@ def store(home: Path) -> None:
         upsert(lake, rows)
 
 
-def test_messages_that_are_not_sent_are_listed_and_sent_again(home: Path, call: Call, queries: Path) -> None:
+def test_messages_that_are_not_sent_are_listed_and_sent_again(
+    home: Path, call: Call, queries: Path
+) -> None:
     store(home)
 
-    listed = [json.loads(line) for line in call("alerts", "list", "--json")[1].splitlines()]
-    assert [(one["message_id"], one["state"]) for one in listed] == [("late", "waiting"), ("dead", "given up")]
+    listed = [
+        json.loads(line) for line in call("alerts", "list", "--json")[1].splitlines()
+    ]
+    assert [(one["message_id"], one["state"]) for one in listed] == [
+        ("late", "waiting"),
+        ("dead", "given up"),
+    ]
     assert len(call("alerts", "list", "--all", "--json")[1].splitlines()) == 3
     code, said, _ = call("alerts", "list", "--limit", "1")
-    assert (code, said.splitlines()[0]) == (0, "0 queries, 1 channels; 0 hits wait for their digest")
+    assert (code, said.splitlines()[0]) == (
+        0,
+        "0 queries, 1 channels; 0 hits wait for their digest",
+    )
     assert "answered 503" in said
     assert "1 more" in said
 
     assert call("alerts", "retry", "late")[2] == (
         "news-assets: `late`: no given up message; see `news-assets alerts list`\n"
     )
-    assert call("alerts", "retry")[:2] == (0, "1 due now; the next run of `newsroom/alerts` sends them\n")
+    assert call("alerts", "retry")[:2] == (
+        0,
+        "1 due now; the next run of `newsroom/alerts` sends them\n",
+    )
     assert call("alerts", "retry", "dead")[0] == 1
 
 
 def test_a_channel_is_tried(home: Path, call: Call, queries: Path) -> None:
-    assert call("alerts", "test", "hook")[2] == "news-assets: connection failed: connection refused\n"
+    assert (
+        call("alerts", "test", "hook")[2]
+        == "news-assets: connection failed: connection refused\n"
+    )
     with receiver() as there:
         text = queries.read_text()
         queries.write_text(re.sub("http://[0-9.:]+", there.address, text))

@@ -56,12 +56,25 @@ def asked(home: Path) -> Path:
             reason="evidence: nothing in the text supports it",
             answer_json='{"summary":"As it came"}',
         )
-        again = replace(call, call_id="2", called_at=NOW + timedelta(minutes=1), outcome="ok", reason=None)
-        lake.transact(lambda rows: [rows.upsert([row]), rows.upsert([call, replace(again, answer_json="not JSON")])])
+        again = replace(
+            call,
+            call_id="2",
+            called_at=NOW + timedelta(minutes=1),
+            outcome="ok",
+            reason=None,
+        )
+        lake.transact(
+            lambda rows: [
+                rows.upsert([row]),
+                rows.upsert([call, replace(again, answer_json="not JSON")]),
+            ]
+        )
     return home
 
 
-def test_a_model_s_result_is_shown_with_calls_prices_answers_and_marks(asked: Path, call: Call) -> None:
+def test_a_model_s_result_is_shown_with_calls_prices_answers_and_marks(
+    asked: Path, call: Call
+) -> None:
     code, said, _ = call("explain", "a-1")
     assert code == 0
     for part in (
@@ -79,11 +92,15 @@ def test_a_model_s_result_is_shown_with_calls_prices_answers_and_marks(asked: Pa
         assert part in said
 
 
-def test_the_json_has_the_ledger_s_rows_and_the_marked_text(asked: Path, call: Call) -> None:
+def test_the_json_has_the_ledger_s_rows_and_the_marked_text(
+    asked: Path, call: Call
+) -> None:
     facts = json.loads(call("explain", "https://example.org/1", "--json")[1])
     assert facts["made_by"]["model"] == "openai:gpt-5-mini"
     assert [one["quote"] for one in facts["evidence"]] == [QUOTE, None]
-    assert [(one["outcome"], one["usd"], one["answer_json"]) for one in facts["calls"]] == [
+    assert [
+        (one["outcome"], one["usd"], one["answer_json"]) for one in facts["calls"]
+    ] == [
         ("refused", 0.000196, '{"summary":"As it came"}'),
         ("ok", 0.000196, "not JSON"),
     ]
@@ -102,24 +119,37 @@ def test_a_local_result_is_explained_too(home: Path, call: Call) -> None:
     assert (facts["calls"], facts["usd"], facts["marked_text"]) == ([], None, None)
 
 
-def test_a_copy_is_explained_by_the_calls_for_its_original_and_a_stopgap_as_such(asked: Path, call: Call) -> None:
+def test_a_copy_is_explained_by_the_calls_for_its_original_and_a_stopgap_as_such(
+    asked: Path, call: Call
+) -> None:
     with Lake.open(asked / "catalog.sqlite", asked / "data") as lake:
         [row] = lake.read(EnrichedArticle, article_id=["a-2"])
         reason = "NEWS_MAX_USD_PER_DAY is reached: …"
-        given = {"is_provisional": True, "reused_from": "a-1", "local_reason": reason, "outcome": "ok"}
+        given = {
+            "is_provisional": True,
+            "reused_from": "a-1",
+            "local_reason": reason,
+            "outcome": "ok",
+        }
         lake.transact(lambda rows: rows.upsert([replace(row, **given)]))
 
     said = call("explain", "a-2")[1]
 
     assert "reused from a-1\n" in said
-    assert "local, because: NEWS_MAX_USD_PER_DAY is reached: …; a model will be requested again\n" in said
+    assert (
+        "local, because: NEWS_MAX_USD_PER_DAY is reached: …; a model will be requested again\n"
+        in said
+    )
     assert "has changed since" not in said
     assert said.count("; asked for a-1\n") == 2
 
 
 def test_why_there_is_no_result_is_said(home: Path, call: Call) -> None:
     assert "failed: no answer" in call("explain", "a-2")[1]
-    assert "not enriched: the article has the outcome failed (" in call("explain", "b-3")[1]
+    assert (
+        "not enriched: the article has the outcome failed ("
+        in call("explain", "b-3")[1]
+    )
 
 
 def test_an_unknown_article_is_one_line(home: Path, call: Call) -> None:
@@ -131,12 +161,17 @@ def test_an_unknown_article_is_one_line(home: Path, call: Call) -> None:
 def test_it_says_how_fully_an_agenda_item_is_summarised(home: Path, call: Call) -> None:
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         [article] = lake.read(RawArticle, article_id=["a-1"])
-        item = replace(article, title="Ordinance on buses", meeting_id="springfieldIL/legistar/1")
+        item = replace(
+            article, title="Ordinance on buses", meeting_id="springfieldIL/legistar/1"
+        )
         lake.transact(lambda rows: rows.upsert([item]))
 
     _, said, _ = call("explain", "a-1")
 
-    assert "depth of a language model's summary: full, because its title has “ordinance”\n" in said
+    assert (
+        "depth of a language model's summary: full, because its title has “ordinance”\n"
+        in said
+    )
     _, line, _ = call("explain", "a-1", "--json")
     assert json.loads(line)["depth"] == {
         "depth": "full",

@@ -20,7 +20,13 @@ def _copied(home: Path) -> None:
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         [original] = lake.read(RawArticle, article_id=["a-1"])
         copies = [
-            replace(original, article_id=f"c-{n}", agency="c", url=f"https://c.example/{n}", duplicate_of="a-1")
+            replace(
+                original,
+                article_id=f"c-{n}",
+                agency="c",
+                url=f"https://c.example/{n}",
+                duplicate_of="a-1",
+            )
             for n in range(7)
         ]
         lake.transact(lambda rows: rows.upsert(copies))
@@ -48,7 +54,9 @@ def test_a_hit_lists_its_copies(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("_copied")
-def test_a_search_without_the_lake_says_that_copies_are_missing(call: Call, home: Path) -> None:
+def test_a_search_without_the_lake_says_that_copies_are_missing(
+    call: Call, home: Path
+) -> None:
     (home / "catalog.sqlite").write_bytes(b"no catalog " * 100)
     code, out, err = call(*SEARCH, "--json")
     assert (code, [hit["copies"] for hit in json.loads(out)["hits"]]) == (0, [[], []])
@@ -56,9 +64,13 @@ def test_a_search_without_the_lake_says_that_copies_are_missing(call: Call, home
 
 
 @pytest.mark.usefixtures("home")
-def test_a_search_explains_its_hits(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_explains_its_hits(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, out, err = call(*SEARCH, "--explain", "--json")
-    explained = {hit["article_id"]: hit["explanation"] for hit in json.loads(out)["hits"]}
+    explained = {
+        hit["article_id"]: hit["explanation"] for hit in json.loads(out)["hits"]
+    }
     assert (code, err, set(explained)) == (0, "", {"a-1", "a-2"})
     assert sorted(one["keyword_rank"] for one in explained.values()) == [1, 2]
     assert "bus" in explained["a-1"]["words"]
@@ -82,8 +94,13 @@ def test_a_search_is_sorted_by_date(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_the_old_name_of_the_embedded_index_is_a_hint(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_name_of_the_embedded_index_is_a_hint(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NEWS_SEARCH", "sqlite")
     code, out, err = call(*SEARCH, "--json")
-    assert (code, err) == (0, "news-assets: NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded\n")
+    assert (code, err) == (
+        0,
+        "news-assets: NEWS_SEARCH=sqlite is now NEWS_SEARCH=embedded\n",
+    )
     assert json.loads(out)["found"] == 2

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from news_assets_tests.commands.conftest import Call
-from news_assets_tests.support.search_backends import Backend, configured_backend, hashes
+from news_assets_tests.support.search_backends import (
+    Backend,
+    configured_backend,
+    hashes,
+)
 from news_assets_tests.test_search import DOCUMENTS
 from news_assets_tests.typesense_server.collections.alteration import alter
 from news_assets_tests.typesense_server.collections.collection import Collection
@@ -30,20 +34,39 @@ def collection(place: Backend) -> Collection:
 def test_a_missing_field_is_shown_and_added(place: Backend, call: Call) -> None:
     alter(collection(place), {"fields": [{"name": "summary", "drop": True}]})
     assert call("search", "gripe", "--mode", "keyword")[0] == 0
-    with place.open() as index, pytest.raises(Exception, match="the index's fields differ: summary: expected"):
+    with (
+        place.open() as index,
+        pytest.raises(Exception, match="the index's fields differ: summary: expected"),
+    ):
         index.upsert(DOCUMENTS)
     assert call("search-fields", "--dry-run") == (0, f"{MISSING}\n", "")
     assert "summary" not in collection(place).fields
-    assert call("search-fields") == (0, "summary: added string optional=True index=False\n", "")
-    assert call("search-fields") == (0, "the index has every field that this program writes\n", "")
+    assert call("search-fields") == (
+        0,
+        "summary: added string optional=True index=False\n",
+        "",
+    )
+    assert call("search-fields") == (
+        0,
+        "the index has every field that this program writes\n",
+        "",
+    )
     with place.open() as index:
         assert index.upsert(DOCUMENTS) == {}
         assert len(hashes(index, "sample")) == 3
 
 
-def test_a_field_of_another_type_is_refused_with_the_remedy(place: Backend, call: Call) -> None:
-    alter(collection(place), {"fields": [{"name": "summary", "drop": True}, {"name": "tags", "drop": True}]})
-    alter(collection(place), {"fields": [{"name": "tags", "type": "int64", "optional": True}]})
+def test_a_field_of_another_type_is_refused_with_the_remedy(
+    place: Backend, call: Call
+) -> None:
+    alter(
+        collection(place),
+        {"fields": [{"name": "summary", "drop": True}, {"name": "tags", "drop": True}]},
+    )
+    alter(
+        collection(place),
+        {"fields": [{"name": "tags", "type": "int64", "optional": True}]},
+    )
     code, out, err = call("search-fields")
     assert (code, out, len(err.splitlines())) == (1, "", 1)
     assert (
@@ -53,6 +76,12 @@ def test_a_field_of_another_type_is_refused_with_the_remedy(place: Backend, call
     assert "summary" not in collection(place).fields
 
 
-def test_the_embedded_index_lacks_no_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+def test_the_embedded_index_lacks_no_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
     with configured_backend("embedded", tmp_path, monkeypatch.setenv):
-        assert call("search-fields") == (0, "the index has every field that this program writes\n", "")
+        assert call("search-fields") == (
+            0,
+            "the index has every field that this program writes\n",
+            "",
+        )

@@ -1,4 +1,6 @@
-"""`backup`, `restore` and `migrate`, and what can be read in a home that cannot be written."""
+"""`backup`, `restore` and `migrate`, and what can be read in a home that cannot be
+written.
+"""
 
 import json
 import re
@@ -54,7 +56,9 @@ def backup_of(home: Path, call: Call, *words: str) -> Path:
     return file
 
 
-def test_a_lake_that_lost_its_catalog_is_restored_as_the_error_says(home: Path, call: Call) -> None:
+def test_a_lake_that_lost_its_catalog_is_restored_as_the_error_says(
+    home: Path, call: Call
+) -> None:
     before, file = titles(home), backup_of(home, call)
     (home / "catalog.sqlite").unlink()
 
@@ -62,16 +66,23 @@ def test_a_lake_that_lost_its_catalog_is_restored_as_the_error_says(home: Path, 
     assert code == 1
     assert f"restore the newest backup with `news-assets restore {file}`" in error
 
-    assert call("restore", str(file), "--dry-run")[:2] == (0, call("restore", str(file), "--dry-run")[1])
+    assert call("restore", str(file), "--dry-run")[:2] == (
+        0,
+        call("restore", str(file), "--dry-run")[1],
+    )
     assert not (home / "catalog.sqlite").exists()
     assert call("restore", str(file))[0] == 0
     assert titles(home) == before
 
 
-def test_a_newer_catalog_is_replaced_only_with_force_and_kept(home: Path, call: Call) -> None:
+def test_a_newer_catalog_is_replaced_only_with_force_and_kept(
+    home: Path, call: Call
+) -> None:
     file = backup_of(home, call)
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        lake.transact(lambda transaction: transaction.cursor.execute("DELETE FROM raw_articles"))
+        lake.transact(
+            lambda transaction: transaction.cursor.execute("DELETE FROM raw_articles")
+        )
 
     code, said, error = call("restore", str(file))
     assert (code, "the present catalog has 1 later commits" in said) == (1, True)
@@ -87,10 +98,18 @@ def test_missing_data_files_are_named_and_come_back_from_a_backup_with_data(
     home: Path, call: Call, tmp_path: Path
 ) -> None:
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        lake.transact(lambda rows: rows.cursor.execute("CALL ducklake_flush_inlined_data('lake')").fetchall())
+        lake.transact(
+            lambda rows: rows.cursor.execute(
+                "CALL ducklake_flush_inlined_data('lake')"
+            ).fetchall()
+        )
     before = titles(home)
     without, whole = tmp_path / "without", tmp_path / "whole"
-    assert call("backup", "--to", str(without))[0] == call("backup", "--to", str(whole), "--data")[0] == 0
+    assert (
+        call("backup", "--to", str(without))[0]
+        == call("backup", "--to", str(whole), "--data")[0]
+        == 0
+    )
     lost = next((home / "data").rglob("raw_articles/**/*.parquet"))
     lost.unlink()
 
@@ -104,7 +123,9 @@ def test_missing_data_files_are_named_and_come_back_from_a_backup_with_data(
 
 def test_migrate_shows_and_makes_the_changes(home: Path, call: Call) -> None:
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
-        lake.transact(lambda rows: rows.cursor.execute("ALTER TABLE polls DROP COLUMN reason"))
+        lake.transact(
+            lambda rows: rows.cursor.execute("ALTER TABLE polls DROP COLUMN reason")
+        )
     change = 'ALTER TABLE "polls" ADD COLUMN IF NOT EXISTS "reason" VARCHAR\n'
 
     assert call("migrate", "--dry-run") == (0, change, "")
@@ -114,16 +135,28 @@ def test_migrate_shows_and_makes_the_changes(home: Path, call: Call) -> None:
 
 @pytest.mark.parametrize("writer", ["closed", "open"])
 @pytest.mark.slow  # a process of another user
-def test_a_read_only_home_is_read_and_says_so_when_it_is_written(home: Path, call: Call, writer: str) -> None:
+def test_a_read_only_home_is_read_and_says_so_when_it_is_written(
+    home: Path, call: Call, writer: str
+) -> None:
     expected = [call(*words) for words in READ]
-    with closing(sqlite3.connect(home / "catalog.sqlite")) as catalog, closing(sqlite3.connect(home / "search.sqlite")):
-        if writer == "open":  # SQLite keeps its log and shared memory beside an open file
+    with (
+        closing(sqlite3.connect(home / "catalog.sqlite")) as catalog,
+        closing(sqlite3.connect(home / "search.sqlite")),
+    ):
+        if (
+            writer == "open"
+        ):  # SQLite keeps its log and shared memory beside an open file
             catalog.execute("PRAGMA journal_mode = WAL")
             catalog.execute("SELECT * FROM ducklake_snapshot").fetchall()
         make_read_only(home)
         try:
             called = run_unprivileged(
-                sys.executable, "-c", CALL_EACH, json.dumps(READ + WRITTEN), NEWS_HOME=str(home), COLUMNS="80"
+                sys.executable,
+                "-c",
+                CALL_EACH,
+                json.dumps(READ + WRITTEN),
+                NEWS_HOME=str(home),
+                COLUMNS="80",
             )
         finally:
             home.chmod(0o700)
@@ -138,4 +171,8 @@ def test_a_read_only_home_is_read_and_says_so_when_it_is_written(home: Path, cal
 
 
 def _untimed(called: Called) -> Called:
-    return called[0], " ".join(re.sub(r"[\d.,]+\s+ms", "", called[1]).split()), called[2]
+    return (
+        called[0],
+        " ".join(re.sub(r"[\d.,]+\s+ms", "", called[1]).split()),
+        called[2],
+    )

@@ -15,10 +15,16 @@ OLD = datetime(2020, 1, 31, tzinfo=UTC)
 
 @pytest.fixture
 def old(home: Path) -> Path:
-    polls = [full(Poll, source_id="a", polled_at=OLD.replace(day=day)) for day in range(1, 31)]
+    polls = [
+        full(Poll, source_id="a", polled_at=OLD.replace(day=day))
+        for day in range(1, 31)
+    ]
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         lake.transact(
-            lambda rows: (rows.append(polls), rows.append([full(StoredPage, day=date(2020, 1, 1), fetched_at=OLD)]))
+            lambda rows: (
+                rows.append(polls),
+                rows.append([full(StoredPage, day=date(2020, 1, 1), fetched_at=OLD)]),
+            )
         )
     return home
 
@@ -27,12 +33,16 @@ def counts(home: Path) -> tuple[int, int]:
     """Return the old polls and pages."""
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         return tuple(
-            lake.query(f"SELECT count(*) FROM {table} WHERE {time} < DATE '2021-01-01'").item()
+            lake.query(
+                f"SELECT count(*) FROM {table} WHERE {time} < DATE '2021-01-01'"
+            ).item()
             for table, time in (("polls", "polled_at"), ("pages", "fetched_at"))
         )
 
 
-def test_retention_prints_rows_by_table_and_month_and_deletes_them(old: Path, call: Call) -> None:
+def test_retention_prints_rows_by_table_and_month_and_deletes_them(
+    old: Path, call: Call
+) -> None:
     code, said, _ = call("retention", "--dry-run")
     assert (code, counts(old)) == (0, (30, 1))
     lines = [line.split() for line in said.splitlines()]

@@ -36,7 +36,9 @@ def test_sweeps_take_at_most_a_fiftieth_of_the_time() -> None:
     assert Cursor(swept_at=1000.0).is_sweep_due(1061.0)
 
 
-@pytest.mark.parametrize("written", [None, "", "[]", "{", '{"unknown": 1}', '{"attempts": 3}'])
+@pytest.mark.parametrize(
+    "written", [None, "", "[]", "{", '{"unknown": 1}', '{"attempts": 3}']
+)
 def test_a_cursor_that_cannot_be_read_is_a_new_one(written: str | None) -> None:
     assert Cursor.from_json(written) == Cursor()
 

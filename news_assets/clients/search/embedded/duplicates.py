@@ -1,4 +1,5 @@
-"""Groups of duplicate documents, by the original that they name or by equal text hashes.
+"""Groups of duplicate documents, by the original that they name or by equal text
+hashes.
 
 The leader of a group is its document with the lowest number.
 """
@@ -12,7 +13,9 @@ from news_assets.clients.search.embedded.terms import Int64s
 
 Bools = npt.NDArray[np.bool_]
 
-_MERGE_AT = 50_000  # keys; merging them into 2,000,000 sorted ones takes 30 ms; a dict of all would take 350 MB
+# keys; merging them into 2,000,000 sorted ones takes 30 ms; a dict of all would take
+# 350 MB
+_MERGE_AT = 50_000
 
 
 @dataclass(slots=True)
@@ -34,7 +37,9 @@ class _FirstDocuments:
         return found
 
     def add(self, keys: Int64s, ns: Int64s) -> None:
-        """Add keys with their documents, in ascending order; known keys keep their document."""
+        """Add keys with their documents, in ascending order; known keys keep their
+        document.
+        """
         if len(keys) > _MERGE_AT:
             self._merge(keys, ns)
             return
@@ -47,29 +52,49 @@ class _FirstDocuments:
         newest = np.fromiter(self._newest, np.int64, len(self._newest))
         newest_ns = np.fromiter(self._newest.values(), np.int64, len(self._newest))
         self._newest.clear()
-        keys, ns = np.concatenate([self._keys, newest, keys]), np.concatenate([self._ns, newest_ns, ns])
-        order = np.argsort(keys, kind="stable")  # the first of equal keys stays first, which searchsorted finds
+        keys, ns = (
+            np.concatenate([self._keys, newest, keys]),
+            np.concatenate([self._ns, newest_ns, ns]),
+        )
+        order = np.argsort(
+            keys, kind="stable"
+        )  # the first of equal keys stays first, which searchsorted finds
         self._keys, self._ns = keys[order], ns[order]
 
 
 @dataclass(slots=True)
 class Duplicates:
-    """Both arrays are indexed by document number and may be longer than the number of documents."""
+    """Both arrays are indexed by document number and may be longer than the number of
+    documents.
+    """
 
-    leader: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))  # the first document of the group
-    original: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))  # by leader
+    leader: Int64s = field(
+        default_factory=lambda: np.zeros(1024, np.int64)
+    )  # the first document of the group
+    original: Int64s = field(
+        default_factory=lambda: np.zeros(1024, np.int64)
+    )  # by leader
     _first: _FirstDocuments = field(default_factory=_FirstDocuments)
 
     def add(self, new: npt.NDArray[np.void], is_alive: Bools) -> None:
-        """Assign each new document to the group of its original, of the first document with its text, or its own.
+        """Assign each new document to the group of its original, of the first document
+        with its text, or its own.
 
-        Duplicates whose original is not indexed share a group, which the original joins once it is added.
+        Duplicates whose original is not indexed share a group, which the original joins
+        once it is added.
         """
         ns = new["n"].astype(np.int64)
-        originals = np.where(new["original_key"] != 0, new["original_key"], new["id_key"])
+        originals = np.where(
+            new["original_key"] != 0, new["original_key"], new["id_key"]
+        )
         texts = new["text_key"].astype(np.int64)
-        by_original, by_text = self._first_with(originals, ns), self._first_with(texts, ns)
-        parents = np.where(by_original != ns, by_original, np.where(texts != 0, by_text, ns))
+        by_original, by_text = (
+            self._first_with(originals, ns),
+            self._first_with(texts, ns),
+        )
+        parents = np.where(
+            by_original != ns, by_original, np.where(texts != 0, by_text, ns)
+        )
         self._set_leaders(ns, parents)
         self._first.add(originals, ns)
         self._first.add(texts[texts != 0], ns[texts != 0])
@@ -77,7 +102,9 @@ class Duplicates:
 
     def _set_leaders(self, ns: Int64s, parents: Int64s) -> None:
         self.leader[ns] = parents
-        while not np.array_equal(above := self.leader[parents], parents):  # halves the remaining path each time
+        while not np.array_equal(
+            above := self.leader[parents], parents
+        ):  # halves the remaining path each time
             self.leader[ns] = parents = above
 
     def _first_with(self, keys: Int64s, ns: Int64s) -> Int64s:
@@ -88,5 +115,7 @@ class Duplicates:
 
     def _set_originals(self, ns: Int64s, is_alive: Bools) -> None:
         leaders = self.leader[ns]
-        missing = np.flatnonzero(~is_alive[self.original[leaders]])[::-1]  # the first of several is written last
+        missing = np.flatnonzero(~is_alive[self.original[leaders]])[
+            ::-1
+        ]  # the first of several is written last
         self.original[leaders[missing]] = ns[missing]

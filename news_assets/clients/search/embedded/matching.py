@@ -1,4 +1,6 @@
-"""Evaluation of a query: match words, phrases and the vector, filter, rank, group duplicates, and read the hits."""
+"""Evaluation of a query: match words, phrases and the vector, filter, rank, group
+duplicates, and read the hits.
+"""
 
 import sqlite3
 from collections.abc import Mapping
@@ -21,16 +23,28 @@ from news_assets.clients.search.embedded.ranking import (
     with_some_words,
 )
 from news_assets.clients.search.embedded.table import DocumentTable
-from news_assets.clients.search.embedded.terms import Int64s, corrections, query_terms, term_of
+from news_assets.clients.search.embedded.terms import (
+    Int64s,
+    corrections,
+    query_terms,
+    term_of,
+)
 from news_assets.clients.search.embedded.vectors import VectorMatrix
 from news_assets.clients.search.explain import ranks, with_words
 from news_assets.clients.search.snippet import Highlighter, snippet
 from news_assets.ports.search import Explanation, SearchHit, SearchQuery, SearchSort
-from news_assets.text.search_query import ENOUGH_MATCHES, ParsedQuery, parse_query, phrase_pattern
+from news_assets.text.search_query import (
+    ENOUGH_MATCHES,
+    ParsedQuery,
+    parse_query,
+    phrase_pattern,
+)
 from news_assets.text.words import fold, stem, stopwords
 
-CANDIDATES = 100  # per ranking that is fused, and of a vector search; more for a page further down
-PHRASE_CANDIDATES = 1_000  # best documents with a phrase's words, whose texts are searched for the phrase
+# per ranking that is fused, and of a vector search; more for a page further down
+CANDIDATES = 100
+# best documents with a phrase's words, whose texts are searched for the phrase
+PHRASE_CANDIDATES = 1_000
 
 _COLUMNS = "article_id, title, url, desk, agency, day, theme_code, language, text, summary, labels"
 
@@ -39,7 +53,9 @@ _NOTHING = Ranked(np.empty(0, np.int64), np.empty(0))
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The words of a query that the index has: their terms by the word as typed, and how to highlight them."""
+    """The words of a query that the index has: their terms by the word as typed, and
+    how to highlight them.
+    """
 
     terms: Mapping[str, frozenset[int]]
     highlighter: Highlighter
@@ -50,7 +66,8 @@ _NO_WORDS = Asked({}, Highlighter((), lambda word, language: False))
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One page of an answer: document numbers with scores, the number of matches, facets and the words asked for.
+    """One page of an answer: document numbers with scores, the number of matches,
+    facets and the words asked for.
 
     `ranks` has the documents of the page if explanations are asked for, else none.
     """
@@ -70,17 +87,23 @@ class Matcher:
     table: DocumentTable
     postings: PostingsReader
     vectors: VectorMatrix
-    _factor: LengthFactor = field(default_factory=lambda: length_factor(np.zeros(1, np.uint16), 1.0))
+    _factor: LengthFactor = field(
+        default_factory=lambda: length_factor(np.zeros(1, np.uint16), 1.0)
+    )
     _vectors_are_fresh: bool = False
 
     def refresh(self) -> None:
         """Read what was written since; the table must have been refreshed before."""
         self.postings.refresh(self.table.size)
         self._vectors_are_fresh = False
-        self._factor = length_factor(self.table.columns["length"], self.table.average_length())
+        self._factor = length_factor(
+            self.table.columns["length"], self.table.average_length()
+        )
 
     def listed(self, query: SearchQuery) -> Listed:
-        """Return the page of documents that the query lists, with count and facets of all matches."""
+        """Return the page of documents that the query lists, with count and facets of
+        all matches.
+        """
         mask = self.table.matching(query)
         vector = query.vector if query.mode != "keyword" else None
         by_date = query.sort == "date"
@@ -103,12 +126,20 @@ class Matcher:
         return self._grouped(ranked, matched.ns, asked, query, explained)
 
     def _by_words(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, Asked]:
-        languages = tuple([query.language] if query.language else self.table.languages())
+        languages = tuple(
+            [query.language] if query.language else self.table.languages()
+        )
         parsed = parse_query(query.text, languages)
         for word in parsed.excluded:
-            mask[self._word(query_terms(word, languages)).postings.ns_within(mask)] = False
+            mask[self._word(query_terms(word, languages)).postings.ns_within(mask)] = (
+                False
+            )
         if not parsed.words:
-            ns = np.flatnonzero(mask) if not query.text.strip() or parsed.excluded else _NOTHING.ns
+            ns = (
+                np.flatnonzero(mask)
+                if not query.text.strip() or parsed.excluded
+                else _NOTHING.ns
+            )
             return Ranked(ns, np.zeros(len(ns))), _NO_WORDS
         forms, known = self._known_words(parsed, languages)
         words = list(known.values())
@@ -127,9 +158,11 @@ class Matcher:
     def _known_words(
         self, parsed: ParsedQuery, languages: tuple[str, ...]
     ) -> tuple[tuple[str, ...], dict[str, QueryWord]]:
-        """Return the words that the index has, as spelled there and, as typed, looked up; typos are corrected.
+        """Return the words that the index has, as spelled there and, as typed, looked
+        up; typos are corrected.
 
-        Return nothing if words were dropped and only stop words remain, which are in every text.
+        Return nothing if words were dropped and only stop words remain, which are in
+        every text.
         """
         spelled: list[str] = []
         found: dict[str, QueryWord] = {}
@@ -138,7 +171,15 @@ class Matcher:
             word = self._word(query_terms(typed, languages))
             if not word.postings.count:
                 forms = self._corrected(typed, languages)
-                word = self._word(tuple({term for form in forms for term in query_terms(form, languages)}))
+                word = self._word(
+                    tuple(
+                        {
+                            term
+                            for form in forms
+                            for term in query_terms(form, languages)
+                        }
+                    )
+                )
             if word.postings.count:
                 spelled += forms
                 found[typed] = word
@@ -148,12 +189,16 @@ class Matcher:
         return tuple(spelled), found
 
     def _corrected(self, word: str, languages: tuple[str, ...]) -> list[str]:
-        """Return known words one edit away, else known stems: the text may have another form of the word."""
+        """Return known words one edit away, else known stems: the text may have another
+        form of the word.
+        """
         found = corrections(self.connection, fold(word))
         if found:
             return found
         stems = {stem(word, language) for language in languages}
-        return sorted({known for one in stems for known in corrections(self.connection, one)})
+        return sorted(
+            {known for one in stems for known in corrections(self.connection, one)}
+        )
 
     def _word(self, terms: tuple[int, ...]) -> QueryWord:
         return query_word(terms, self.postings.term, self.table.count, self.table.size)
@@ -169,13 +214,18 @@ class Matcher:
             i
             for i, n in enumerate(ns.tolist())
             if all(
-                pattern.search(fold(self.connection.execute(find, (n,)).fetchone()[0]).lower()) for pattern in patterns
+                pattern.search(
+                    fold(self.connection.execute(find, (n,)).fetchone()[0]).lower()
+                )
+                for pattern in patterns
             )
         ]
         order = np.argsort(ns[kept])
         return Ranked(ns[kept][order], scores[kept][order])
 
-    def _best(self, matched: Ranked, limit: int, sort: SearchSort = "relevance") -> Ranked:
+    def _best(
+        self, matched: Ranked, limit: int, sort: SearchSort = "relevance"
+    ) -> Ranked:
         return best(matched, self.table.columns["published"], limit, sort)
 
     def _by_vector(self, vector: tuple[float, ...], mask: Bools, limit: int) -> Ranked:
@@ -187,7 +237,9 @@ class Matcher:
     def _without_copies(self, matched: Ranked) -> Ranked:
         """Return the documents without those whose original is among them."""
         originals = self._originals(matched.ns)
-        kept = np.flatnonzero((originals == matched.ns) | ~np.isin(originals, matched.ns))
+        kept = np.flatnonzero(
+            (originals == matched.ns) | ~np.isin(originals, matched.ns)
+        )
         return Ranked(matched.ns[kept], matched.scores[kept])
 
     def _originals(self, ns: Int64s) -> Int64s:
@@ -198,7 +250,8 @@ class Matcher:
         """Return the ranks of each group of duplicates, by its leader."""
         leader = self.table.duplicates.leader
         of_words, of_vector = (
-            zip(leader.take(ranked.ns).tolist(), ranked.scores.tolist(), strict=True) for ranked in (by_words, near)
+            zip(leader.take(ranked.ns).tolist(), ranked.scores.tolist(), strict=True)
+            for ranked in (by_words, near)
         )
         return ranks(of_words, of_vector)
 
@@ -210,10 +263,15 @@ class Matcher:
         query: SearchQuery,
         explained: Mapping[int, Explanation],
     ) -> Listed:
-        """Return the page of the ranking with one document per group of duplicates: the original if it matches."""
+        """Return the page of the ranking with one document per group of duplicates: the
+        original if it matches.
+        """
         is_match = np.zeros(self.table.size, np.bool_)
         is_match[matched] = True
-        leaders, originals = self.table.duplicates.leader, self.table.duplicates.original
+        leaders, originals = (
+            self.table.duplicates.leader,
+            self.table.duplicates.original,
+        )
         groups: dict[int, tuple[int, float]] = {}
         for n, score in zip(ranked.ns.tolist(), ranked.scores.tolist(), strict=True):
             leader = int(leaders[n])
@@ -223,12 +281,24 @@ class Matcher:
             if len(groups) == query.offset + query.limit:
                 break
         page = tuple(groups.values())[query.offset : query.offset + query.limit]
-        of_page = {n: explained[int(leaders[n])] for n, _ in page if int(leaders[n]) in explained}
-        return Listed(page, self.table.group_count(matched), self.table.facets(matched), asked, of_page)
+        of_page = {
+            n: explained[int(leaders[n])]
+            for n, _ in page
+            if int(leaders[n]) in explained
+        }
+        return Listed(
+            page,
+            self.table.group_count(matched),
+            self.table.facets(matched),
+            asked,
+            of_page,
+        )
 
 
 def _first_then(every: Ranked, some: Ranked) -> Ranked:
-    """Return the documents with some words, with scores that rank those with every word first."""
+    """Return the documents with some words, with scores that rank those with every word
+    first.
+    """
     if not len(every.ns):
         return some
     scores = some.scores.copy()
@@ -238,18 +308,45 @@ def _first_then(every: Ranked, some: Ranked) -> Ranked:
 
 
 def hits_of(connection: sqlite3.Connection, listed: Listed) -> tuple[SearchHit, ...]:
-    """Return the hits of a page in order, with snippets, and with explanations if the page has ranks."""
+    """Return the hits of a page in order, with snippets, and with explanations if the
+    page has ranks.
+    """
     find = f"SELECT {_COLUMNS} FROM documents JOIN texts USING (n) WHERE n = ?"
-    return tuple(_hit(connection.execute(find, (n,)).fetchone(), n, score, listed) for n, score in listed.page)
+    return tuple(
+        _hit(connection.execute(find, (n,)).fetchone(), n, score, listed)
+        for n, score in listed.page
+    )
 
 
 def _hit(row: tuple[str, ...], n: int, score: float, listed: Listed) -> SearchHit:
-    article_id, title, url, desk, agency, day, theme_code, language, text, summary, labels = row
+    (
+        article_id,
+        title,
+        url,
+        desk,
+        agency,
+        day,
+        theme_code,
+        language,
+        text,
+        summary,
+        labels,
+    ) = row
     shown = text or summary or ""
     explanation = None
     if n in listed.ranks:
-        fields = {"title": title, "text": text, "summary": summary or "", "labels": labels}
-        explanation = with_words(listed.ranks[n], listed.asked.terms, fields, lambda word: term_of(word, language))
+        fields = {
+            "title": title,
+            "text": text,
+            "summary": summary or "",
+            "labels": labels,
+        }
+        explanation = with_words(
+            listed.ranks[n],
+            listed.asked.terms,
+            fields,
+            lambda word: term_of(word, language),
+        )
     return SearchHit(
         article_id=article_id,
         title=title,

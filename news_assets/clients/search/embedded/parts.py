@@ -1,8 +1,11 @@
-"""Postings as they are written: fresh documents are folded into parts, and parts are merged into larger parts.
+"""Postings as they are written: fresh documents are folded into parts, and parts are
+merged into larger parts.
 
-Table `fresh` has the packed terms of new documents, one row each. `FOLD_AT` of them are folded into a part with one row
-per term, in the order of terms, so that rows are appended. `MERGE_AT` parts are merged into one, because looking a term
-up costs one seek per part: with 1,000,000 documents in parts of 2,000, 13 ms a word. `postings.py` reads postings.
+Table `fresh` has the packed terms of new documents, one row each. `FOLD_AT` of them are
+folded into a part with one row per term, in the order of terms, so that rows are
+appended. `MERGE_AT` parts are merged into one, because looking a term up costs one seek
+per part: with 1,000,000 documents in parts of 2,000, 13 ms a word. `postings.py` reads
+postings.
 """
 
 import sqlite3
@@ -16,7 +19,9 @@ from news_assets.clients.search.embedded.terms import PACKED_TERM
 
 FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs .1 ms
 MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
-MAX_PART_SPAN = 0xFFFF  # document numbers are stored as 16-bit offsets from the part's first
+MAX_PART_SPAN = (
+    0xFFFF  # document numbers are stored as 16-bit offsets from the part's first
+)
 SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
 
 POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
@@ -34,7 +39,9 @@ class _Part(NamedTuple):
 
 
 def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bool:
-    """Fold the fresh documents into a part if there are at least `fold_at` (`FOLD_AT`); return whether it did."""
+    """Fold the fresh documents into a part if there are at least `fold_at` (`FOLD_AT`);
+    return whether it did.
+    """
     (count,) = connection.execute("SELECT count(*) FROM fresh").fetchone()
     if count < (fold_at or FOLD_AT):
         return False
@@ -42,8 +49,19 @@ def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bo
     start = 0
     while start < len(rows):
         first_n = rows[start][0]
-        stop = next((i for i in range(start, len(rows)) if rows[i][0] - first_n > MAX_PART_SPAN), len(rows))
-        _write_part(connection, entries(rows[start:stop]), _Part(0, first_n, rows[stop - 1][0], stop - start, 0))
+        stop = next(
+            (
+                i
+                for i in range(start, len(rows))
+                if rows[i][0] - first_n > MAX_PART_SPAN
+            ),
+            len(rows),
+        )
+        _write_part(
+            connection,
+            entries(rows[start:stop]),
+            _Part(0, first_n, rows[stop - 1][0], stop - start, 0),
+        )
         start = stop
     connection.execute("DELETE FROM fresh")
     _purge_one_part(connection)
@@ -56,7 +74,9 @@ def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
     together = np.frombuffer(b"".join(terms for _, terms in rows), PACKED_TERM)
     found = np.empty(len(together), ENTRY)
     found["term"], found["weight"] = together["term"], together["weight"]
-    found["n"] = np.repeat([n for n, _ in rows], [len(terms) // PACKED_TERM.itemsize for _, terms in rows])
+    found["n"] = np.repeat(
+        [n for n, _ in rows], [len(terms) // PACKED_TERM.itemsize for _, terms in rows]
+    )
     return found
 
 
@@ -64,20 +84,36 @@ def _write_part(connection: sqlite3.Connection, found: Entries, made: _Part) -> 
     order = np.argsort(found["term"], kind="stable")
     terms = found["term"][order]
     postings = np.empty(len(order), POSTING)
-    postings["offset"], postings["weight"] = found["n"][order] - made.first_n, found["weight"][order]
+    postings["offset"], postings["weight"] = (
+        found["n"][order] - made.first_n,
+        found["weight"][order],
+    )
     starts = np.flatnonzero(terms[1:] != terms[:-1]) + 1
-    cuts = np.concatenate([[0], starts, [len(order)]]) * POSTING.itemsize if len(order) else np.zeros(1, np.int64)
+    cuts = (
+        np.concatenate([[0], starts, [len(order)]]) * POSTING.itemsize
+        if len(order)
+        else np.zeros(1, np.int64)
+    )
     data, firsts = postings.tobytes(), cuts[:-1].tolist()
     distinct = terms[cuts[:-1] // POSTING.itemsize].tolist()
-    rows = ((term, data[start:end]) for term, start, end in zip(distinct, firsts, cuts[1:].tolist(), strict=True))
+    rows = (
+        (term, data[start:end])
+        for term, start, end in zip(distinct, firsts, cuts[1:].tolist(), strict=True)
+    )
     _insert_part(connection, made, rows)
 
 
-def _insert_part(connection: sqlite3.Connection, made: _Part, rows: Iterable[tuple[int, bytes]]) -> None:
+def _insert_part(
+    connection: sqlite3.Connection, made: _Part, rows: Iterable[tuple[int, bytes]]
+) -> None:
     part = connection.execute(
-        "INSERT INTO parts (first_n, last_n, document_count, deleted_count) VALUES (?, ?, ?, ?)", made[1:]
+        "INSERT INTO parts (first_n, last_n, document_count, deleted_count) VALUES (?, ?, ?, ?)",
+        made[1:],
     ).lastrowid
-    connection.executemany("INSERT INTO postings VALUES (?, ?, ?)", ((part, term, data) for term, data in rows))
+    connection.executemany(
+        "INSERT INTO postings VALUES (?, ?, ?)",
+        ((part, term, data) for term, data in rows),
+    )
 
 
 def _delete_part(connection: sqlite3.Connection, part: int) -> None:
@@ -85,11 +121,13 @@ def _delete_part(connection: sqlite3.Connection, part: int) -> None:
     connection.execute("DELETE FROM parts WHERE part = ?", (part,))
 
 
-# --- rewriting -------------------------------------------------------------------------------------------------------
+# --- rewriting ------------------------------------------------------------------------
 
 
 def _purge_one_part(connection: sqlite3.Connection) -> None:
-    """Rewrite the part with the most deleted documents without them, if more than half of it is deleted."""
+    """Rewrite the part with the most deleted documents without them, if more than half
+    of it is deleted.
+    """
     row = connection.execute(
         "SELECT part, first_n, last_n, document_count, deleted_count FROM parts "
         "WHERE deleted_count * 2 > document_count ORDER BY deleted_count DESC LIMIT 1"
@@ -97,9 +135,16 @@ def _purge_one_part(connection: sqlite3.Connection) -> None:
     if row is None:
         return
     old = _Part(*row)
-    rows = connection.execute("SELECT term, postings FROM postings WHERE part = ?", (old.part,)).fetchall()
+    rows = connection.execute(
+        "SELECT term, postings FROM postings WHERE part = ?", (old.part,)
+    ).fetchall()
     range_of = (old.first_n, old.last_n)
-    alive = [n for (n,) in connection.execute("SELECT n FROM documents WHERE n BETWEEN ? AND ?", range_of)]
+    alive = [
+        n
+        for (n,) in connection.execute(
+            "SELECT n FROM documents WHERE n BETWEEN ? AND ?", range_of
+        )
+    ]
     _delete_part(connection, old.part)
     if alive:
         _write_part(
@@ -109,33 +154,52 @@ def _purge_one_part(connection: sqlite3.Connection) -> None:
         )
 
 
-def _alive_entries(rows: Sequence[tuple[int, bytes]], first_n: int, alive: Sequence[int]) -> Entries:
+def _alive_entries(
+    rows: Sequence[tuple[int, bytes]], first_n: int, alive: Sequence[int]
+) -> Entries:
     postings = np.frombuffer(b"".join(data for _, data in rows), POSTING)
     found = np.empty(len(postings), ENTRY)
-    found["term"] = np.repeat([term for term, _ in rows], [len(data) // POSTING.itemsize for _, data in rows])
-    found["n"], found["weight"] = first_n + postings["offset"].astype(np.uint32), postings["weight"]
+    found["term"] = np.repeat(
+        [term for term, _ in rows], [len(data) // POSTING.itemsize for _, data in rows]
+    )
+    found["n"], found["weight"] = (
+        first_n + postings["offset"].astype(np.uint32),
+        postings["weight"],
+    )
     return found[np.isin(found["n"], alive)]
 
 
 def _merge_some_parts(connection: sqlite3.Connection) -> None:
     """Merge the oldest run of small neighbouring parts, if there are enough of them."""
-    run = _run_to_merge([_Part(*row) for row in connection.execute("SELECT * FROM parts ORDER BY first_n")])
+    run = _run_to_merge(
+        [
+            _Part(*row)
+            for row in connection.execute("SELECT * FROM parts ORDER BY first_n")
+        ]
+    )
     if not run:
         return
     rows = []
     offsets = []
     for one in run:
-        found = connection.execute("SELECT term, postings FROM postings WHERE part = ?", (one.part,)).fetchall()
+        found = connection.execute(
+            "SELECT term, postings FROM postings WHERE part = ?", (one.part,)
+        ).fetchall()
         rows += found
         offsets.append(np.full(len(found), one.first_n - run[0].first_n, np.uint16))
         _delete_part(connection, one.part)
-    sums = (sum(one.document_count for one in run), sum(one.deleted_count for one in run))
+    sums = (
+        sum(one.document_count for one in run),
+        sum(one.deleted_count for one in run),
+    )
     made = _Part(0, run[0].first_n, run[-1].last_n, *sums)
     _insert_part(connection, made, _merged(rows, np.concatenate(offsets)))
 
 
 def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the first `MERGE_AT` small neighbours, or a shorter run of at least two that no further part fits into."""
+    """Return the first `MERGE_AT` small neighbours, or a shorter run of at least two
+    that no further part fits into.
+    """
     run: list[_Part] = []
     for one in parts:
         is_small = one.last_n - one.first_n <= SMALL_PART_SPAN
@@ -151,8 +215,12 @@ def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
     return []
 
 
-def _merged(rows: Sequence[tuple[int, bytes]], offsets: npt.NDArray[np.uint16]) -> Iterator[tuple[int, bytes]]:
-    """Yield the joined postings of each term; `offsets` are from the first part to each row's part."""
+def _merged(
+    rows: Sequence[tuple[int, bytes]], offsets: npt.NDArray[np.uint16]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the joined postings of each term; `offsets` are from the first part to each
+    row's part.
+    """
     terms = np.array([term for term, _ in rows])
     order = np.argsort(terms, kind="stable")
     blobs = [rows[i][1] for i in order.tolist()]
@@ -161,14 +229,22 @@ def _merged(rows: Sequence[tuple[int, bytes]], offsets: npt.NDArray[np.uint16]) 
     postings["offset"] += np.repeat(offsets[order], counts)
     data = postings.tobytes()
     starts = np.flatnonzero(np.diff(terms[order], prepend=-1))
-    cuts = np.append((np.cumsum(counts) - counts)[starts] * POSTING.itemsize, len(data)).tolist()
-    for term, start, end in zip(terms[order[starts]].tolist(), cuts, cuts[1:], strict=False):
+    cuts = np.append(
+        (np.cumsum(counts) - counts)[starts] * POSTING.itemsize, len(data)
+    ).tolist()
+    for term, start, end in zip(
+        terms[order[starts]].tolist(), cuts, cuts[1:], strict=False
+    ):
         yield term, data[start:end]
 
 
 def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
     """Remove fresh documents; count those in parts as deleted."""
-    fresh = {n for n in ns if connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount}
+    fresh = {
+        n
+        for n in ns
+        if connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount
+    }
     connection.executemany(
         "UPDATE parts SET deleted_count = deleted_count + 1 WHERE ? BETWEEN first_n AND last_n",
         [(n,) for n in ns if n not in fresh],

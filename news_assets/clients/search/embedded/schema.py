@@ -1,21 +1,28 @@
-"""The search file: its tables, how it is opened, its transactions, and SQLite's errors as `IndexingError`.
+"""The search file: its tables, how it is opened, its transactions, and SQLite's errors
+as `IndexingError`.
 
-    documents  one small row each: id, agency, day, hash, and what readers load at once: `facts`, a fixed-width record,
+    documents  one small row each: id, agency, day, hash, and what readers load at once:
+        `facts`, a fixed-width record,
                and `entities`, the codes of names
     texts      what a hit shows and explains
     vectors    float16, one row each
-    fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are folded into a part
-    postings   (part, term) -> the part's documents with the term, and its weight in each; a part changes only when it
+    fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are
+    folded into a part
+    postings   (part, term) -> the part's documents with the term, and its weight in
+    each; a part changes only when it
                is rewritten without its deleted documents
     words      every folded word and every stem, to correct typos
-    codes      small numbers for agencies, languages and other facet values, which readers load
-    names      numbers for entities and matters, of which there may be as many as documents; readers look them up
+    codes      small numbers for agencies, languages and other facet values, which
+    readers load
+    names      numbers for entities and matters, of which there may be as many as
+    documents; readers look them up
     deleted    numbers of deleted documents, which readers apply after `documents.n`
 
-`n` is the document's number, assigned in the order of commits and never reused: a changed document gets a new one.
+`n` is the document's number, assigned in the order of commits and never reused: a
+changed document gets a new one.
 
-SQLite's FTS5 is not used: with 30,000 documents it takes 12 to 14 ms to return the matches of a common word, before
-they are counted by facet and ranked.
+SQLite's FTS5 is not used: with 30,000 documents it takes 12 to 14 ms to return the
+matches of a common word, before they are counted by facet and ranked.
 """
 
 import os
@@ -35,7 +42,9 @@ APPLICATION_ID = 0x4E415348  # in the file's header
 SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 30.0
 WRITE_ATTEMPTS = 4
-PAGE_BYTES = 16_384  # cold reads of 1,000,000 documents take a third less time than with 4,096
+PAGE_BYTES = (
+    16_384  # cold reads of 1,000,000 documents take a third less time than with 4,096
+)
 
 T = TypeVar("T")
 
@@ -82,16 +91,20 @@ INSERT INTO state VALUES ('writes', 0);
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to a search file, which is created if missing; one that cannot be written is only read.
+    """Return a connection to a search file, which is created if missing; one that
+    cannot be written is only read.
 
     Raises:
-        IndexingError: The file belongs to another program or version, is damaged, or cannot be written.
+        IndexingError: The file belongs to another program or version, is damaged, or
+            cannot be written.
     """
     with translated(path):
         if _is_read_only(path):
             return _connect_reading(path)
         private_folder(path.parent)
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
         try:
             _prepare(connection, path)
         except BaseException:
@@ -101,18 +114,23 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _is_read_only(path: Path) -> bool:
-    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    return path.exists() and not (
+        os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    )
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
-    """Open a file in WAL mode for reading only, without creating the files `-wal` and `-shm`.
+    """Open a file in WAL mode for reading only, without creating the files `-wal` and
+    `-shm`.
 
-    They exist while a writer has the file open, and `mode=ro` reads them too. Without them there is no writer, and
-    `immutable=1` reads the file without looking for them.
+    They exist while a writer has the file open, and `mode=ro` reads them too. Without
+    them there is no writer, and `immutable=1` reads the file without looking for them.
     """
     has_log = Path(f"{path}-wal").exists()
     address = f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False
+    )
     try:
         _tune(connection)
         _check_version(connection, path)
@@ -125,14 +143,20 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
 def _tune(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cache_size = -32768")
     connection.execute("PRAGMA mmap_size = 1073741824")
-    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten, as withdrawn texts have to be
+    connection.execute(
+        "PRAGMA secure_delete = ON"
+    )  # what is deleted is overwritten, as withdrawn texts have to be
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _check_version(connection, path)
-    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # has no effect on an existing file
+    connection.execute(
+        f"PRAGMA page_size = {PAGE_BYTES}"
+    )  # has no effect on an existing file
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")  # a power failure may lose the last commits
+    connection.execute(
+        "PRAGMA synchronous = NORMAL"
+    )  # a power failure may lose the last commits
     _tune(connection)
     if is_empty(connection):
         with writing(connection):
@@ -159,11 +183,15 @@ def check_owner(connection: sqlite3.Connection, path: Path) -> None:
         return
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID:
-        raise IndexingError(f"{path}: not a search index of news_assets; move the file away or choose another path")
+        raise IndexingError(
+            f"{path}: not a search index of news_assets; move the file away or choose another path"
+        )
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    if is_empty(connection):  # first, because another process may create the tables at any time
+    if is_empty(
+        connection
+    ):  # first, because another process may create the tables at any time
         return
     check_owner(connection, path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -176,27 +204,34 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise SQLite's and the file system's errors as IndexingError with the path and what to do."""
+    """Raise SQLite's and the file system's errors as IndexingError with the path and
+    what to do.
+    """
     try:
         yield
     except sqlite3.OperationalError as error:
         raise _operational(path, error) from error
     except sqlite3.DatabaseError as error:
         raise IndexingError(
-            f"{path}: the search index is damaged or not a search index ({error}); "
-            "delete or move the file, then run `news-assets rebuild search`; no other data is affected"
+            f"{path}: the search index is damaged or not a search index ({error}); delete or move"
+            " the file, then run `news-assets rebuild search`; no other data is affected"
         ) from error
     except OSError as error:
-        raise IndexingError(f"{path}: the search index cannot be opened: {error.strerror or error}") from error
+        raise IndexingError(
+            f"{path}: the search index cannot be opened: {error.strerror or error}"
+        ) from error
 
 
 def _operational(path: Path, error: sqlite3.OperationalError) -> IndexingError:
     if _is_locked(error):
-        translation = IndexingError(f"{path}: another process kept the search index locked ({error}); try again")
+        translation = IndexingError(
+            f"{path}: another process kept the search index locked ({error}); try again"
+        )
         translation.is_transient = True
         return translation
     return IndexingError(
-        f"{path}: the search index cannot be used: {error}; check the path, its permissions and the disk"
+        f"{path}: the search index cannot be used: {error}; check the path, its permissions and the"
+        " disk"
     )
 
 
@@ -228,7 +263,9 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def retried(write: Callable[[], T]) -> T:
-    """Return the result of `write`, repeated if another process holds the lock for longer than the timeout."""
+    """Return the result of `write`, repeated if another process holds the lock for
+    longer than the timeout.
+    """
     for attempt in range(WRITE_ATTEMPTS - 1):
         try:
             return write()

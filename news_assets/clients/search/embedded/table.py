@@ -1,6 +1,8 @@
-"""The `facts` records and entities of all documents in memory, as numbers: filters, facets, recency and duplicates.
+"""The `facts` records and entities of all documents in memory, as numbers: filters,
+facets, recency and duplicates.
 
-A column is indexed by the document's number `n`; deleted documents stay as gaps (`is_alive` False).
+A column is indexed by the document's number `n`; deleted documents stay as gaps
+(`is_alive` False).
 """
 
 import json
@@ -21,11 +23,20 @@ from news_assets.ports.search import FACETS, SearchQuery
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-PATH_SEPARATOR = "\x1f"  # between the codes of a theme path, which is stored as one value
+PATH_SEPARATOR = (
+    "\x1f"  # between the codes of a theme path, which is stored as one value
+)
 
 CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
 NAMES = ("entity", "matter")  # facets whose values are in the table `names`
-_CODED = ("desk", "agency", "language", "sentiment", "body", "meeting_status")  # those whose values are in `codes`
+_CODED = (
+    "desk",
+    "agency",
+    "language",
+    "sentiment",
+    "body",
+    "meeting_status",
+)  # those whose values are in `codes`
 _COLUMNS = (*_CODED, "theme", "matter", "day", "length", "published")
 _EPOCH = date(1970, 1, 1).toordinal()  # of NumPy's days
 _BATCH_ROWS = 250_000
@@ -59,10 +70,14 @@ class _Growing:
 
 @dataclass(slots=True)
 class Entities:
-    """The codes of all documents' entities, by document, and where those of each document end."""
+    """The codes of all documents' entities, by document, and where those of each
+    document end.
+    """
 
     _codes: _Growing = field(default_factory=lambda: _Growing(np.zeros(1024, CODE)))
-    _ends: _Growing = field(default_factory=lambda: _Growing(np.zeros(1024, np.int64), 1))
+    _ends: _Growing = field(
+        default_factory=lambda: _Growing(np.zeros(1024, np.int64), 1)
+    )
 
     def add(self, ns: Int64s, packed: Sequence[bytes]) -> None:
         """Add the entities of new documents, in ascending order."""
@@ -77,13 +92,21 @@ class Entities:
         firsts = ends.take(ns - 1)
         counts = ends.take(ns) - firsts
         offsets = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
-        codes: npt.NDArray[np.uint32] = self._codes.values.take(offsets + np.arange(len(offsets)))
+        codes: npt.NDArray[np.uint32] = self._codes.values.take(
+            offsets + np.arange(len(offsets))
+        )
         return codes
 
     def mask(self, code: int, size: int) -> Bools:
         """Return a mask, by document number, of the documents with this entity."""
         mask = np.zeros(size, np.bool_)
-        mask[np.searchsorted(self._ends.values, np.flatnonzero(self._codes.values == code), side="right")] = True
+        mask[
+            np.searchsorted(
+                self._ends.values,
+                np.flatnonzero(self._codes.values == code),
+                side="right",
+            )
+        ] = True
         return mask
 
 
@@ -98,10 +121,14 @@ class DocumentTable:
     is_alive: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
     duplicates: Duplicates = field(default_factory=Duplicates)
     entities: Entities = field(default_factory=Entities)
-    values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])  # by code: kind and value
+    values: list[tuple[str, str]] = field(
+        default_factory=lambda: [("", "")]
+    )  # by code: kind and value
     _kinds: set[str] = field(default_factory=set)
     _codes: dict[tuple[str, str], int] = field(default_factory=dict)
-    _capacity: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1024))  # `columns` are views
+    _capacity: dict[str, npt.NDArray[Any]] = field(
+        default_factory=lambda: _columns(1024)
+    )  # `columns` are views
     _capacity_alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
     _length_sum: int = 0
     _last_deletion: int = 0
@@ -109,23 +136,32 @@ class DocumentTable:
     def refresh(self) -> None:
         """Read new documents, codes and deletions."""
         for code, kind, value in self.connection.execute(
-            "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code", (len(self.values),)
+            "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code",
+            (len(self.values),),
         ):
             self.values.append((kind, value))
             self._kinds.add(kind)
             self._codes[kind, value] = code
         deletions = self.connection.execute(
-            "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion", (self._last_deletion,)
+            "SELECT deletion, n FROM deleted WHERE deletion > ? ORDER BY deletion",
+            (self._last_deletion,),
         ).fetchall()
         if deletions:
             self._remove(np.array([n for _, n in deletions if n < self.size], np.int64))
             self._last_deletion = deletions[-1][0]
-        cursor = self.connection.execute("SELECT facts, entities FROM documents WHERE n >= ? ORDER BY n", (self.size,))
+        cursor = self.connection.execute(
+            "SELECT facts, entities FROM documents WHERE n >= ? ORDER BY n",
+            (self.size,),
+        )
         while rows := cursor.fetchmany(_BATCH_ROWS):
             facts, entities = zip(*rows, strict=True)
             self._add(np.frombuffer(b"".join(facts), FACTS), entities)
-        (last,) = self.connection.execute("SELECT coalesce(max(last_n), 0) FROM parts").fetchone()
-        self._grow(max(self.size, last + 1))  # postings of a part keep the numbers of deleted documents
+        (last,) = self.connection.execute(
+            "SELECT coalesce(max(last_n), 0) FROM parts"
+        ).fetchone()
+        self._grow(
+            max(self.size, last + 1)
+        )  # postings of a part keep the numbers of deleted documents
 
     def _remove(self, ns: Int64s) -> None:
         ns = np.unique(ns[self.is_alive[ns]])
@@ -147,7 +183,10 @@ class DocumentTable:
     def _grow(self, size: int) -> None:
         if size > len(self._capacity_alive):
             capacity = int(size * _GROWTH)
-            self._capacity = {name: _grown(column, capacity) for name, column in self._capacity.items()}
+            self._capacity = {
+                name: _grown(column, capacity)
+                for name, column in self._capacity.items()
+            }
             self._capacity_alive = _grown(self._capacity_alive, capacity)
             self.duplicates.leader = _grown(self.duplicates.leader, capacity)
             self.duplicates.original = _grown(self.duplicates.original, capacity)
@@ -164,16 +203,24 @@ class DocumentTable:
         return self._length_sum / self.count if self.count else 1.0
 
     def matching(self, query: SearchQuery) -> Bools:
-        """Return a mask, by document number, of the documents that pass the query's filters."""
+        """Return a mask, by document number, of the documents that pass the query's
+        filters.
+        """
         mask: Bools = self.is_alive.copy()
         for kind, code in self._wanted_codes(query):
             mask &= self.columns[kind] == code
         if query.entity is not None:
-            mask &= self.entities.mask(self._name_code("entity", query.entity), self.size)
+            mask &= self.entities.mask(
+                self._name_code("entity", query.entity), self.size
+            )
         if query.language is not None:
-            mask &= self._has_code("language", lambda value: is_language(value, query.language))
+            mask &= self._has_code(
+                "language", lambda value: is_language(value, query.language)
+            )
         if query.theme is not None:
-            mask &= self._has_code("theme", lambda value: query.theme in value.split(PATH_SEPARATOR))
+            mask &= self._has_code(
+                "theme", lambda value: query.theme in value.split(PATH_SEPARATOR)
+            )
         if query.from_day is not None:
             mask &= self.columns["day"] >= query.from_day.toordinal()
         if query.to_day is not None:
@@ -188,7 +235,10 @@ class DocumentTable:
             yield "matter", self._name_code("matter", query.matter)
 
     def _has_code(self, kind: str, is_wanted: Any) -> Bools:
-        wanted = np.array([known == kind and is_wanted(value) for known, value in self.values], np.bool_)
+        wanted = np.array(
+            [known == kind and is_wanted(value) for known, value in self.values],
+            np.bool_,
+        )
         found: Bools = wanted.take(self.columns[kind])
         return found
 
@@ -199,7 +249,9 @@ class DocumentTable:
         return -1 if row is None else int(row[0])
 
     def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
-        """Return the number of these documents by value of each facet; themes count at every level."""
+        """Return the number of these documents by value of each facet; themes count at
+        every level.
+        """
         themes: dict[str, int] = {}
         for path, count in self._counts("theme", ns).items():
             for code in path.split(PATH_SEPARATOR):
@@ -218,7 +270,11 @@ class DocumentTable:
         if kind not in self._kinds:
             return {}
         counts = np.bincount(self.columns[kind].take(ns))
-        return most_first((self.values[code][1], int(counts[code])) for code in np.flatnonzero(counts).tolist() if code)
+        return most_first(
+            (self.values[code][1], int(counts[code]))
+            for code in np.flatnonzero(counts).tolist()
+            if code
+        )
 
     def _names(self, codes: npt.NDArray[np.uint32]) -> dict[str, int]:
         counts = np.bincount(codes)
@@ -227,7 +283,11 @@ class DocumentTable:
         if len(found) > MAX_NAMES:
             found = found[np.argpartition(-counts[found], MAX_NAMES)[:MAX_NAMES]]
         find = "SELECT value, code FROM names WHERE code IN (SELECT value FROM json_each(?))"
-        rows = self.connection.execute(find, (json.dumps(found.tolist()),)) if len(found) else ()
+        rows = (
+            self.connection.execute(find, (json.dumps(found.tolist()),))
+            if len(found)
+            else ()
+        )
         return most_first((value, int(counts[code])) for value, code in rows)
 
     def _days(self, ns: Int64s) -> dict[str, int]:
@@ -236,7 +296,9 @@ class DocumentTable:
         first = int(days.min(initial=date.max.toordinal()))
         counts = np.bincount(days - first)
         newest_first = np.flatnonzero(counts)[::-1]
-        names = np.datetime_as_string((newest_first + first - _EPOCH).astype("datetime64[D]"))
+        names = np.datetime_as_string(
+            (newest_first + first - _EPOCH).astype("datetime64[D]")
+        )
         return dict(zip(names.tolist(), counts[newest_first].tolist(), strict=True))
 
     def group_count(self, ns: Int64s) -> int:
@@ -247,9 +309,15 @@ class DocumentTable:
 
 
 def is_language(value: str, wanted: str | None) -> bool:
-    """Return whether a language passes the filter: `pt` takes `pt-BR`, `pt-BR` takes `pt` but not `pt-PT`."""
+    """Return whether a language passes the filter: `pt` takes `pt-BR`, `pt-BR` takes
+    `pt` but not `pt-PT`.
+    """
     value, wanted = value.lower(), (wanted or "").lower()
-    return value == wanted or value.startswith(f"{wanted}-") or (wanted.startswith(f"{value}-") and bool(value))
+    return (
+        value == wanted
+        or value.startswith(f"{wanted}-")
+        or (wanted.startswith(f"{value}-") and bool(value))
+    )
 
 
 def _grown(array: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:

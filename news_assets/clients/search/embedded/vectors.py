@@ -1,8 +1,10 @@
-"""Exact nearest neighbours: bounds of every vector are in memory, and the oldest vectors up to `KEPT_BYTES`.
+"""Exact nearest neighbours: bounds of every vector are in memory, and the oldest
+vectors up to `KEPT_BYTES`.
 
-Bounds (`bounds.py`) leave a few hundred rows that may be among the nearest, which are multiplied in float32. The result
-equals that of multiplying all rows. 1,000,000 vectors of 384 dimensions take 1.3 GB, 1 GB of it bounds: the runtime
-keeps the 8-bit rows twice. The search file stores vectors as float16.
+Bounds (`bounds.py`) leave a few hundred rows that may be among the nearest, which are
+multiplied in float32. The result equals that of multiplying all rows. 1,000,000 vectors
+of 384 dimensions take 1.3 GB, 1 GB of it bounds: the runtime keeps the 8-bit rows
+twice. The search file stores vectors as float16.
 """
 
 import json
@@ -24,24 +26,34 @@ from news_assets.clients.search.embedded.duplicates import Bools
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.vectors import unit_vectors
 
-KEPT_BYTES = 256 * 2**20  # of float16 vectors; 300 rows take 3 ms from the file, .3 ms from memory
+KEPT_BYTES = (
+    256 * 2**20
+)  # of float16 vectors; 300 rows take 3 ms from the file, .3 ms from memory
 
 _BATCH_ROWS = 4096
-_READ_BELOW = 500  # filtered rows: reading all takes 2 ms, the bounds of 100,000 take 4 ms
+_READ_BELOW = (
+    500  # filtered rows: reading all takes 2 ms, the bounds of 100,000 take 4 ms
+)
 _READ_BELOW_SHARE = 0.008  # of all rows, for the same reason
 
 
 @dataclass(slots=True)
 class VectorMatrix:
-    """Every vector, in the order of document numbers: the newest as float32, the others in blocks of 8 bits a value."""
+    """Every vector, in the order of document numbers: the newest as float32, the others
+    in blocks of 8 bits a value.
+    """
 
     connection: sqlite3.Connection
     dim: int = 0
     count: int = 0
     _ns: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
-    _kept: npt.NDArray[np.float16] = field(default_factory=lambda: np.zeros((0, 0), np.float16))  # the oldest rows
+    _kept: npt.NDArray[np.float16] = field(
+        default_factory=lambda: np.zeros((0, 0), np.float16)
+    )  # the oldest rows
     _kept_count: int = 0
-    _tail: Float32s = field(default_factory=lambda: np.zeros((0, 0), np.float32))  # rows that are in no block yet
+    _tail: Float32s = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32)
+    )  # rows that are in no block yet
     _tail_count: int = 0
     _blocks: list[QuantisedBlock] = field(default_factory=list)
 
@@ -53,13 +65,20 @@ class VectorMatrix:
             self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
             self._blocks.clear()
         last_n = int(self._ns[self.count - 1]) if self.count else 0
-        cursor = self.connection.execute("SELECT n, vector FROM vectors WHERE n > ? ORDER BY n", (last_n,))
+        cursor = self.connection.execute(
+            "SELECT n, vector FROM vectors WHERE n > ? ORDER BY n", (last_n,)
+        )
         while rows := cursor.fetchmany(_BATCH_ROWS):
-            self._add(np.array([n for n, _ in rows]), _unpacked([packed for _, packed in rows], dim))
+            self._add(
+                np.array([n for n, _ in rows]),
+                _unpacked([packed for _, packed in rows], dim),
+            )
 
     def _add(self, ns: Int64s, rows: Float32s) -> None:
         if self.count + len(ns) > len(self._ns):
-            self._ns = np.concatenate([self._ns[: self.count], np.zeros(self.count // 4 + len(ns), np.int64)])
+            self._ns = np.concatenate(
+                [self._ns[: self.count], np.zeros(self.count // 4 + len(ns), np.int64)]
+            )
         self._keep(rows)
         self._ns[self.count : self.count + len(ns)] = ns
         self._tail[self._tail_count : self._tail_count + len(ns)] = rows
@@ -68,11 +87,16 @@ class VectorMatrix:
         while self._tail_count >= BLOCK_ROWS:
             self._blocks.append(quantised_block(self._tail[:BLOCK_ROWS]))
             self._tail_count -= BLOCK_ROWS
-            self._tail[: self._tail_count] = self._tail[BLOCK_ROWS : BLOCK_ROWS + self._tail_count]
+            self._tail[: self._tail_count] = self._tail[
+                BLOCK_ROWS : BLOCK_ROWS + self._tail_count
+            ]
 
     def _keep(self, rows: Float32s) -> None:
         end = self.count + len(rows)
-        if self._kept_count < self.count or end * self.dim * self._kept.itemsize > KEPT_BYTES:
+        if (
+            self._kept_count < self.count
+            or end * self.dim * self._kept.itemsize > KEPT_BYTES
+        ):
             return
         if end > len(self._kept):
             room = np.zeros((end // 4 + len(rows), self.dim), np.float16)
@@ -80,32 +104,54 @@ class VectorMatrix:
         self._kept[self.count : end] = rows
         self._kept_count = end
 
-    def nearest(self, query: Sequence[float], mask: Bools, limit: int) -> tuple[Int64s, Float32s]:
-        """Return the numbers and cosines of the nearest documents that pass the mask, best first."""
+    def nearest(
+        self, query: Sequence[float], mask: Bools, limit: int
+    ) -> tuple[Int64s, Float32s]:
+        """Return the numbers and cosines of the nearest documents that pass the mask,
+        best first.
+        """
         ns = self._ns[: self.count]
         unit = np.asarray(unit_vectors([query])[0], np.float32)
         is_passing = mask.take(ns)
         at = np.flatnonzero(is_passing)
-        if self._blocks and len(at) > max(limit, _READ_BELOW, _READ_BELOW_SHARE * self.count):
+        if self._blocks and len(at) > max(
+            limit, _READ_BELOW, _READ_BELOW_SHARE * self.count
+        ):
             at = self._contenders(unit, is_passing, limit)
         cosines: Float32s = np.vecdot(self._rows(at), unit)
         best = _best(cosines, limit)
         return ns[at[best]], cosines[best]
 
     def _rows(self, at: Int64s) -> Float32s:
-        """Return the vectors of these rows, ascending: the oldest and newest from memory, the others from the file."""
+        """Return the vectors of these rows, ascending: the oldest and newest from
+        memory, the others from the file.
+        """
         in_blocks = self.count - self._tail_count
-        kept, stored = np.searchsorted(at, [min(self._kept_count, in_blocks), in_blocks])
+        kept, stored = np.searchsorted(
+            at, [min(self._kept_count, in_blocks), in_blocks]
+        )
         oldest = self._kept[at[:kept]].astype(np.float32)
-        return np.concatenate([oldest, self._read(self._ns[at[kept:stored]]), self._tail[at[stored:] - in_blocks]])
+        return np.concatenate(
+            [
+                oldest,
+                self._read(self._ns[at[kept:stored]]),
+                self._tail[at[stored:] - in_blocks],
+            ]
+        )
 
     def _read(self, ns: Int64s) -> Float32s:
         find = "SELECT vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
-        rows = self.connection.execute(find, (json.dumps(ns.tolist()),)).fetchall() if len(ns) else []
+        rows = (
+            self.connection.execute(find, (json.dumps(ns.tolist()),)).fetchall()
+            if len(ns)
+            else []
+        )
         return _unpacked([packed for (packed,) in rows], self.dim)
 
     def _contenders(self, unit: Float32s, is_passing: Bools, limit: int) -> Int64s:
-        """Return the rows that may be among the nearest: those whose upper bound reaches the `limit`-th lower bound."""
+        """Return the rows that may be among the nearest: those whose upper bound
+        reaches the `limit`-th lower bound.
+        """
         exact = np.vecdot(self._tail[: self._tail_count], unit)
         quantised = quantised_query(unit)
         bounds = [*(block.bounds(quantised) for block in self._blocks), (exact, exact)]
@@ -124,7 +170,9 @@ def _nth_highest(values: Float32s, n: int) -> np.float32:
 
 
 def _best(cosines: Float32s, limit: int) -> Int64s:
-    """Return the positions of the highest values, best first; of equal values the newest document first."""
+    """Return the positions of the highest values, best first; of equal values the
+    newest document first.
+    """
     at = np.arange(len(cosines))
     if len(cosines) > limit:
         at = np.flatnonzero(cosines >= _nth_highest(cosines, limit))
@@ -132,5 +180,10 @@ def _best(cosines: Float32s, limit: int) -> Int64s:
 
 
 def packed_vectors(vectors: Sequence[Sequence[float] | None]) -> list[bytes | None]:
-    """Return unit vectors as the file stores them; None for None and for a vector without a direction."""
-    return [None if unit is None else unit.astype("<f2").tobytes() for unit in unit_vectors(vectors)]
+    """Return unit vectors as the file stores them; None for None and for a vector
+    without a direction.
+    """
+    return [
+        None if unit is None else unit.astype("<f2").tobytes()
+        for unit in unit_vectors(vectors)
+    ]

@@ -8,9 +8,20 @@ import numpy as np
 
 from news_assets.clients.search.documents import is_stored, labels
 from news_assets.clients.search.embedded.parts import delete_postings, fold_fresh
-from news_assets.clients.search.embedded.schema import FACTS, clean, read_state, retried, writing
+from news_assets.clients.search.embedded.schema import (
+    FACTS,
+    clean,
+    read_state,
+    retried,
+    writing,
+)
 from news_assets.clients.search.embedded.table import CODE, NAMES, PATH_SEPARATOR
-from news_assets.clients.search.embedded.terms import DocumentTerms, batch_terms, correctable_forms, key_of
+from news_assets.clients.search.embedded.terms import (
+    DocumentTerms,
+    batch_terms,
+    correctable_forms,
+    key_of,
+)
 from news_assets.clients.search.embedded.vectors import packed_vectors
 from news_assets.ports.search import SearchDocument
 
@@ -22,7 +33,9 @@ _MODEL = "model"  # the kind of code that holds the model's name
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A document with what is computed before the write lock; `vector` is packed, None if it cannot be stored."""
+    """A document with what is computed before the write lock; `vector` is packed, None
+    if it cannot be stored.
+    """
 
     document: SearchDocument
     terms: DocumentTerms
@@ -36,35 +49,57 @@ class _Prepared:
 
 @dataclass(slots=True)
 class DocumentWriter:
-    """Stores documents, and caches the words that the file has, as most words of a batch are known.
+    """Stores documents, and caches the words that the file has, as most words of a
+    batch are known.
 
-    `fold_at` is the number of fresh documents that are folded into a part; None is the number that suits readers.
+    `fold_at` is the number of fresh documents that are folded into a part; None is the
+    number that suits readers.
     """
 
     connection: sqlite3.Connection
     fold_at: int | None = None
-    _known_words: dict[str | None, set[str]] = field(default_factory=dict)  # by language, because stems depend on it
+    _known_words: dict[str | None, set[str]] = field(
+        default_factory=dict
+    )  # by language, because stems depend on it
 
-    def upsert(self, documents: Sequence[SearchDocument], dim: int | None = None) -> dict[str, str]:
-        """Store the documents whose hash is not stored yet; return {article_id: reason} for refused ones.
+    def upsert(
+        self, documents: Sequence[SearchDocument], dim: int | None = None
+    ) -> dict[str, str]:
+        """Store the documents whose hash is not stored yet; return {article_id: reason}
+        for refused ones.
 
-        A document whose vector is refused is refused as a whole. `dim` is required of the first vector of the file.
+        A document whose vector is refused is refused as a whole. `dim` is required of
+        the first vector of the file.
         """
         latest = {document.article_id: document for document in documents}
         stored = stored_hashes(self.connection, latest)
-        changed = [document for document in latest.values() if not is_stored(document, stored)]
+        changed = [
+            document for document in latest.values() if not is_stored(document, stored)
+        ]
         if not changed:
             return {}
         terms = batch_terms(changed)
-        prepared = list(map(_Prepared, changed, terms.documents, packed_vectors([one.vector for one in changed])))
-        new_words = {language: self._unknown(words, language) for language, words in terms.words.items()}
+        prepared = list(
+            map(
+                _Prepared,
+                changed,
+                terms.documents,
+                packed_vectors([one.vector for one in changed]),
+            )
+        )
+        new_words = {
+            language: self._unknown(words, language)
+            for language, words in terms.words.items()
+        }
         return retried(lambda: self._write(prepared, new_words, dim))
 
     def name_model(self, model: str) -> None:
         """Store the name of the embedding model, unless one is stored."""
         with writing(self.connection):
             if stored_model(self.connection) is None:
-                self.connection.execute("INSERT INTO codes (kind, value) VALUES (?, ?)", (_MODEL, model))
+                self.connection.execute(
+                    "INSERT INTO codes (kind, value) VALUES (?, ?)", (_MODEL, model)
+                )
 
     def fold(self) -> None:
         """Fold the fresh documents into a part if they are too many for readers."""
@@ -73,11 +108,16 @@ class DocumentWriter:
                 count_write(self.connection)
 
     def _write(
-        self, prepared: Sequence[_Prepared], new_words: Mapping[str | None, set[str]], dim: int | None
+        self,
+        prepared: Sequence[_Prepared],
+        new_words: Mapping[str | None, set[str]],
+        dim: int | None,
     ) -> dict[str, str]:
         refused: dict[str, str] = {}
         with writing(self.connection):
-            stored = stored_hashes(self.connection, [one.document.article_id for one in prepared])
+            stored = stored_hashes(
+                self.connection, [one.document.article_id for one in prepared]
+            )
             dim = read_state(self.connection, "dim") or dim
             taken = []
             for one in prepared:
@@ -108,7 +148,9 @@ class DocumentWriter:
 
 def stored_model(connection: sqlite3.Connection) -> str | None:
     """Return the name of the embedding model; None if none is stored."""
-    row = connection.execute("SELECT value FROM codes WHERE kind = ?", (_MODEL,)).fetchone()
+    row = connection.execute(
+        "SELECT value FROM codes WHERE kind = ?", (_MODEL,)
+    ).fetchone()
     return None if row is None else str(row[0])
 
 
@@ -125,11 +167,24 @@ def _refusal(one: _Prepared, dim: int | None) -> str | None:
 
 
 def _insert(
-    connection: sqlite3.Connection, taken: Sequence[_Prepared], dim: int | None, stored: dict[str, str]
+    connection: sqlite3.Connection,
+    taken: Sequence[_Prepared],
+    dim: int | None,
+    stored: dict[str, str],
 ) -> None:
-    remove_documents(connection, [one.document.article_id for one in taken if one.document.article_id in stored])
-    pairs = {pair for one in taken for pair in (*_values(one.document).items(), *_entities(one.document)) if pair[1]}
-    codes = _codes(connection, "codes", {pair for pair in pairs if pair[0] not in NAMES})
+    remove_documents(
+        connection,
+        [one.document.article_id for one in taken if one.document.article_id in stored],
+    )
+    pairs = {
+        pair
+        for one in taken
+        for pair in (*_values(one.document).items(), *_entities(one.document))
+        if pair[1]
+    }
+    codes = _codes(
+        connection, "codes", {pair for pair in pairs if pair[0] not in NAMES}
+    )
     codes |= _codes(connection, "names", {pair for pair in pairs if pair[0] in NAMES})
     (last,) = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
@@ -139,40 +194,72 @@ def _insert(
         (*_document_row(n, one.document), facts, _packed(one.document, codes))
         for (n, one), facts in zip(numbered, _facts(numbered, codes), strict=True)
     )
-    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
     connection.executemany(
-        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (_texts_row(n, one.document) for n, one in numbered)
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
     )
-    connection.executemany("INSERT INTO fresh VALUES (?, ?)", ((n, one.terms.packed) for n, one in numbered))
+    connection.executemany(
+        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (_texts_row(n, one.document) for n, one in numbered),
+    )
+    connection.executemany(
+        "INSERT INTO fresh VALUES (?, ?)",
+        ((n, one.terms.packed) for n, one in numbered),
+    )
     vectors = ((n, one.vector) for n, one in numbered if one.vector is not None)
     connection.executemany("INSERT INTO vectors VALUES (?, ?)", vectors)
     if dim is not None:
         connection.execute("INSERT OR IGNORE INTO state VALUES ('dim', ?)", (dim,))
 
 
-def _insert_words(connection: sqlite3.Connection, words: Mapping[str | None, set[str]]) -> None:
-    forms = {form for language, some in words.items() for word in some for form in correctable_forms(word, language)}
-    connection.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((form,) for form in sorted(forms)))
+def _insert_words(
+    connection: sqlite3.Connection, words: Mapping[str | None, set[str]]
+) -> None:
+    forms = {
+        form
+        for language, some in words.items()
+        for word in some
+        for form in correctable_forms(word, language)
+    }
+    connection.executemany(
+        "INSERT OR IGNORE INTO words VALUES (?)", ((form,) for form in sorted(forms))
+    )
 
 
 def _document_row(n: int, document: SearchDocument) -> tuple[object, ...]:
     day = document.day.isoformat()
-    return n, clean(document.article_id), document.desk, document.agency, day, document.document_hash
+    return (
+        n,
+        clean(document.article_id),
+        document.desk,
+        document.agency,
+        day,
+        document.document_hash,
+    )
 
 
 def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
-    of_hit = (document.url, document.title, document.theme_code, document.language, document.summary)
+    of_hit = (
+        document.url,
+        document.title,
+        document.theme_code,
+        document.language,
+        document.summary,
+    )
     shown = (*of_hit, labels(document), document.text)
     return (n, *(text if text is None else clean(text) for text in shown))
 
 
 def _values(document: SearchDocument) -> dict[str, str]:
-    """Return the values of the facets that `FACTS` has a column of; an empty one has code 0."""
+    """Return the values of the facets that `FACTS` has a column of; an empty one has
+    code 0.
+    """
     values = {
         "desk": document.desk,
         "agency": document.agency,
         "language": document.language,
-        "theme": PATH_SEPARATOR.join(document.theme_path or filter(None, [document.theme_code])),
+        "theme": PATH_SEPARATOR.join(
+            document.theme_path or filter(None, [document.theme_code])
+        ),
         "sentiment": document.sentiment,
         "body": document.body,
         "meeting_status": document.meeting_status,
@@ -182,20 +269,28 @@ def _values(document: SearchDocument) -> dict[str, str]:
 
 
 def _entities(document: SearchDocument) -> list[tuple[str, str]]:
-    return [("entity", clean(name)) for name in dict.fromkeys(document.entities) if name]
+    return [
+        ("entity", clean(name)) for name in dict.fromkeys(document.entities) if name
+    ]
 
 
 def _packed(document: SearchDocument, codes: Mapping[tuple[str, str], int]) -> bytes:
     return np.array([codes[entity] for entity in _entities(document)], CODE).tobytes()
 
 
-def _codes(connection: sqlite3.Connection, table: str, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    connection.executemany(f"INSERT OR IGNORE INTO {table} (kind, value) VALUES (?, ?)", sorted(pairs))
+def _codes(
+    connection: sqlite3.Connection, table: str, pairs: set[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    connection.executemany(
+        f"INSERT OR IGNORE INTO {table} (kind, value) VALUES (?, ?)", sorted(pairs)
+    )
     find = f"SELECT code FROM {table} WHERE kind = ? AND value = ?"
     return {pair: connection.execute(find, pair).fetchone()[0] for pair in pairs}
 
 
-def _facts(numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str], int]) -> Iterator[bytes]:
+def _facts(
+    numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str], int]
+) -> Iterator[bytes]:
     """Yield the facts of each document."""
     documents = [one.document for _, one in numbered]
     facts = np.zeros(len(numbered), FACTS)
@@ -204,20 +299,29 @@ def _facts(numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str
     facts["published"] = [one.published_ts for one in documents]
     facts["length"] = [one.terms.length for _, one in numbered]
     facts["id_key"] = [key_of(f"id {one.article_id}") for one in documents]
-    facts["original_key"] = [key_of(f"id {one.duplicate_of}") if one.duplicate_of else 0 for one in documents]
-    facts["text_key"] = [key_of(f"text {one.text_hash}") if one.text_hash else 0 for one in documents]
+    facts["original_key"] = [
+        key_of(f"id {one.duplicate_of}") if one.duplicate_of else 0 for one in documents
+    ]
+    facts["text_key"] = [
+        key_of(f"text {one.text_hash}") if one.text_hash else 0 for one in documents
+    ]
     values = list(map(_values, documents))
     for kind in values[0]:
         facts[kind] = [codes.get((kind, one[kind]), 0) for one in values]
     data = facts.tobytes()
-    return (data[start : start + FACTS.itemsize] for start in range(0, len(data), FACTS.itemsize))
+    return (
+        data[start : start + FACTS.itemsize]
+        for start in range(0, len(data), FACTS.itemsize)
+    )
 
 
 def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str]) -> int:
     """Delete documents within an open transaction; return how many were stored."""
     ns: list[int] = []
     for article_id in article_ids:
-        row = connection.execute("DELETE FROM documents WHERE article_id = ? RETURNING n", (article_id,)).fetchone()
+        row = connection.execute(
+            "DELETE FROM documents WHERE article_id = ? RETURNING n", (article_id,)
+        ).fetchone()
         if row is not None:
             ns.append(row[0])
     for table in ("texts", "vectors"):
@@ -232,7 +336,9 @@ def count_write(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE state SET value = value + 1 WHERE key = 'writes'")
 
 
-def stored_hashes(connection: sqlite3.Connection, article_ids: Iterable[str]) -> dict[str, str]:
+def stored_hashes(
+    connection: sqlite3.Connection, article_ids: Iterable[str]
+) -> dict[str, str]:
     """Return {article_id: document_hash} of the stored ones of these documents."""
     ids, found = list(article_ids), dict[str, str]()
     for start in range(0, len(ids), _IDS_PER_QUERY):

@@ -9,23 +9,35 @@ from typing import Any
 
 import numpy as np
 
-from news_assets.clients.search.documents import MAX_TEXT_WORDS, MAX_WORD_CHARS, secondary_text
+from news_assets.clients.search.documents import (
+    MAX_TEXT_WORDS,
+    MAX_WORD_CHARS,
+    secondary_text,
+)
 from news_assets.ports.search import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
-KEYED_FACETS = ("sentiment", "body", "matter", "meeting_status")  # and entities; fields of documents and queries
+KEYED_FACETS = (
+    "sentiment",
+    "body",
+    "matter",
+    "meeting_status",
+)  # and entities; fields of documents and queries
 
 _CACHED_STEMS = 300_000
 _MAX_VECTOR_VALUE = 3.4e38  # the server stores 1e39 as infinity
 _NAMES = tuple(
-    field.name for field in fields(SearchDocument) if field.name not in ("article_id", "vector", "trace_id", "day")
+    field.name
+    for field in fields(SearchDocument)
+    if field.name not in ("article_id", "vector", "trace_id", "day")
 )
 
 
 def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
     """Return why a document cannot be stored; None if it can.
 
-    The server accepts vectors of zeros and values beyond float32, and generates an id if there is none.
+    The server accepts vectors of zeros and values beyond float32, and generates an id
+    if there is none.
     """
     if not document.article_id.strip():
         return "the article_id is empty"
@@ -35,7 +47,9 @@ def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
         return None
     if dim is not None and len(document.vector) != dim:
         return f"the vector has {len(document.vector)} dimensions, the index has {dim}"
-    if 0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE:  # nearly all, at a sixth of the cost
+    if (
+        0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE
+    ):  # nearly all, at a sixth of the cost
         return None
     highest = max(max(document.vector, default=0.0), -min(document.vector, default=0.0))
     is_finite = math.isfinite(sum(document.vector))  # NaN and infinity propagate
@@ -44,17 +58,29 @@ def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
     return None if highest else "the vector is all zeros"
 
 
-def stored_forms(documents: Sequence[SearchDocument], languages: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the stored fields of each document without its vector. Empty fields are left out."""
-    texts = [text for one in documents for text in (one.title, f"{one.text}\n{secondary_text(one)}")]
+def stored_forms(
+    documents: Sequence[SearchDocument], languages: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Return the stored fields of each document without its vector. Empty fields are
+    left out.
+    """
+    texts = [
+        text
+        for one in documents
+        for text in (one.title, f"{one.text}\n{secondary_text(one)}")
+    ]
     stems = stems_of_texts(texts, languages)
     return [
         _stored_form(one, title_stems, text_stems)
-        for one, title_stems, text_stems in zip(documents, stems[::2], stems[1::2], strict=True)
+        for one, title_stems, text_stems in zip(
+            documents, stems[::2], stems[1::2], strict=True
+        )
     ]
 
 
-def _stored_form(document: SearchDocument, title_stems: str, stems: str) -> dict[str, Any]:
+def _stored_form(
+    document: SearchDocument, title_stems: str, stems: str
+) -> dict[str, Any]:
     given = {name: value for name in _NAMES if (value := getattr(document, name))}
     own = {
         "id": document.article_id,
@@ -84,7 +110,9 @@ def facet_key(facet: str, value: str) -> str:
 
 
 class _StemOf(dict[str, str]):
-    """Caches the stem of each word. A dictionary lookup takes a twentieth of the time of an `lru_cache` call."""
+    """Caches the stem of each word. A dictionary lookup takes a twentieth of the time
+    of an `lru_cache` call.
+    """
 
     def __init__(self, languages: tuple[str, ...]) -> None:
         super().__init__()
@@ -105,7 +133,9 @@ def _stem_of(languages: tuple[str, ...]) -> _StemOf:
 def stems_of_texts(texts: Sequence[str], languages: tuple[str, ...]) -> list[str]:
     """Return the stems of each text's words, separated by spaces."""
     found = words_of_texts(texts)
-    stem_of = np.array([*map(_stem_of(languages).__getitem__, found.distinct), ""], object)
+    stem_of = np.array(
+        [*map(_stem_of(languages).__getitem__, found.distinct), ""], object
+    )
     ends = np.cumsum(found.counts)
     starts = ends - found.counts
     ends = np.minimum(ends, starts + MAX_TEXT_WORDS)
@@ -115,9 +145,13 @@ def stems_of_texts(texts: Sequence[str], languages: tuple[str, ...]) -> list[str
 
 @lru_cache(maxsize=1_000)
 def language_levels(language: str | None) -> tuple[str, ...]:
-    """Return a language tag and its prefixes in lower case: `pt-BR` gives `pt` and `pt-br`."""
+    """Return a language tag and its prefixes in lower case: `pt-BR` gives `pt` and
+    `pt-br`.
+    """
     parts = (language or "").lower().split("-")
-    return tuple("-".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0])
+    return tuple(
+        "-".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0]
+    )
 
 
 @lru_cache(maxsize=10_000)

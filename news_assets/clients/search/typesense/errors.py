@@ -1,4 +1,5 @@
-"""Errors of the Typesense client and its HTTP layer as `IndexingError`, transient where a retry can succeed.
+"""Errors of the Typesense client and its HTTP layer as `IndexingError`, transient where
+a retry can succeed.
 
 The message names the server, the reason and the remedy, and never contains an API key.
 """
@@ -44,16 +45,25 @@ def translated(where: str, api_key: str) -> Iterator[None]:
     except httpx.HTTPError as error:
         raise _of_connection(where, error) from error
     except ValueError as error:  # invalid JSON
-        raise failure(where, f"the response cannot be read ({error}); is this a Typesense server?") from error
+        raise failure(
+            where, f"the response cannot be read ({error}); is this a Typesense server?"
+        ) from error
 
 
 def _of_connection(where: str, error: httpx.HTTPError) -> IndexingError:
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        reason = f"no connection ({error}); is the server running, and is the address right?"
+        reason = (
+            f"no connection ({error}); is the server running, and is the address right?"
+        )
     elif isinstance(error, httpx.TimeoutException):
-        reason = "no response in time; the server hangs or is overloaded; try again later"
+        reason = (
+            "no response in time; the server hangs or is overloaded; try again later"
+        )
     else:
-        reason = f"the connection broke ({error or type(error).__name__}); unconfirmed documents are sent again"
+        reason = (
+            f"the connection broke ({error or type(error).__name__}); unconfirmed documents are"
+            " sent again"
+        )
     return failure(where, reason, is_transient=True)
 
 
@@ -61,11 +71,18 @@ def _of_response(where: str, error: Exception, message: str) -> IndexingError:
     from typesense import exceptions
 
     if isinstance(error, exceptions.RequestUnauthorized | exceptions.RequestForbidden):
-        return failure(where, "the server refuses the API key; check NEWS_TYPESENSE_API_KEY and its permissions")
+        return failure(
+            where,
+            "the server refuses the API key; check NEWS_TYPESENSE_API_KEY and its permissions",
+        )
     if isinstance(error, exceptions.ObjectNotFound):
         return MissingCollectionError(f"{where}: not found: {message}; run {REBUILD}")
     if isinstance(error, exceptions.ServiceUnavailable):
-        return failure(where, f"not ready: {message}; it is starting, catching up or overloaded", is_transient=True)
+        return failure(
+            where,
+            f"not ready: {message}; it is starting, catching up or overloaded",
+            is_transient=True,
+        )
     if isinstance(error, exceptions.ObjectUnprocessable):
         return _of_refusal(where, message)
     if isinstance(error, exceptions.RequestMalformed | exceptions.ObjectAlreadyExists):
@@ -75,12 +92,25 @@ def _of_response(where: str, error: Exception, message: str) -> IndexingError:
 
 def _of_refusal(where: str, message: str) -> IndexingError:
     if _OUT_OF in message:
-        return failure(where, f"no space to write: {message}; free some space", is_transient=True)
+        return failure(
+            where, f"no space to write: {message}; free some space", is_transient=True
+        )
     if _READ_ONLY in message:
-        return failure(where, f"read-only: {message}; start it without --skip-writes", is_transient=True)
+        return failure(
+            where,
+            f"read-only: {message}; start it without --skip-writes",
+            is_transient=True,
+        )
     return failure(where, f"the server refuses the request: {message}")
 
 
 def is_of_server(code: int, message: str) -> bool:
-    """Return whether the error of one imported line is about the server, not about the document."""
-    return code >= 500 or code in (401, 422, 429) or _OUT_OF in message or _READ_ONLY in message
+    """Return whether the error of one imported line is about the server, not about the
+    document.
+    """
+    return (
+        code >= 500
+        or code in (401, 422, 429)
+        or _OUT_OF in message
+        or _READ_ONLY in message
+    )

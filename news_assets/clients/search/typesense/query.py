@@ -1,8 +1,10 @@
-"""A `SearchQuery` as the server's search parameters, for one or several searches of one request.
+"""A `SearchQuery` as the server's search parameters, for one or several searches of one
+request.
 
-The server searches one text in all fields and cannot choose between forms of a word, so words are searched as the
-stems that documents are stored with (`text.words.shared_stem`). Stems are searched exactly. Stems that no document has
-are corrected first (`words.py`), because a typo in an ending changes the stem.
+The server searches one text in all fields and cannot choose between forms of a word, so
+words are searched as the stems that documents are stored with
+(`text.words.shared_stem`). Stems are searched exactly. Stems that no document has are
+corrected first (`words.py`), because a typo in an ending changes the stem.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
-from news_assets.clients.search.typesense.documents import KEYED_FACETS, day_number, exact_key, facet_key
+from news_assets.clients.search.typesense.documents import (
+    KEYED_FACETS,
+    day_number,
+    exact_key,
+    facet_key,
+)
 from news_assets.clients.search.typesense.lines import sent_vectors
 from news_assets.ports.search import SearchQuery
 from news_assets.text.search_query import parse_query
@@ -18,8 +25,10 @@ from news_assets.text.words import shared_stem, words
 
 CANDIDATES = 100  # best documents of each ranking; more for a page further down
 EF = 200  # recall@20 .999; the server's default of 10 gives .893
-# Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a simulated server that dropped words
-# from the ends of queries (`words.py` ranks better), with multilingual-e5-small on known items (pt), Quati (pt),
+# Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a
+# simulated server that dropped words
+# from the ends of queries (`words.py` ranks better), with multilingual-e5-small on
+# known items (pt), Quati (pt),
 # Cranfield (en) and SIB-200 (pt, documents en):
 #     words .788 .681 .268 .447     equal weights .900 .865 .416 .809
 #     vectors .954 .969 .539 .977   .8 for vectors .955 .969 .543 .978
@@ -29,10 +38,13 @@ CUTOFF_MS = 8_000  # below the client's timeout, so that the server reports the 
 
 RANKED = "id,text_hash,duplicate_of,published_ts"
 SHOWN = "id,title,text,summary,section,tags,keywords,url,desk,agency,day,theme_code,language"
-FACETS = "desk,agency,theme_path,language,sentiment,entities,body,matter,meeting_status,day"
+FACETS = (
+    "desk,agency,theme_path,language,sentiment,entities,body,matter,meeting_status,day"
+)
 
-# Besides the filter, for keys of readers; they win over the parameters of a request. Without `filter_curated_hits` the
-# filter does not hold for `pinned_hits` and for curations, of a preset as well. A cached response may be another key's.
+# Besides the filter, for keys of readers; they win over the parameters of a request.
+# Without `filter_curated_hits` the filter does not hold for `pinned_hits` and for
+# curations, of a preset as well. A cached response may be another key's.
 SCOPE = {"filter_curated_hits": True, "exclude_fields": "vector", "use_cache": False}
 
 Params = dict[str, Any]
@@ -40,7 +52,9 @@ Params = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StemmedQuery:
-    """The parsed text of a query as stems. `words` are as typed, in the order of `stems`."""
+    """The parsed text of a query as stems. `words` are as typed, in the order of
+    `stems`.
+    """
 
     words: tuple[str, ...] = ()
     stems: tuple[str, ...] = ()
@@ -55,7 +69,9 @@ class StemmedQuery:
 
     @property
     def text(self) -> str:
-        """The server's query. It has the words of a phrase also one by one, because a phrase alone is not ranked."""
+        """The server's query. It has the words of a phrase also one by one, because a
+        phrase alone is not ranked.
+        """
         distinct = tuple(dict.fromkeys(self.stems))
         return " ".join((*distinct, *(f'"{phrase}"' for phrase in self.phrases))) or "*"
 
@@ -73,14 +89,18 @@ def stemmed_query(query: SearchQuery, languages: tuple[str, ...]) -> StemmedQuer
 
 
 def _stems(found: Iterable[str], languages: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(stem for word in found if (stem := shared_stem(word, languages)) and words(stem))
+    return tuple(
+        stem for word in found if (stem := shared_stem(word, languages)) and words(stem)
+    )
 
 
-# --- searches --------------------------------------------------------------------------------------------------------
+# --- searches -------------------------------------------------------------------------
 
 
 def common_params(name: str, query: SearchQuery, stemmed: StemmedQuery) -> Params:
-    """Return the parameters that all searches of a query share: collection, words and filters."""
+    """Return the parameters that all searches of a query share: collection, words and
+    filters.
+    """
     params: Params = {
         "collection": name,
         "q": stemmed.text,
@@ -108,10 +128,15 @@ def word_params() -> Params:
 
 
 def ranking_searches(common: Params, depth: int) -> list[Params]:
-    """Return the searches for the best `depth` documents, each for at most `HITS_PER_SEARCH`; the first has facets."""
+    """Return the searches for the best `depth` documents, each for at most
+    `HITS_PER_SEARCH`; the first has facets.
+    """
     ranked = common | {"include_fields": RANKED}
     starts = range(0, depth, HITS_PER_SEARCH)
-    first, *others = (ranked | {"offset": start, "limit": min(HITS_PER_SEARCH, depth - start)} for start in starts)
+    first, *others = (
+        ranked | {"offset": start, "limit": min(HITS_PER_SEARCH, depth - start)}
+        for start in starts
+    )
     return [with_facets(first), *others]
 
 
@@ -120,16 +145,30 @@ def with_facets(params: Params) -> Params:
     return params | {"facet_by": FACETS, "max_facet_values": MAX_FACET_VALUES}
 
 
-def counting_search(common: Params, stemmed: StemmedQuery, stems: Iterable[str]) -> Params:
-    """Return the search that counts the documents with one of these stems; `common` searches for all of the query."""
+def counting_search(
+    common: Params, stemmed: StemmedQuery, stems: Iterable[str]
+) -> Params:
+    """Return the search that counts the documents with one of these stems; `common`
+    searches for all of the query.
+    """
     listed = _listed(stems)
     either = f"(title_stems:[{listed}] || stems:[{listed}])"
-    filter_by = " && ".join([common["filter_by"], either] if "filter_by" in common else [either])
-    return with_facets(common) | {"q": replace(stemmed, stems=()).text, "filter_by": filter_by, "per_page": 0}
+    filter_by = " && ".join(
+        [common["filter_by"], either] if "filter_by" in common else [either]
+    )
+    return with_facets(common) | {
+        "q": replace(stemmed, stems=()).text,
+        "filter_by": filter_by,
+        "per_page": 0,
+    }
 
 
-def search_from(common: Params, stemmed: StemmedQuery, start: str, depth: int) -> Params:
-    """Return the search for documents with this stem; those with the next stems of the query as well are first."""
+def search_from(
+    common: Params, stemmed: StemmedQuery, start: str, depth: int
+) -> Params:
+    """Return the search for documents with this stem; those with the next stems of the
+    query as well are first.
+    """
     stems = (start, *(stem for stem in stemmed.stems if stem != start))
     ranked = {"include_fields": RANKED, "limit": depth, "drop_tokens_threshold": depth}
     return common | ranked | {"q": replace(stemmed, stems=stems).text}
@@ -140,14 +179,19 @@ def _listed(stems: Iterable[str]) -> str:
 
 
 def vector_params(vector: Sequence[float], depth: int) -> Params:
-    """Return the parameters that search the nearest `depth` documents; the vector must have a direction."""
+    """Return the parameters that search the nearest `depth` documents; the vector must
+    have a direction.
+    """
     (unit,) = sent_vectors([vector])
     assert unit is not None
     values = ", ".join(f"{value:.6g}" for value in unit.tolist())
-    return {"q": "*", "vector_query": f"vector:([{values}], k: {depth}, ef: {max(EF, depth)})"}
+    return {
+        "q": "*",
+        "vector_query": f"vector:([{values}], k: {depth}, ef: {max(EF, depth)})",
+    }
 
 
-# --- filters ---------------------------------------------------------------------------------------------------------
+# --- filters --------------------------------------------------------------------------
 
 
 def desk_filter(desk: str) -> str:
@@ -161,12 +205,20 @@ def _filters(query: SearchQuery, stemmed: StemmedQuery) -> Iterator[str]:
     if query.agency is not None:
         yield f"agency_key:={exact_key(query.agency)}" if query.agency else _NOTHING
     if query.theme is not None:
-        yield f"theme_path:={quoted(query.theme)}" if _has_letter(query.theme) else _NOTHING
+        yield (
+            f"theme_path:={quoted(query.theme)}"
+            if _has_letter(query.theme)
+            else _NOTHING
+        )
     for facet in (*KEYED_FACETS, "entity"):
         if (value := getattr(query, facet)) is not None:
             yield f"facet_keys:={facet_key(facet, value)}"
     if query.language is not None:
-        yield _language_filter(query.language.lower()) if _has_letter(query.language) else _NOTHING
+        yield (
+            _language_filter(query.language.lower())
+            if _has_letter(query.language)
+            else _NOTHING
+        )
     yield from _day_filters(query)
     if stemmed.excluded:
         yield f"title_stems:![{_listed(stemmed.excluded)}]"
@@ -188,7 +240,15 @@ def _has_letter(value: str) -> bool:
 
 
 def _language_filter(language: str) -> str:
-    """Return the filter for a language: `pt` takes `pt-BR`, and `pt-BR` takes `pt`, but not `pt-PT`."""
-    wider = ["-".join(language.split("-")[:count]) for count in range(1, language.count("-") + 1)]
-    either = [f"languages:={quoted(language)}", *(f"language:={quoted(one)}" for one in wider)]
+    """Return the filter for a language: `pt` takes `pt-BR`, and `pt-BR` takes `pt`, but
+    not `pt-PT`.
+    """
+    wider = [
+        "-".join(language.split("-")[:count])
+        for count in range(1, language.count("-") + 1)
+    ]
+    either = [
+        f"languages:={quoted(language)}",
+        *(f"language:={quoted(one)}" for one in wider),
+    ]
     return f"({' || '.join(either)})"

@@ -1,6 +1,8 @@
-"""Rebuilds the index in a new collection beside the one in use, then points the alias at it (blue/green).
+"""Rebuilds the index in a new collection beside the one in use, then points the alias
+at it (blue/green).
 
-An interrupted rebuild is found by its metadata and resumed. Searches never see an incomplete index.
+An interrupted rebuild is found by its metadata and resumed. Searches never see an
+incomplete index.
 """
 
 import json
@@ -19,11 +21,18 @@ from news_assets.clients.search.typesense.collection import (
     stored_frame,
     write_metadata,
 )
-from news_assets.clients.search.typesense.connection import LINES_PER_IMPORT, TypesenseConnection
+from news_assets.clients.search.typesense.connection import (
+    LINES_PER_IMPORT,
+    TypesenseConnection,
+)
 from news_assets.clients.search.typesense.documents import stored_forms
 from news_assets.clients.search.typesense.errors import failure
 from news_assets.clients.search.typesense.lines import sent_vectors, whole_lines
-from news_assets.clients.search.typesense.schema import CollectionState, metadata_of, schema_changes
+from news_assets.clients.search.typesense.schema import (
+    CollectionState,
+    metadata_of,
+    schema_changes,
+)
 from news_assets.clients.search.typesense.writing import accepted_documents
 from news_assets.errors import IndexingError
 from news_assets.ports.search import SearchDocument
@@ -34,7 +43,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Rebuild:
-    """A collection that is being filled. `is_resumed`: it has documents of an interrupted rebuild."""
+    """A collection that is being filled. `is_resumed`: it has documents of an
+    interrupted rebuild.
+    """
 
     connection: TypesenseConnection
     name: str
@@ -44,7 +55,8 @@ class Rebuild:
     _sent: set[str] = field(default_factory=set)
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
-        """Store documents without reading what is stored; return {article_id: reason} for refused ones.
+        """Store documents without reading what is stored; return {article_id: reason}
+        for refused ones.
 
         Raises:
             IndexingError: The import failed; the documents may be sent again.
@@ -55,12 +67,17 @@ class Rebuild:
         return refused
 
     def _send(self, documents: list[SearchDocument]) -> dict[str, str]:
-        self.connection.delete(self.name, [one.article_id for one in documents if one.article_id in self._sent])
+        self.connection.delete(
+            self.name,
+            [one.article_id for one in documents if one.article_id in self._sent],
+        )
         forms = stored_forms(documents, self.languages)
         lines = whole_lines(forms, sent_vectors([one.vector for one in documents]))
         ids = [one.article_id for one in documents]
         self._sent.update(ids)
-        refused = self.connection.import_lines(self.name, list(zip(ids, lines, strict=True)), "upsert")
+        refused = self.connection.import_lines(
+            self.name, list(zip(ids, lines, strict=True)), "upsert"
+        )
         return {article_id: reason for article_id, (_, reason) in refused.items()}
 
     def delete(self, article_ids: Sequence[str]) -> None:
@@ -68,41 +85,57 @@ class Rebuild:
         self.connection.delete(self.name, article_ids)
 
     def stored(self, desk: str) -> "pl.DataFrame":
-        """Return article_id, agency, day and document_hash of a desk's documents in the new collection."""
+        """Return article_id, agency, day and document_hash of a desk's documents in the
+        new collection.
+        """
         return stored_frame(self.connection, self.name, desk)
 
     def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Point the alias at the new collection, and drop every other collection of the alias.
+        """Point the alias at the new collection, and drop every other collection of the
+        alias.
 
         Args:
-            expected: By desk, the document hash of each article that the collection must have, and no others.
+            expected: By desk, the document hash of each article that the collection
+                must have, and no others.
 
         Raises:
-            IndexingError: The collection differs from what is expected; the alias is unchanged.
+            IndexingError: The collection differs from what is expected; the alias is
+                unchanged.
         """
         self._check_parity(expected)
         state = read_collection(self.connection, self.name)
         write_metadata(self.connection, state, is_finished=True)
         if self.connection.alias in collections(self.connection):
-            raise failure(self.connection.where, f"a collection is named {self.connection.alias!r}; drop it first")
+            raise failure(
+                self.connection.where,
+                f"a collection is named {self.connection.alias!r}; drop it first",
+            )
         point_alias(self.connection, self.name)
         for name in collections(self.connection):
             if name != self.name and is_of_alias(name, self.connection.alias):
                 drop(self.connection, name)
 
     def _check_parity(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        problems = parity_problems(expected, self.stored, read_collection(self.connection, self.name).count)
+        problems = parity_problems(
+            expected, self.stored, read_collection(self.connection, self.name).count
+        )
         if problems:
             raise failure(
                 self.connection.where,
-                f"{self.name} is incomplete: {'; '.join(problems)}; searches still use the old index",
+                f"{self.name} is incomplete: {'; '.join(problems)}; searches still use the old"
+                " index",
             )
 
 
 def begin_rebuild(
-    connection: TypesenseConnection, dim: int | None, model: str | None, languages: tuple[str, ...], now: datetime
+    connection: TypesenseConnection,
+    dim: int | None,
+    model: str | None,
+    languages: tuple[str, ...],
+    now: datetime,
 ) -> Rebuild:
-    """Return a new collection to fill, or an unfinished one with the same schema, model and dimensions.
+    """Return a new collection to fill, or an unfinished one with the same schema, model
+    and dimensions.
 
     Args:
         connection: The server.
@@ -116,7 +149,9 @@ def begin_rebuild(
     if unfinished is not None:
         rebuild = Rebuild(connection, unfinished.name, dim, languages, is_resumed=True)
         exported = connection.export(unfinished.name, ("id",))
-        rebuild._sent.update(json.loads(line)["id"] for line in exported.split("\n") if line)
+        rebuild._sent.update(
+            json.loads(line)["id"] for line in exported.split("\n") if line
+        )
         return rebuild
     name = f"{connection.alias}_{now:%Y%m%d%H%M%S}"
     create_collection(connection, name, dim, metadata)

@@ -1,7 +1,9 @@
-"""Search responses of the server as rankings, one ranking of both kinds without copies, and its hits.
+"""Search responses of the server as rankings, one ranking of both kinds without copies,
+and its hits.
 
-Copies are collapsed here: the server's own `group_by` made a vector search take 126 ms in place of 7. Snippets are made
-here: the server's own are not escaped, and highlight stems.
+Copies are collapsed here: the server's own `group_by` made a vector search take 126 ms
+in place of 7. Snippets are made here: the server's own are not escaped, and highlight
+stems.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +20,9 @@ from news_assets.ports.search import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans
 
 _FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name
-_HIGHLIGHTED_CHARS = 60_000  # only this part of a longer text is searched for matching words
+_HIGHLIGHTED_CHARS = (
+    60_000  # only this part of a longer text is searched for matching words
+)
 
 Response = dict[str, Any]
 
@@ -54,42 +58,68 @@ NOTHING = Ranking((), 0, no_facets())
 def ranking_of(responses: Sequence[Response]) -> Ranking:
     """Return the ranking of `query.ranking_searches`."""
     hits = [hit for response in responses for hit in response["hits"]]
-    return Ranking(tuple(map(_candidate, hits)), int(responses[0]["found"]), facets_of(responses[0]))
+    return Ranking(
+        tuple(map(_candidate, hits)),
+        int(responses[0]["found"]),
+        facets_of(responses[0]),
+    )
 
 
 def _candidate(hit: Response) -> Candidate:
     document = hit["document"]
     return Candidate(
-        document["id"], document.get("text_hash"), document.get("duplicate_of"), document["published_ts"], _score(hit)
+        document["id"],
+        document.get("text_hash"),
+        document.get("duplicate_of"),
+        document["published_ts"],
+        _score(hit),
     )
 
 
 def _score(hit: Response) -> float:
-    return 1.0 - float(hit["vector_distance"]) if "vector_distance" in hit else float(hit.get("text_match", 0))
+    return (
+        1.0 - float(hit["vector_distance"])
+        if "vector_distance" in hit
+        else float(hit.get("text_match", 0))
+    )
 
 
-def fused(by_words: Sequence[Candidate], by_vector: Sequence[Candidate]) -> list[Candidate]:
-    """Return one ranking of both, as the server fuses them; documents with the same score by words have one rank."""
+def fused(
+    by_words: Sequence[Candidate], by_vector: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return one ranking of both, as the server fuses them; documents with the same
+    score by words have one rank.
+    """
     if not (by_words and by_vector):
         return [*by_words, *by_vector]
-    ranks = {score: rank for rank, score in enumerate(dict.fromkeys(one.score for one in by_words), 1)}
+    ranks = {
+        score: rank
+        for rank, score in enumerate(dict.fromkeys(one.score for one in by_words), 1)
+    }
     scores = {one.article_id: (1 - ALPHA) / ranks[one.score] for one in by_words}
     for rank, one in enumerate(by_vector, 1):
         scores[one.article_id] = scores.get(one.article_id, 0.0) + ALPHA / rank
     every = {one.article_id: one for one in (*by_words, *by_vector)}
-    rescored = [replace(one, score=scores[article_id]) for article_id, one in every.items()]
+    rescored = [
+        replace(one, score=scores[article_id]) for article_id, one in every.items()
+    ]
     return sorted(rescored, key=lambda one: (-one.score, -one.published_ts))
 
 
-def newest(by_words: Sequence[Candidate], by_vector: Sequence[Candidate]) -> list[Candidate]:
-    """Return the documents with the words, else those nearest to the vector, newest first."""
+def newest(
+    by_words: Sequence[Candidate], by_vector: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the documents with the words, else those nearest to the vector, newest
+    first.
+    """
     return sorted(by_words or by_vector, key=lambda one: -one.published_ts)
 
 
 def copies_of(candidates: Iterable[Candidate]) -> dict[str, str]:
     """Return by id a key that is the same for copies of one text.
 
-    Copies have the same text hash, or one names the other, or both name the same original.
+    Copies have the same text hash, or one names the other, or both name the same
+    original.
     """
     leaders: dict[str, str] = {}
 
@@ -105,8 +135,12 @@ def copies_of(candidates: Iterable[Candidate]) -> dict[str, str]:
     return {one.article_id: leader(one.article_id) for one in listed}
 
 
-def collapsed(candidates: Iterable[Candidate], copies: Mapping[str, str]) -> list[Candidate]:
-    """Return one document of each text with its best score: the original if it is among these, else the best."""
+def collapsed(
+    candidates: Iterable[Candidate], copies: Mapping[str, str]
+) -> list[Candidate]:
+    """Return one document of each text with its best score: the original if it is among
+    these, else the best.
+    """
     groups: dict[str, list[Candidate]] = {}
     for one in candidates:
         groups.setdefault(copies[one.article_id], []).append(one)
@@ -115,7 +149,9 @@ def collapsed(candidates: Iterable[Candidate], copies: Mapping[str, str]) -> lis
 
 def _shown(group: list[Candidate]) -> Candidate:
     originals = [one for one in group if one.duplicate_of is None]
-    return min(originals, key=lambda one: (one.published_ts, one.article_id), default=group[0])
+    return min(
+        originals, key=lambda one: (one.published_ts, one.article_id), default=group[0]
+    )
 
 
 def hits_of(
@@ -125,7 +161,8 @@ def hits_of(
     languages: tuple[str, ...],
     explained: Mapping[str, Explanation],
 ) -> tuple[SearchHit, ...]:
-    """Return the hits of a page; a document that was deleted since it was ranked is left out.
+    """Return the hits of a page; a document that was deleted since it was ranked is
+    left out.
 
     Args:
         page: The documents, in order.
@@ -152,10 +189,23 @@ def _hit(
     summary = document.get("summary") or ""
     text = document["text"] or summary
     if explanation is not None:
-        labels = (document.get("section", ""), *document.get("tags", ()), *document.get("keywords", ()))
-        fields = {"title": document["title"], "text": document["text"], "summary": summary, "labels": "\n".join(labels)}
-        stems = {word: (stem,) for word, stem in zip(asked.words, asked.stems, strict=True)}
-        explanation = with_words(explanation, stems, fields, lambda word: shared_stem(word, languages))
+        labels = (
+            document.get("section", ""),
+            *document.get("tags", ()),
+            *document.get("keywords", ()),
+        )
+        fields = {
+            "title": document["title"],
+            "text": document["text"],
+            "summary": summary,
+            "labels": "\n".join(labels),
+        }
+        stems = {
+            word: (stem,) for word, stem in zip(asked.words, asked.stems, strict=True)
+        }
+        explanation = with_words(
+            explanation, stems, fields, lambda word: shared_stem(word, languages)
+        )
     return SearchHit(
         article_id=document["id"],
         title=document["title"],
@@ -171,21 +221,35 @@ def _hit(
     )
 
 
-def _spans(text: str, stems: frozenset[str], languages: tuple[str, ...]) -> list[tuple[int, int]]:
+def _spans(
+    text: str, stems: frozenset[str], languages: tuple[str, ...]
+) -> list[tuple[int, int]]:
     if not stems:
         return []
     found = word_spans(text[:_HIGHLIGHTED_CHARS])
-    return [(start, end) for word, start, end in found if shared_stem(word, languages) in stems]
+    return [
+        (start, end)
+        for word, start, end in found
+        if shared_stem(word, languages) in stems
+    ]
 
 
 def facets_of(response: Response) -> dict[str, dict[str, int]]:
-    """Return counts by facet value: the most frequent first, days and months newest first."""
+    """Return counts by facet value: the most frequent first, days and months newest
+    first.
+    """
     listed = {one["field_name"]: one["counts"] for one in response["facet_counts"]}
     counts = {
-        facet: most_first((str(one["value"]), int(one["count"])) for one in listed.get(_FIELDS.get(facet, facet), ()))
+        facet: most_first(
+            (str(one["value"]), int(one["count"]))
+            for one in listed.get(_FIELDS.get(facet, facet), ())
+        )
         for facet in FACETS
     }
     newest_first = sorted(counts["day"].items(), key=lambda pair: -int(pair[0]))
     counts["day"] = {day_of(int(day)).isoformat(): count for day, count in newest_first}
     counts["month"] = month_counts(counts["day"])
-    return counts | {name: dict(islice(counts[name].items(), MAX_NAMES)) for name in ("entity", "matter")}
+    return counts | {
+        name: dict(islice(counts[name].items(), MAX_NAMES))
+        for name in ("entity", "matter")
+    }

@@ -11,9 +11,12 @@ from news_assets.store.lake import Lake
 from news_assets.store.queries.civic.meetings import OF_BODY
 from news_assets.store.transaction import Snapshot
 
-Position = tuple[int, int, str]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
+Position = tuple[
+    int, int, str
+]  # days from the one that the list begins at, begin in seconds since 1970, meeting_id
 
-_BEHIND = 1_000_000  # days: past meetings come after all to come, and those without a day last
+# days: past meetings come after all to come, and those without a day last
+_BEHIND = 1_000_000
 _NEAREST = f"""
     WITH about AS (
         SELECT meeting_id FROM agenda_items
@@ -51,7 +54,9 @@ class AgendaPlace:
     meeting_id: MeetingId
     desk: Annotated[str, "key of the desk"]
     agency: Annotated[str, "key of the agency"]
-    matter: Annotated[str, "key of the matter within the agency; empty for an item without one"]
+    matter: Annotated[
+        str, "key of the matter within the agency; empty for an item without one"
+    ]
     title: Annotated[str, "title of the meeting in the listing"]
     body: Annotated[str, "council, board or committee that meets"]
     day: MeetingDay
@@ -73,11 +78,12 @@ def nearest_meetings(
     after: Position | None = None,
     limit: int,
 ) -> list[tuple[Position, StoredMeeting]]:
-    """Return meetings with their positions: those of `first_day` and later, then earlier ones, the nearest day first.
+    """Return meetings with their positions: those of `first_day` and later, then
+    earlier ones, the nearest day first.
 
-    `body` is a part of the body's name or the title, in any case. `topic` is that of an item on the agenda, and
-    `article_ids` are the articles of items of which one is on it; with both, of the same item. With `after` only
-    those that come after it.
+    `body` is a part of the body's name or the title, in any case. `topic` is that of an
+    item on the agenda, and `article_ids` are the articles of items of which one is on
+    it; with both, of the same item. With `after` only those that come after it.
     """
     distance, begin, meeting_id = after or (None, None, None)
     given: dict[str, Any] = {
@@ -90,11 +96,24 @@ def nearest_meetings(
         "topic": topic,
         "article_ids": None if article_ids is None else list(article_ids),
     }
-    given |= {"first_day": first_day, "distance": distance, "begin": begin, "meeting_id": meeting_id, "limit": limit}
+    given |= {
+        "first_day": first_day,
+        "distance": distance,
+        "begin": begin,
+        "meeting_id": meeting_id,
+        "limit": limit,
+    }
     with lake.latest() as snapshot:
         found = snapshot.query(_NEAREST, given)
-        rows = {row.meeting_id: row for row in snapshot.read(StoredMeeting, meeting_id=found["meeting_id"].to_list())}
-    return [((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows]
+        rows = {
+            row.meeting_id: row
+            for row in snapshot.read(
+                StoredMeeting, meeting_id=found["meeting_id"].to_list()
+            )
+        }
+    return [
+        ((far, at, key), rows[key]) for key, far, at in found.iter_rows() if key in rows
+    ]
 
 
 def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:

@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
 
-from news_assets.clients.search.embedded.bounds import Float32s, quantised_block, quantised_query
+from news_assets.clients.search.embedded.bounds import (
+    Float32s,
+    quantised_block,
+    quantised_query,
+)
 
 rng = np.random.default_rng(11)
 
@@ -14,14 +18,19 @@ NOISE = rng.standard_normal((500, 384))
 ROWS = {
     "directions all over": (NOISE, 0.03),
     "directions close together": (rng.standard_normal(384) + 0.05 * NOISE, 0.03),
-    "one value far above the others": (NOISE * np.where(np.arange(384) == 7, 300, 1), 0.1),
+    "one value far above the others": (
+        NOISE * np.where(np.arange(384) == 7, 300, 1),
+        0.1,
+    ),
     "a single value": (np.eye(384), 0.001),
     "two dimensions": (rng.standard_normal((500, 2)), 0.01),
 }
 
 
 @pytest.mark.parametrize(("directions", "width"), ROWS.values(), ids=ROWS.keys())
-def test_every_product_is_within_narrow_bounds(directions: np.ndarray, width: float) -> None:
+def test_every_product_is_within_narrow_bounds(
+    directions: np.ndarray, width: float
+) -> None:
     rows = units(directions)
     block = quantised_block(rows)
     for unit in (*rows[:20], *units(rng.standard_normal((20, rows.shape[1])))):

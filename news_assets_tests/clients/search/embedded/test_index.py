@@ -39,7 +39,12 @@ def writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 
 def keyword(index: SqliteSearchIndex, text: str, limit: int = 10) -> list[str]:
-    return [hit.article_id for hit in index.search(SearchQuery(text=text, mode="keyword", limit=limit)).hits]
+    return [
+        hit.article_id
+        for hit in index.search(
+            SearchQuery(text=text, mode="keyword", limit=limit)
+        ).hits
+    ]
 
 
 @pytest.mark.slow  # several processes write
@@ -48,7 +53,9 @@ def test_concurrent_writers_lose_nothing_and_a_reader_sees_all(tmp_path: Path) -
     with SqliteSearchIndex.open(path) as index:
         assert keyword(index, "vacina") == []
         writers = [writer(path, name, 20) for name in ("a", "b", "c")]
-        assert [process.communicate()[1] or process.returncode for process in writers] == [0, 0, 0]
+        assert [
+            process.communicate()[1] or process.returncode for process in writers
+        ] == [0, 0, 0]
         answer = index.search(SearchQuery(text="vacina", vector=(1.0, 0.0)))
         assert (index.count(), answer.found) == (61, 60)
 
@@ -67,26 +74,51 @@ def test_a_killed_writer_loses_no_acknowledged_document(tmp_path: Path) -> None:
 
 
 def test_threads_may_share_an_index(tmp_path: Path) -> None:
-    with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index, ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: (index.upsert([document(n, "vacina")]), keyword(index, "vacina")), range(40)))
+    with (
+        SqliteSearchIndex.open(tmp_path / "search.sqlite") as index,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        list(
+            pool.map(
+                lambda n: (
+                    index.upsert([document(n, "vacina")]),
+                    keyword(index, "vacina"),
+                ),
+                range(40),
+            )
+        )
         assert index.count() == 40
 
 
-def test_folding_and_deleting_leave_other_documents_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folding_and_deleting_leave_other_documents_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parts, "FOLD_AT", 7)
     path = tmp_path / "search.sqlite"
     with SqliteSearchIndex.open(path) as index, SqliteSearchIndex.open(path) as reader:
         for step in range(6):
-            index.upsert([document(n, f"vacina etapa{step}", document_hash=f"{step}-{n}") for n in range(20)])
+            index.upsert(
+                [
+                    document(n, f"vacina etapa{step}", document_hash=f"{step}-{n}")
+                    for n in range(20)
+                ]
+            )
             assert len(keyword(reader, f"etapa{step}", limit=99)) == 20
         index.delete([f"mec-{n}" for n in range(15)])
         expected = {f"mec-{n}" for n in range(15, 20)}
         for text in ("vacina", "etapa5"):
-            assert set(keyword(reader, text, limit=99)) == set(keyword(index, text, limit=99)) == expected
+            assert (
+                set(keyword(reader, text, limit=99))
+                == set(keyword(index, text, limit=99))
+                == expected
+            )
         assert keyword(reader, "etapa0") == keyword(reader, "etapa5", limit=0) == []
 
 
-@pytest.mark.parametrize(("block_rows", "kept_bytes"), [(8_192, 2**20), (64, 2**20), (64, 0), (64, 350 * 24 * 2)])
+@pytest.mark.parametrize(
+    ("block_rows", "kept_bytes"),
+    [(8_192, 2**20), (64, 2**20), (64, 0), (64, 350 * 24 * 2)],
+)
 def test_vector_search_is_exact_also_with_filters_and_after_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int, kept_bytes: int
 ) -> None:
@@ -96,10 +128,15 @@ def test_vector_search_is_exact_also_with_filters_and_after_changes(
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((600, 24))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    documents = [document(n, agency=f"agency-{n % 3}", vector=tuple(rows[n].tolist())) for n in range(600)]
+    documents = [
+        document(n, agency=f"agency-{n % 3}", vector=tuple(rows[n].tolist()))
+        for n in range(600)
+    ]
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
         index.upsert(documents[:300])
-        index.search(SearchQuery(text="", mode="vector", vector=tuple(rows[0].tolist())))
+        index.search(
+            SearchQuery(text="", mode="vector", vector=tuple(rows[0].tolist()))
+        )
         index.upsert(documents[300:])
         index.delete(["mec-5"])
         stored = rows.astype(np.float16).astype(np.float32)
@@ -107,8 +144,12 @@ def test_vector_search_is_exact_also_with_filters_and_after_changes(
             cosines = stored @ (query / np.linalg.norm(query)).astype(np.float32)
             order = [n for n in np.argsort(-cosines).tolist() if n != 5]
             for agency in (None, "agency-1"):
-                search = SearchQuery(text="", mode="vector", vector=tuple(query.tolist()), agency=agency)
-                expected = [f"mec-{n}" for n in order if agency is None or n % 3 == 1][:10]
+                search = SearchQuery(
+                    text="", mode="vector", vector=tuple(query.tolist()), agency=agency
+                )
+                expected = [f"mec-{n}" for n in order if agency is None or n % 3 == 1][
+                    :10
+                ]
                 assert [hit.article_id for hit in index.search(search).hits] == expected
 
 
@@ -131,11 +172,24 @@ def test_an_original_added_after_its_duplicates_is_their_hit(tmp_path: Path) -> 
         assert keyword(index, "vacina") == ["mec-9"]
 
 
-def test_a_copy_is_found_in_its_desk_if_its_original_is_in_another(tmp_path: Path) -> None:
+def test_a_copy_is_found_in_its_desk_if_its_original_is_in_another(
+    tmp_path: Path,
+) -> None:
     with SqliteSearchIndex.open(tmp_path / "search.sqlite") as index:
-        index.upsert([document(1, "vacina", desk="govbr"), document(2, "vacina", desk="g1", duplicate_of="mec-1")])
-        found = {desk: index.search(SearchQuery(text="vacina", desk=desk)) for desk in ("govbr", "g1", None)}
-        assert {desk: [hit.article_id for hit in answer.hits] for desk, answer in found.items()} == {
+        index.upsert(
+            [
+                document(1, "vacina", desk="govbr"),
+                document(2, "vacina", desk="g1", duplicate_of="mec-1"),
+            ]
+        )
+        found = {
+            desk: index.search(SearchQuery(text="vacina", desk=desk))
+            for desk in ("govbr", "g1", None)
+        }
+        assert {
+            desk: [hit.article_id for hit in answer.hits]
+            for desk, answer in found.items()
+        } == {
             "govbr": ["mec-1"],
             "g1": ["mec-2"],
             None: ["mec-1"],
@@ -155,8 +209,13 @@ def test_a_file_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"hello, this is no database" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_file_is_an_error_with_path_and_remedy(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"hello, this is no database" * 100, b"SQLite format 3\x00" + b"\xff" * 5000],
+)
+def test_a_damaged_file_is_an_error_with_path_and_remedy(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "search.sqlite"
     path.write_bytes(content)
     with pytest.raises(IndexingError, match=r"search\.sqlite: .*(delete|move)"):
@@ -170,7 +229,10 @@ def test_a_page_damaged_inside_the_file_is_an_error(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096 * 2 :] = b"\xa5" * (len(content) - 4096 * 2)
     path.write_bytes(content)
-    with pytest.raises(IndexingError, match=r"search\.sqlite: .*damaged"), SqliteSearchIndex.open(path) as index:
+    with (
+        pytest.raises(IndexingError, match=r"search\.sqlite: .*damaged"),
+        SqliteSearchIndex.open(path) as index,
+    ):
         keyword(index, "vacina")
 
 

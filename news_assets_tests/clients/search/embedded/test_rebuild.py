@@ -10,7 +10,12 @@ import pytest
 from news_assets.clients.search.embedded import parts, rebuild
 from news_assets.clients.search.embedded.index import SqliteSearchIndex
 from news_assets.clients.search.embedded.rebuild import SqliteRebuild
-from news_assets.ports.search import SearchAnswer, SearchDocument, SearchMode, SearchQuery
+from news_assets.ports.search import (
+    SearchAnswer,
+    SearchDocument,
+    SearchMode,
+    SearchQuery,
+)
 from news_assets_tests.clients.search.contract.examples import document
 
 WORDS = (
@@ -41,11 +46,17 @@ def made(count: int) -> list[SearchDocument]:
 def answers(path: Path) -> list[SearchAnswer]:
     vector = (1.0, 0.5, 0.0, -0.5)
     with SqliteSearchIndex.open(path) as index:
-        queries = [SearchQuery(text=text, mode=mode, vector=vector, limit=50) for text in QUERIES for mode in MODES]
+        queries = [
+            SearchQuery(text=text, mode=mode, vector=vector, limit=50)
+            for text in QUERIES
+            for mode in MODES
+        ]
         return [replace(index.search(query), took_ms=0.0) for query in queries]
 
 
-def test_a_rebuilt_index_equals_an_upserted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rebuilt_index_equals_an_upserted_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parts, "FOLD_AT", 10)
     monkeypatch.setattr(parts, "MERGE_AT", 3)
     monkeypatch.setattr(rebuild, "FOLD_AT", 50)

@@ -19,7 +19,13 @@ from news_assets.clients.search.typesense.documents import (
     stems_of_texts,
     stored_forms,
 )
-from news_assets.clients.search.typesense.lines import clean, partial_line, sent_vectors, vector_hash, whole_lines
+from news_assets.clients.search.typesense.lines import (
+    clean,
+    partial_line,
+    sent_vectors,
+    vector_hash,
+    whole_lines,
+)
 from news_assets.clients.search.vectors import Float64s
 from news_assets.ports.search import SearchDocument
 from news_assets_tests.clients.search.typesense.samples import document
@@ -38,7 +44,14 @@ def sent(vector: Sequence[float]) -> Float64s:
 
 def test_a_document_is_stored_with_its_stems_keys_and_languages() -> None:
     one = document(
-        1, "Eleições", "As vacinas", summary="Resumo", tags=("saúde",), text_hash="abc", trace_id="trace", matter="m"
+        1,
+        "Eleições",
+        "As vacinas",
+        summary="Resumo",
+        tags=("saúde",),
+        text_hash="abc",
+        trace_id="trace",
+        matter="m",
     )
     assert stored_form(one, ("pt", "en")) == {
         "id": "mec-1",
@@ -77,17 +90,28 @@ def test_a_whole_line_has_the_unit_vector_and_its_hash() -> None:
     values = sent((3.0, 4.0))
     line = json.loads(*whole_lines([stored_form(document(1), ())], [values]))
     assert (line["vector"], line["vector_hash"]) == ([0.6, 0.8], vector_hash(values))
-    assert vector_hash(sent((6.0, 8.0))) == vector_hash(values) != vector_hash(None) == ""
+    assert (
+        vector_hash(sent((6.0, 8.0))) == vector_hash(values) != vector_hash(None) == ""
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"article_id": " "}, "the article_id is empty"),
-        ({"article_id": "a`b"}, "the article_id has a backtick or a line break, which filters cannot contain"),
+        (
+            {"article_id": "a`b"},
+            "the article_id has a backtick or a line break, which filters cannot contain",
+        ),
         ({"vector": (1.0, 0.0)}, "the vector has 2 dimensions, the index has 3"),
-        ({"vector": (math.nan, 0.0, 1.0)}, "the vector is empty or holds a value that is not finite"),
-        ({"vector": (1e39, 0.0, 1.0)}, "the vector is empty or holds a value that is not finite"),
+        (
+            {"vector": (math.nan, 0.0, 1.0)},
+            "the vector is empty or holds a value that is not finite",
+        ),
+        (
+            {"vector": (1e39, 0.0, 1.0)},
+            "the vector is empty or holds a value that is not finite",
+        ),
         ({"vector": (0.0, 0.0, 0.0)}, "the vector is all zeros"),
         ({"vector": (0.0, 1e-30, 0.0)}, None),
         ({}, None),
@@ -99,7 +123,13 @@ def test_documents_that_the_server_would_store_wrongly_are_refused(
     assert reason_refused(document(1, **changes), 3) == reason  # type: ignore[arg-type]
 
 
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.floats(width=32, allow_nan=False, allow_infinity=False),
+        min_size=1,
+        max_size=8,
+    )
+)
 def test_every_accepted_vector_is_sent_as_a_unit_vector(vector: list[float]) -> None:
     one = document(1, vector=tuple(vector))
     if reason_refused(one, None) is None:
@@ -107,10 +137,14 @@ def test_every_accepted_vector_is_sent_as_a_unit_vector(vector: list[float]) -> 
 
 
 @given(st.text(max_size=40))
-def test_any_text_can_be_sent_and_decomposed_accents_have_the_same_stems(text: str) -> None:
+def test_any_text_can_be_sent_and_decomposed_accents_have_the_same_stems(
+    text: str,
+) -> None:
     json.dumps(clean(text), ensure_ascii=False).encode()
     assert clean(clean(text)) == clean(text)
-    decomposed, composed = stems_of_texts(["Educac\u0327a\u0303o", "educação"], ("pt", "en"))
+    decomposed, composed = stems_of_texts(
+        ["Educac\u0327a\u0303o", "educação"], ("pt", "en")
+    )
     assert decomposed == composed
 
 
@@ -129,24 +163,45 @@ def test_language_levels_are_the_prefixes_of_a_tag() -> None:
     [
         ("typesense://search.example:8108", TypesenseAddress("search.example", 8108)),
         ("typesense://search.example", TypesenseAddress("search.example", 8108)),
-        ("typesense+https://search.example/other", TypesenseAddress("search.example", 443, "https", "other")),
+        (
+            "typesense+https://search.example/other",
+            TypesenseAddress("search.example", 443, "https", "other"),
+        ),
         ("typesense://[::1]:80/", TypesenseAddress("::1", 80)),
     ],
 )
-def test_an_address_names_host_port_protocol_and_alias(text: str, expected: TypesenseAddress) -> None:
+def test_an_address_names_host_port_protocol_and_alias(
+    text: str, expected: TypesenseAddress
+) -> None:
     assert TypesenseAddress.parse(text) == expected
 
 
 @pytest.mark.parametrize(
-    "text", ["", "http://a", "typesense://", "typesense://a:0", "typesense://u:p@a", "typesense://a/b/c"]
+    "text",
+    [
+        "",
+        "http://a",
+        "typesense://",
+        "typesense://a:0",
+        "typesense://u:p@a",
+        "typesense://a/b/c",
+    ],
 )
 def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be typesense://host:port"):
         TypesenseAddress.parse(text)
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="`"), min_size=1, max_size=30), unique=True, max_size=40))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="`"), min_size=1, max_size=30),
+        unique=True,
+        max_size=40,
+    )
+)
 def test_filters_of_ids_stay_short_and_lose_none(ids: list[str]) -> None:
-    filters = list(id_filters([one.encode("utf-8", "replace").decode() for one in ids], 300))
+    filters = list(
+        id_filters([one.encode("utf-8", "replace").decode() for one in ids], 300)
+    )
     assert sum(one.count(",") + 1 for one in filters) >= len(ids)
     assert all(one.startswith("id:[") and one.endswith("]") for one in filters)

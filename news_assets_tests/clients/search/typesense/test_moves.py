@@ -1,4 +1,6 @@
-"""Writes go to the collection that the alias names, through restarts of the server and moves of the alias."""
+"""Writes go to the collection that the alias names, through restarts of the server and
+moves of the alias.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -19,7 +21,11 @@ def test_a_restart_undoes_no_write_and_no_deletion() -> None:
         index.upsert([document(3, "Outro", document_hash="new")])
         before = hashes(index, "govbr")
         server.restart()
-        assert (hashes(index, "govbr"), len(before), before["mec-3"]) == (before, 6, "new")
+        assert (hashes(index, "govbr"), len(before), before["mec-3"]) == (
+            before,
+            6,
+            "new",
+        )
 
 
 def swapped(index: TypesenseSearchIndex, *documents: SearchDocument) -> None:

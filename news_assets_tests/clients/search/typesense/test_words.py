@@ -22,15 +22,25 @@ def test_the_commonest_words_alone_do_not_make_a_match() -> None:
     assert (known.by_rarity(), known.informative()) == (["rar", "comum", "o"], ["rar"])
 
 
-def test_found_and_facets_count_every_document_with_some_of_the_words(index: TypesenseSearchIndex) -> None:
-    index.upsert([document(n, "creches", agency="ms" if n % 2 else "mec") for n in range(1, 301)])
+def test_found_and_facets_count_every_document_with_some_of_the_words(
+    index: TypesenseSearchIndex,
+) -> None:
+    index.upsert(
+        [document(n, "creches", agency="ms" if n % 2 else "mec") for n in range(1, 301)]
+    )
     index.upsert([document(n, "estradas") for n in range(301, 400)])
     index.upsert([document(400, "creches e estradas")])
     answer = searched(index, "creches estradas")
-    assert (ids(answer)[0], answer.found, answer.facets["agency"]) == ("mec-400", 400, {"mec": 250, "ms": 150})
+    assert (ids(answer)[0], answer.found, answer.facets["agency"]) == (
+        "mec-400",
+        400,
+        {"mec": 250, "ms": 150},
+    )
 
 
-def test_phrases_exclusions_and_filters_hold_for_some_of_the_words(index: TypesenseSearchIndex) -> None:
+def test_phrases_exclusions_and_filters_hold_for_some_of_the_words(
+    index: TypesenseSearchIndex,
+) -> None:
     index.upsert(
         [
             document(1, "ensino superior gratuito"),
@@ -44,14 +54,22 @@ def test_phrases_exclusions_and_filters_hold_for_some_of_the_words(index: Typese
 
 
 def test_corrected_words_need_not_all_occur(index: TypesenseSearchIndex) -> None:
-    index.upsert([document(1, "campanha nacional"), document(2, "creches municipais"), document(3, "estradas")])
+    index.upsert(
+        [
+            document(1, "campanha nacional"),
+            document(2, "creches municipais"),
+            document(3, "estradas"),
+        ]
+    )
     assert ids(searched(index, "campnha creches xilofones"))[:2] == ["mec-2", "mec-1"]
 
 
 def test_a_query_that_enough_documents_match_is_one_request_and_one_for_the_texts(
     server: TestServer, index: TypesenseSearchIndex
 ) -> None:
-    index.upsert([document(n, "vacina gratuita", vector=(1.0, 0.0)) for n in range(1, 12)])
+    index.upsert(
+        [document(n, "vacina gratuita", vector=(1.0, 0.0)) for n in range(1, 12)]
+    )
     server.requests.clear()
     index.search(SearchQuery(text="vacinas gratuitas", vector=(1.0, 0.0)))
     assert [one.path for one in server.requests] == ["/multi_search"] * 2

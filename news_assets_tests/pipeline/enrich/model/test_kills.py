@@ -20,13 +20,24 @@ from news_assets_tests.support.waiting import HANG_S
 ARTICLES, IN_FLIGHT, KILLS = 60, 4, 3
 
 
-def started(place: tuple[str, str], server: ModelServer, timeout_s: int = 2) -> "subprocess.Popen[bytes]":
+def started(
+    place: tuple[str, str], server: ModelServer, timeout_s: int = 2
+) -> "subprocess.Popen[bytes]":
     arguments = *place, str(IN_FLIGHT), str(timeout_s)
-    command = [sys.executable, "-m", "news_assets_tests.support.enriching_process", *arguments]
-    return subprocess.Popen(command, env=os.environ | server.environment, stderr=subprocess.PIPE)
+    command = [
+        sys.executable,
+        "-m",
+        "news_assets_tests.support.enriching_process",
+        *arguments,
+    ]
+    return subprocess.Popen(
+        command, env=os.environ | server.environment, stderr=subprocess.PIPE
+    )
 
 
-def wait_for_calls(server: ModelServer, count: int, process: "subprocess.Popen[bytes]") -> None:
+def wait_for_calls(
+    server: ModelServer, count: int, process: "subprocess.Popen[bytes]"
+) -> None:
     while len(server.seen) < count and process.poll() is None:
         time.sleep(0.005)
 

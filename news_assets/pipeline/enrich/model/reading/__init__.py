@@ -6,5 +6,6 @@ The raw answer and its article
 | evidence       each quote is found again in the text
 | contradictions numbers, dates, names and negations are those of the passage
 | entities       so is each name
-| answer         with what the local enricher found -> Enrichment, or EnrichError with the check that failed
+| answer         with what the local enricher found -> Enrichment, or EnrichError with
+the check that failed
 """
