@@ -278,8 +278,10 @@ class Transaction(Snapshot):
         inserted = self.cursor.execute(
             f"""
             INSERT INTO changes BY NAME
-            SELECT $commit::BIGINT AS commit_id, $count + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
-                article_id, desk, agency, day, {change} AS change, {version} AS version, now() AS committed_at
+            SELECT $commit::BIGINT AS commit_id,
+                $count + row_number() OVER (ORDER BY article_id) - 1 AS sequence,
+                article_id, desk, agency, day, {change} AS change, {version} AS version,
+                now() AS committed_at
             FROM incoming WHERE outcome IN ('ok', 'withdrawn')
             """,
             {"commit": self.snapshot() + 1, "count": self._change_count},

@@ -25,17 +25,28 @@ HALF_LIFE_WORDS = (
 _LINKS = frozenset(("de", "da", "do", "das", "dos", "of", "del", "la", "y"))
 
 # Common in news of any topic; excluded in addition to the stop words of the language.
-_COMMON_TEXT = """disse dizer diz afirmou afirma afirmar segundo acordo ano anos mês meses dia dias semana hora
-    horas vez vezes parte caso casos pessoa pessoas feira segunda terça quarta quinta sexta sábado domingo janeiro
-    fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro novo nova novos novas grande
-    maior menor primeiro primeira último última milhão milhões bilhão bilhões mil dois duas três quatro cinco meio
-    forma fazer feito ficar partir sendo informou explicou contou além cada local nacional país notícia notícias
-    foto fotos imagem brasil haver deve devem pode ocorreu acontece realizado realizada total número exemplo relação
-    objetivo dentro área áreas said says say told added year years month months day days week weeks time times
-    people man men new first last million billion thousand hundred two three four five six monday tuesday wednesday
-    thursday friday saturday sunday january february march april june july august september october november
-    december make made take get got going back many much way well still even since around including according called
-    set use used put part mr mrs ms bbc news want like good end come came made years' told number large big second
+_COMMON_TEXT = """disse dizer diz afirmou afirma afirmar segundo acordo ano anos mês
+meses dia dias semana hora
+    horas vez vezes parte caso casos pessoa pessoas feira segunda terça quarta quinta
+    sexta sábado domingo janeiro
+    fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+    novo nova novos novas grande
+    maior menor primeiro primeira último última milhão milhões bilhão bilhões mil dois
+    duas três quatro cinco meio
+    forma fazer feito ficar partir sendo informou explicou contou além cada local
+    nacional país notícia notícias
+    foto fotos imagem brasil haver deve devem pode ocorreu acontece realizado realizada
+    total número exemplo relação
+    objetivo dentro área áreas said says say told added year years month months day days
+    week weeks time times
+    people man men new first last million billion thousand hundred two three four five
+    six monday tuesday wednesday
+    thursday friday saturday sunday january february march april june july august
+    september october november
+    december make made take get got going back many much way well still even since
+    around including according called
+    set use used put part mr mrs ms bbc news want like good end come came made years'
+    told number large big second
     think know need really something reuters"""
 _COMMON = frozenset(_COMMON_TEXT.split())
 
