@@ -17,8 +17,8 @@ PROMPT_VERSION = "1"
 
 
 class LocalEnricher:
-    """Finds theme, summary and keywords lexically, with the words of a taxonomy and of
-    the text itself.
+    """Finds theme, summary and keywords by the words of a taxonomy and of the text
+    itself.
     """
 
     def __init__(self, taxonomy: Taxonomy) -> None:
@@ -30,8 +30,9 @@ class LocalEnricher:
         self._tables: dict[str | None, ThemeTable] = {}
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
-        """Return the enrichment of one article; the theme is empty if the evidence is
-        weak or divided.
+        """Return the enrichment of one article.
+
+        The theme is empty if the evidence is weak or divided.
         """
         plain = prose(text)
         detected = language_of(f"{title}\n{plain}" if title else plain, language)
@@ -40,9 +41,7 @@ class LocalEnricher:
         theme = self._table(primary).find(title, plain)
         return Enrichment(
             theme_path=theme.path,
-            theme_labels=tuple(
-                self._taxonomy.themes[code].label(primary) for code in theme.path
-            ),
+            theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in theme.path),
             theme_score=round(theme.score, 4),
             theme_reason=theme.reason,
             summary=summary(title, text, primary),
@@ -56,8 +55,9 @@ class LocalEnricher:
         )
 
     def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:
-        """Return what a trained classifier reads of one article; `language` (BCP 47) is
-        that of its enrichment.
+        """Return what a trained classifier reads of one article.
+
+        `language` (BCP 47) is that of its enrichment.
         """
         primary = (language or "").partition("-")[0] or None
         return theme_input(self._table(primary), title, text, primary)

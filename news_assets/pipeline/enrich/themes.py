@@ -15,13 +15,7 @@ from news_assets.taxonomy.loader import ANY_LANGUAGE, ByLanguage, Taxonomy, Them
 from news_assets.text.words import fold, has_stemmer, stem, stopwords, words
 
 # Weight of a mention by part of the theme, as a phrase and as single words.
-PHRASE_WEIGHTS = {
-    "label": 1.0,
-    "keywords": 1.0,
-    "hints": 0.35,
-    "includes": 0.5,
-    "excludes": -0.6,
-}
+PHRASE_WEIGHTS = {"label": 1.0, "keywords": 1.0, "hints": 0.35, "includes": 0.5, "excludes": -0.6}
 WORD_WEIGHTS = {
     "label": 0.3,
     "keywords": 0.12,
@@ -29,9 +23,8 @@ WORD_WEIGHTS = {
     "descriptions": 0.1,
     "examples": 0.1,
 }
-OTHER_FORM_FACTOR = (
-    0.4  # only the stem is equal: "parte" and "partido", "important" and "imports"
-)
+# only the stem is equal: "parte" and "partido", "important" and "imports"
+OTHER_FORM_FACTOR = 0.4
 PHRASE_BONUS = 1.5  # of two words or more
 MAX_PHRASE_WORDS = 4
 
@@ -76,12 +69,8 @@ class ThemeTable:
         self._language = language
         self._taxonomy = taxonomy
         self._forms: dict[str, set[str]] = defaultdict(set)
-        own = {
-            code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()
-        }
-        self._evidence = {
-            code: _subtree(taxonomy, own, code) for code in taxonomy.themes
-        }
+        own = {code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()}
+        self._evidence = {code: _subtree(taxonomy, own, code) for code in taxonomy.themes}
         self._rarity = _rarity([self._evidence[code] for code in taxonomy.roots])
         self._postings = self._by_term()
         self._prefixes = _prefixes(self._rarity)
@@ -94,9 +83,7 @@ class ThemeTable:
     def evidence(self, title: str, text: str) -> dict[str, float]:
         """Return the evidence of one text without markup for every theme, by code."""
         mentions = self._mentions(title, text)
-        return {
-            code: self._evidence_for(code, mentions) for code in self._taxonomy.themes
-        }
+        return {code: self._evidence_for(code, mentions) for code in self._taxonomy.themes}
 
     def _terms_of_theme(self, theme: Theme) -> Evidence:
         evidence: Evidence = defaultdict(float)
@@ -113,11 +100,7 @@ class ThemeTable:
                 stems = [stem(word, self._language) for word in significant]
                 # "Série A" without its stop word would match every "série".
                 is_complete = len(stems) > 1 or len(words(phrase)) == 1
-                if (
-                    part in PHRASE_WEIGHTS
-                    and 0 < len(stems) <= MAX_PHRASE_WORDS
-                    and is_complete
-                ):
+                if part in PHRASE_WEIGHTS and 0 < len(stems) <= MAX_PHRASE_WORDS and is_complete:
                     bonus = PHRASE_BONUS if len(stems) > 1 else 1.0
                     yield " ".join(stems), PHRASE_WEIGHTS[part] * bonus
                 for word, stemmed in zip(significant, stems, strict=True):
@@ -133,9 +116,7 @@ class ThemeTable:
     def _significant(self, text: str) -> list[str]:
         stop = stopwords(self._language)
         return [
-            word
-            for word in words(text)
-            if word not in stop and (len(word) > 1 or word.isdigit())
+            word for word in words(text) if word not in stop and (len(word) > 1 or word.isdigit())
         ]
 
     def _by_term(self) -> dict[str, list[tuple[str, float]]]:
@@ -154,8 +135,8 @@ class ThemeTable:
         return {term: math.log1p(count) for term, count in mentions.items()}
 
     def _terms(self, text: str) -> Iterator[tuple[str, float, int]]:
-        """Yield the taxonomy's terms in a text, the longest at each position, with
-        factor and position.
+        """Yield the taxonomy's terms in a text, the longest ones, with factor and
+        position.
         """
         found = self._significant(text)
         stems = [stem(word, self._language) for word in found]
@@ -191,15 +172,10 @@ class ThemeTable:
         score = _confidence(first, second)
         if doubt := _doubt(first, second, score):
             return FoundTheme(
-                (),
-                score,
-                "; ".join([*self._gaps(), *([doubt] if self._rarity else [])]),
+                (), score, "; ".join([*self._gaps(), *([doubt] if self._rarity else [])])
             )
         return FoundTheme(
-            descend(
-                self._taxonomy, best, lambda code: self._evidence_for(code, mentions)
-            ),
-            score,
+            descend(self._taxonomy, best, lambda code: self._evidence_for(code, mentions)), score
         )
 
     def _gaps(self) -> Iterator[str]:
@@ -225,17 +201,13 @@ class ThemeTable:
         )
 
 
-def descend(
-    taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]
-) -> tuple[str, ...]:
-    """Return the path from a theme of level 1 down to where the evidence becomes weak
-    or divided.
+def descend(taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]) -> tuple[str, ...]:
+    """Return the path from a theme of level 1 to where the evidence becomes weak or
+    divided.
     """
     path = [code]
     while children := taxonomy.themes[path[-1]].children:
-        child, first, second = _first_two(
-            {child: evidence_for(child) for child in children}
-        )
+        child, first, second = _first_two({child: evidence_for(child) for child in children})
         if first < MIN_CHILD_EVIDENCE or first < second * MIN_CHILD_LEAD:
             break
         path.append(child)
@@ -272,8 +244,7 @@ def _rarity(roots: list[Evidence]) -> Evidence:
             weights[term].append(max(weight, 0.0))
     whole = math.log(len(roots) + 1)
     return {
-        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0)))
-        / whole
+        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0))) / whole
         for term, found in weights.items()
     }
 
@@ -298,11 +269,7 @@ def _form(word: str) -> str:
 
 def _first_two(scores: Mapping[str, float]) -> tuple[str, float, float]:
     ranked = sorted(scores.items(), key=lambda item: -item[1])
-    return (
-        ranked[0][0],
-        ranked[0][1],
-        max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0,
-    )
+    return ranked[0][0], ranked[0][1], max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0
 
 
 def _doubt(first: float, second: float, score: float) -> str | None:
@@ -313,8 +280,8 @@ def _doubt(first: float, second: float, score: float) -> str | None:
         return "two themes fit equally"
     if score < MIN_SCORE:
         return (
-            f"the evidence is weak: the best theme has a score of {score:.2f}, less than"
-            f" {MIN_SCORE:.2f}"
+            "the evidence is weak: "
+            f"the best theme has a score of {score:.2f}, less than {MIN_SCORE:.2f}"
         )
     return None
 
