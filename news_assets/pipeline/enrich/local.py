@@ -21,12 +21,12 @@ class LocalEnricher:
     itself.
     """
 
-    def __init__(self, taxonomy: Taxonomy) -> None:
+    def __init__(self, taxonomy: Taxonomy, lender: Taxonomy | None = None) -> None:
         self.name = "local"
-        self.model = MODEL
+        self.model = f"{MODEL}+{lender.version}" if lender else MODEL
         self.prompt_version = PROMPT_VERSION
         self.taxonomy_version = taxonomy.version
-        self._taxonomy = taxonomy
+        self._taxonomy, self._lender = taxonomy, lender
         self._tables: dict[str | None, ThemeTable] = {}
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
@@ -64,5 +64,6 @@ class LocalEnricher:
 
     def _table(self, language: str | None) -> ThemeTable:
         if language not in self._tables:
-            self._tables[language] = ThemeTable(self._taxonomy, language)
+            lender = ThemeTable(self._lender, language) if self._lender else None
+            self._tables[language] = ThemeTable(self._taxonomy, language, lender)
         return self._tables[language]
