@@ -110,20 +110,16 @@ class Preview:
         if models is None:
             return
         prompts = models.prompts_of(plan.requested, rules.depth)
-        for model in models.models[:1]:
-            for article in plan.requested:
-                if is_descended(models.taxonomy):
-                    yield article, model.name, models.theme_request(article, model.name, rules)
-                prompt = prompts[article.article_id]
-                yield article, model.name, models.request(article, model.name, prompt, None, rules)
-        entity_model = models.entity_model(rules)
-        for article in plan.readable if entity_model else ():
-            assert entity_model
-            yield (
-                article,
-                entity_model.name,
-                models.entities_request(article, entity_model.name, rules),
-            )
+        for article in plan.requested:
+            name = models.models[0].name
+            if is_descended(models.taxonomy):
+                yield article, name, models.theme_request(article, name, rules)
+            prompt = prompts[article.article_id]
+            yield article, name, models.request(article, name, prompt, None, rules)
+        if entity_model := models.entity_model(rules):
+            name = entity_model.name
+            for article in plan.readable:
+                yield article, name, models.entities_request(article, name, rules)
 
 
 def estimated(

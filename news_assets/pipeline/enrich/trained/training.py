@@ -89,17 +89,15 @@ def train(
     trained = _held_out_scores(examples, taxonomy, codes)
     untrained = np.stack([centred(example.untrained, codes) for example in examples])
     truth = np.array([codes.index(example.code) for example in examples])
-    weight = max(
-        UNTRAINED_WEIGHTS, key=lambda one: _likelihood(trained + np.float32(one) * untrained, truth)
-    )
-    scores = trained + np.float32(weight) * untrained
-    sharpness = _sharpness(scores, truth)
-    best = scores.argmax(axis=1)
+    mixed = {one: trained + np.float32(one) * untrained for one in UNTRAINED_WEIGHTS}
+    weight = max(mixed, key=lambda one: _likelihood(mixed[one], truth))
+    sharpness = _sharpness(mixed[weight], truth)
+    best = mixed[weight].argmax(axis=1)
     validation = Validation(
-        [codes[column] for column in best],
-        softmax(scores, sharpness).max(axis=1).tolist(),
-        float((best == truth).mean()),
-        float((untrained.argmax(axis=1) == truth).mean()),
+        codes=[codes[column] for column in best],
+        scores=softmax(mixed[weight], sharpness).max(axis=1).tolist(),
+        accuracy=float((best == truth).mean()),
+        untrained_accuracy=float((untrained.argmax(axis=1) == truth).mean()),
     )
     space = _space(examples, taxonomy)
     weights, bias = _fit(examples, space, codes)
@@ -118,8 +116,8 @@ def _held_out_scores(
     folds = np.array(folds_of(examples))
     scores = np.empty((len(examples), len(codes)), np.float32)
     for fold in range(FOLDS):
-        rest = [example for example, at in zip(examples, folds, strict=True) if at != fold]
-        held_out = [example for example, at in zip(examples, folds, strict=True) if at == fold]
+        rest = [examples[place] for place in np.flatnonzero(folds != fold)]
+        held_out = [examples[place] for place in np.flatnonzero(folds == fold)]
         space = _space(rest, taxonomy)
         weights, bias = _fit(rest, space, codes)
         scores[folds == fold] = _matrix(held_out, space) @ weights + bias
@@ -149,15 +147,12 @@ def folds_of(examples: Sequence[Example]) -> list[int]:
     """Return the fold of each example: each theme evenly over all folds, the same at
     every call.
     """
-    order = sorted(
-        range(len(examples)),
-        key=lambda place: (
-            examples[place].code,
-            hashlib.sha256(examples[place].article_id.encode()).digest(),
-        ),
-    )
+    keys: list[tuple[str, bytes, int]] = []
+    for place, example in enumerate(examples):
+        digest = hashlib.sha256(example.article_id.encode()).digest()
+        keys.append((example.code, digest, place))
     folds = [0] * len(examples)
-    for rank, place in enumerate(order):
+    for rank, (_, _, place) in enumerate(sorted(keys)):
         folds[place] = rank % FOLDS
     return folds
 
