@@ -122,6 +122,15 @@ def taxonomy_of(desk: Desk, setting: Path | None) -> Taxonomy:
     return _loaded(file, file.stat().st_mtime_ns if file.is_file() else 0)
 
 
+def lender_of(file: Path | None) -> Taxonomy | None:
+    """Return the taxonomy whose words help to find the themes of this file: the
+    built-in one.
+
+    The built-in taxonomies have enough words of their own; they need none.
+    """
+    return None if file in (None, BUILT_IN, CIVIC_TOPICS) else _loaded(BUILT_IN, 0)
+
+
 @lru_cache(maxsize=16)
 def _loaded(file: Path, changed_ns: int) -> Taxonomy:
     return load_taxonomy(file)

@@ -10,6 +10,7 @@ from news_assets.taxonomy.loader import (
     BUILT_IN,
     CIVIC_TOPICS,
     Theme,
+    lender_of,
     load_taxonomy,
     taxonomy_file,
 )
@@ -224,3 +225,15 @@ def test_the_desk_file_comes_before_the_setting_and_the_setting_before_what_is_b
     assert [
         taxonomy_file(replace(one, taxonomy=own), setting) for one in (news, city)
     ] == [own, own]
+
+
+def test_the_built_in_taxonomy_lends_its_words_to_files_of_ones_own_only(
+    file: Path,
+) -> None:
+    lenders = [lender_of(path) for path in (None, BUILT_IN, CIVIC_TOPICS, file)]
+    assert [lender and lender.version for lender in lenders] == [
+        None,
+        None,
+        None,
+        load_taxonomy().version,
+    ]

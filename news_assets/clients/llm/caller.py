@@ -11,12 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from news_assets.clients.llm.messages import (
-    answer_of,
-    call_settings,
-    failed_call,
-    message_of,
-)
+from news_assets.clients.llm.messages import answer_of, call_settings, failed_call, message_of
 from news_assets.clients.llm.models import close_model
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 
@@ -39,13 +34,12 @@ class Limits:
 
 
 class ConcurrentModel:
-    """One model of one provider; implements `ports.LanguageModel`. Its calls run in a
-    thread of their own.
+    """One model of one provider; implements `ports.LanguageModel`.
+
+    Its calls run in a thread of their own.
     """
 
-    def __init__(
-        self, name: str, open_model: "Callable[[], Model]", limits: Limits
-    ) -> None:
+    def __init__(self, name: str, open_model: "Callable[[], Model]", limits: Limits) -> None:
         self.name = name
         self.timeout_s = limits.timeout_s
         self._open_model = open_model
@@ -137,7 +131,7 @@ class ConcurrentModel:
                     model_request_parameters=parameters,
                 )
             return answer_of(response, round((time.monotonic() - begun) * 1000))
-        except Exception as error:  # also of a provider's library: each call ends with an answer or a reason
+        except Exception as error:  # also of a provider's library: each call has an end
             raise failed_call(error, self._limits.timeout_s) from error
 
 

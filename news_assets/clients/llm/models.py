@@ -21,8 +21,9 @@ OLLAMA_HERE = "http://localhost:11434"
 
 
 class _Provider(NamedTuple):
-    """What a provider needs: modules of its library, and one of these variables;
-    `open(model, timeout_s, calls)`.
+    """What a provider needs: modules of its library, and one of these variables.
+
+    It is opened by `open(model, timeout_s, calls)`.
     """
 
     modules: tuple[str, ...]
@@ -47,8 +48,7 @@ def open_model(name: str, timeout_s: float, calls: int) -> "Model":
 
 
 def check_model(name: str) -> None:
-    """Check that the library of this model's provider is installed and its key set,
-    without importing the library.
+    """Check, without an import, that a provider's library is installed and its key set.
 
     Raises:
         SettingsError: Says which to install, or which variable to set.
@@ -60,9 +60,7 @@ def check_model(name: str) -> None:
         raise SettingsError(
             f"{name}: the library is not installed; pip install --editable '.[{extra}]'"
         )
-    if needed.variables and not any(
-        variable_of(variable) for variable in needed.variables
-    ):
+    if needed.variables and not any(variable_of(variable) for variable in needed.variables):
         raise SettingsError(f"{name}: no key; set {' or '.join(needed.variables)}")
 
 
@@ -70,14 +68,10 @@ async def close_model(model: "Model") -> None:
     """Close the connections of a model's client."""
     client: Any = getattr(model, "client", None)
     of_google = getattr(getattr(client, "aio", None), "aclose", None)
-    close = (
-        of_google or getattr(client, "close", None) or getattr(client, "aclose", None)
-    )
+    close = of_google or getattr(client, "close", None) or getattr(client, "aclose", None)
     if close is not None and isawaitable(closing := close()):
         await closing
-    http_client: Any = getattr(
-        getattr(model, "_provider", None), "_own_http_client", None
-    )
+    http_client: Any = getattr(getattr(model, "_provider", None), "_own_http_client", None)
     if http_client is not None:  # of Google, whose client leaves it open
         await http_client.aclose()
 
@@ -90,10 +84,9 @@ def _is_installed(module: str) -> bool:
 
 
 def _openai(model: str, timeout_s: float, calls: int) -> "Model":
+    """Return a model that speaks chat completions, as vLLM and llama.cpp do too."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-    from pydantic_ai.models.openai import (
-        OpenAIChatModel,
-    )  # chat completions: what vLLM and llama.cpp speak too
+    from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     key = variable_of("OPENAI_API_KEY") or "none"  # a server of one's own needs none
@@ -107,8 +100,8 @@ def _openai(model: str, timeout_s: float, calls: int) -> "Model":
 
 
 def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
-    """Return a model of Ollama's own API, or of its form of OpenAI's where the address
-    ends in `/v1`.
+    """Return a model of Ollama's own API, or of OpenAI's where the address ends in
+    `/v1`.
     """
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.ollama import OllamaModel
@@ -116,10 +109,7 @@ def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
 
     from news_assets.clients.llm.ollama import OllamaChat
 
-    address, key = (
-        variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE,
-        variable_of("OLLAMA_API_KEY"),
-    )
+    address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY")
     if not address.rstrip("/").endswith("/v1"):
         return OllamaChat(model, address, key, timeout_s)
     client = AsyncOpenAI(
@@ -159,9 +149,7 @@ def _bedrock(model: str, timeout_s: float, calls: int) -> "Model":
     from pydantic_ai.providers.bedrock import BedrockProvider
 
     config = Config(
-        retries={"total_max_attempts": 1},
-        read_timeout=timeout_s,
-        max_pool_connections=calls,
+        retries={"total_max_attempts": 1}, read_timeout=timeout_s, max_pool_connections=calls
     )
     client = boto3.client("bedrock-runtime", config=config)
     return BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
@@ -171,12 +159,8 @@ _PROVIDERS: dict[str, _Provider] = {
     "anthropic": _Provider(
         ("anthropic",), ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), _anthropic
     ),
-    "bedrock": _Provider(
-        ("boto3",), ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"), _bedrock
-    ),
-    "google-gla": _Provider(
-        ("google.genai",), ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google
-    ),
+    "bedrock": _Provider(("boto3",), ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"), _bedrock),
+    "google-gla": _Provider(("google.genai",), ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),
     "ollama": _Provider(("openai",), (), _ollama),
     "openai": _Provider(("openai",), ("OPENAI_API_KEY", "OPENAI_BASE_URL"), _openai),
 }

@@ -17,7 +17,12 @@ from news_assets.ports.reading import Sandbox
 from news_assets.ports.search import Embedder
 from news_assets.records.desks import Desk, ThemeMethod
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.loader import load_taxonomy, taxonomy_file, taxonomy_of
+from news_assets.taxonomy.loader import (
+    lender_of,
+    load_taxonomy,
+    taxonomy_file,
+    taxonomy_of,
+)
 
 R = TypeVar("R")
 
@@ -41,7 +46,7 @@ class SandboxedEnricher:
     ) -> None:
         self.taxonomy = load_taxonomy(taxonomy)
         self._taxonomy_file = taxonomy
-        local = LocalEnricher(self.taxonomy)
+        local = LocalEnricher(self.taxonomy, lender_of(taxonomy))
         self.name, self.model = local.name, local.model
         self.prompt_version, self.taxonomy_version = (
             local.prompt_version,
@@ -183,4 +188,4 @@ def _local(taxonomy: Path | None, version: str) -> LocalEnricher:
     """Return the enricher of the sandbox's process; another `version` of the taxonomy
     is read again.
     """
-    return LocalEnricher(load_taxonomy(taxonomy))
+    return LocalEnricher(load_taxonomy(taxonomy), lender_of(taxonomy))

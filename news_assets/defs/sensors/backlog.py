@@ -14,14 +14,14 @@ import dagster as dg
 
 from news_assets.defs.active_runs import (
     ATTEMPT_TAG,
-    MODELS_TAG,
-    POLL_TAG,
+    MODEL_TAGS,
     RANGE_END,
     RANGE_START,
     active_runs,
     awaits_start,
     local_only_config,
     poll_config,
+    poll_tags,
     polled_sources,
     unfinished_runs,
 )
@@ -124,8 +124,7 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
             RANGE_START: agencies[0],
             RANGE_END: agencies[-1],
             "dagster/priority": _POLL_PRIORITY,
-            "news/desk": desk.key,
-            POLL_TAG: speed,
+            **poll_tags(desk.key, speed),
             **{
                 f"vendor/{kind}": "poll"
                 for kind in sorted({source.kind for source in sources})
@@ -423,6 +422,6 @@ def _run(
             "news/desk": desk.key,
             ATTEMPT_TAG: str(run.attempt),
             "news/backlog": str(len(run.work)),
-            **({MODELS_TAG: "only"} if with_models else {}),
+            **(MODEL_TAGS if with_models else {}),
         },
     )

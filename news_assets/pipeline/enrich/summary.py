@@ -13,16 +13,11 @@ from news_assets.text.sentences import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, words
 
 MIN_WORDS, MAX_WORDS = 6, 70  # of one sentence
-MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = (
-    28,
-    75,
-)  # a second sentence is added below the minimum
+# a second sentence is added below the minimum
+MIN_SUMMARY_WORDS, MAX_SUMMARY_WORDS = 28, 75
 MAX_SENTENCES = 80  # from the beginning, searched for candidates
 CANDIDATES = 12  # sentences from the beginning; later ones are background
-MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = (
-    20,
-    280,
-)  # of the text's beginning, if no sentence is usable
+MIN_BEGINNING_CHARS, MAX_BEGINNING_CHARS = 20, 280  # if no sentence is usable
 TITLE_SHARE = 0.8  # of a sentence's words in the title: it repeats the title
 
 _BOILERPLATE = re.compile(
@@ -57,11 +52,9 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     found = list(islice(every, MAX_SENTENCES))
     stems = [_stems(sentence, language, stop) for sentence in found]
     in_title = _stems(title, language, stop)
-    usable = [
-        n
-        for n, sentence in enumerate(found)
-        if _is_usable(sentence, stems[n], in_title)
-    ][:CANDIDATES]
+    usable = [n for n, sentence in enumerate(found) if _is_usable(sentence, stems[n], in_title)][
+        :CANDIDATES
+    ]
     if not usable:
         return _beginning(text, in_title, language, stop)
     scores = _scores(usable, stems, in_title)
@@ -73,22 +66,16 @@ def summary(title: str, text: str, language: str | None) -> str | None:
 def _beginning(
     text: str, in_title: frozenset[str], language: str | None, stop: frozenset[str]
 ) -> str | None:
-    """Return the first line as long as a sentence: for lists, and scripts without
-    spaces between words.
+    """Return the first line as long as a sentence.
+
+    For lists, and scripts without spaces between words.
     """
     lines = (" ".join(line.split()) for line in prose(text).splitlines())
     long = (
-        line
-        for line in lines
-        if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
+        line for line in lines if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
     )
     start = next(
-        (
-            line
-            for line in long
-            if _adds_to_title(_stems(line, language, stop), in_title)
-        ),
-        None,
+        (line for line in long if _adds_to_title(_stems(line, language, stop), in_title)), None
     )
     if start is None or len(start) <= MAX_BEGINNING_CHARS:
         return start
@@ -102,17 +89,9 @@ def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[s
 
 
 def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
-    if (
-        not _COMPLETE.search(sentence)
-        or _BOILERPLATE.match(sentence)
-        or _BYLINE.match(sentence)
-    ):
+    if not _COMPLETE.search(sentence) or _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
         return False
-    if (
-        not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS
-        or sentence.isupper()
-        or not stems
-    ):
+    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS or sentence.isupper() or not stems:
         return False
     return _adds_to_title(stems, in_title)
 
@@ -143,9 +122,7 @@ def _second(
     found: Sequence[str],
     stems: Sequence[frozenset[str]],
 ) -> list[int]:
-    """Return the next best sentence that fits and shares few words with the first, if
-    the first is short.
-    """
+    """Return the next best sentence unlike the first that fits, if the first is short."""
     length = len(found[first].split())
     if length >= MIN_SUMMARY_WORDS:
         return []

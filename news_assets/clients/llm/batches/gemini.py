@@ -25,13 +25,8 @@ _STATES: dict[str, BatchState] = {
 }
 
 
-_ERRORS = {
-    3: 400,
-    4: 504,
-    7: 403,
-    8: 429,
-    14: 503,
-}  # status of HTTP for a google.rpc.Code
+# status of HTTP for a google.rpc.Code
+_ERRORS = {3: 400, 4: 504, 7: 403, 8: 429, 14: 503}
 
 
 class GeminiBatches:
@@ -58,22 +53,15 @@ class GeminiBatches:
         client = model.client.aio
         content = b"".join(map(_line, requests))
         file = await client.files.upload(
-            file=io.BytesIO(content),
-            config={"mime_type": "application/jsonl", "display_name": key},
+            file=io.BytesIO(content), config={"mime_type": "application/jsonl", "display_name": key}
         )
         once = {"retry_options": {"attempts": 1}}
         config = {"display_name": key, "http_options": once}
         return str(
-            (
-                await client.batches.create(
-                    model=model.model_name, src=file.name, config=config
-                )
-            ).name
+            (await client.batches.create(model=model.model_name, src=file.name, config=config)).name
         )
 
-    async def find(
-        self, model: Any, key: str, since: datetime, count: int
-    ) -> str | None:
+    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
         """Return the newest batch of this name."""
         async for job in await model.client.aio.batches.list(config={"page_size": 100}):
             if job.display_name == key:

@@ -40,9 +40,7 @@ class OpenAIBatches:
         from pydantic_ai.providers.openai import OpenAIProvider
 
         client = model.client.with_options(http_client=offline.http_client())
-        return OpenAIChatModel(
-            model.model_name, provider=OpenAIProvider(openai_client=client)
-        )
+        return OpenAIChatModel(model.model_name, provider=OpenAIProvider(openai_client=client))
 
     async def close(self, model: Any) -> None:
         """Close the connections of a model."""
@@ -55,16 +53,11 @@ class OpenAIBatches:
             file=("batch.jsonl", b"".join(map(_line, requests))), purpose="batch"
         )
         batch = await client.batches.create(
-            input_file_id=file.id,
-            endpoint=_ENDPOINT,
-            completion_window="24h",
-            metadata={_KEY: key},
+            input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={_KEY: key}
         )
         return str(batch.id)
 
-    async def find(
-        self, model: Any, key: str, since: datetime, count: int
-    ) -> str | None:
+    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
         """Return the newest batch with this key in its metadata."""
         async for batch in model.client.batches.list(limit=100):
             if (batch.metadata or {}).get(_KEY) == key:
@@ -75,16 +68,17 @@ class OpenAIBatches:
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state; a cancelled batch has results like an expired one."""
-        return _STATES.get(
-            (await model.client.batches.retrieve(batch_id)).status, "running"
-        )
+        return _STATES.get((await model.client.batches.retrieve(batch_id)).status, "running")
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of the files of outputs and errors."""
         batch = await model.client.batches.retrieve(batch_id)
-        files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
-        contents = [(await model.client.files.content(file)).text for file in files]
-        return [result for text in contents for result in _results(text)]
+        results: list[Result] = []
+        for file in (batch.output_file_id, batch.error_file_id):
+            if file:
+                content = await model.client.files.content(file)
+                results += _results(content.text)
+        return results
 
 
 def _line(request: Sent) -> bytes:
@@ -101,9 +95,7 @@ def _results(text: str) -> Iterator[Result]:
     for line in map(json.loads, lines_of(text)):
         if response := line.get("response"):
             yield Result(
-                line["custom_id"],
-                response["status_code"],
-                json.dumps(response["body"]).encode(),
+                line["custom_id"], response["status_code"], json.dumps(response["body"]).encode()
             )
         elif (error := line.get("error") or {}).get("code") not in _NOT_RUN:
             yield Result(line["custom_id"], 500, json.dumps({"error": error}).encode())

@@ -42,9 +42,11 @@ class ModelEnricher:
 
     Attributes:
         local: Finds language, length and readability of every text, and fills in where
-            no model answers.
+            no model
+            answers.
         models: Requested in order, each for what those before it gave no usable answer
-            to; none for entities only.
+            to; none for
+            entities only.
         open_model: Opens a model by its name, the same one at each call.
         entities: Name of the model that finds entities; empty for none.
         prompt: Of the enrichment.
@@ -55,12 +57,13 @@ class ModelEnricher:
         taxonomy: Whose codes an answer may have.
         taxonomy_of: Returns the taxonomy of a desk, where desks have several.
         accepted_error: Where the local enricher is the first of the chain: the share of
-            wrong themes that is accepted
-            of it. None where it is not: then it only fills in.
+            wrong
+            themes that is accepted of it. None where it is not: then it only fills in.
         sandbox: Where texts and answers are read.
         open_batches: Opens the batches of a model by its name.
         has_batches: Whether backfills are sent to the model of this name in batches,
-            where the desk file does not say.
+            where the desk
+            file does not say.
         answer_rules: Length, effort and temperature of answers, where the desk file
             does not say.
         max_failures: Inputs in a row without an answer after which a model is given up.
@@ -92,9 +95,7 @@ class ModelEnricher:
         Raises:
             NewsAssetsError: The taxonomy or the desk's classifier cannot be used.
         """
-        local = (
-            self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
-        )
+        local = self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
         return replace(
             self,
             local=local,
@@ -110,13 +111,9 @@ class ModelEnricher:
         """Whether a model is requested for anything about a desk's articles."""
         return bool(self.models) or self.entity_model(rules) is not None
 
-    def sends_batches(
-        self, rules: EnrichRules, model: str, *, is_backfill: bool
-    ) -> bool:
+    def sends_batches(self, rules: EnrichRules, model: str, *, is_backfill: bool) -> bool:
         """Whether requests to a model are sent in batches."""
-        return rules.via == BATCH or (
-            rules.via is None and is_backfill and self.has_batches(model)
-        )
+        return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
 
     def read(
         self, answers: Sequence[tuple[Question, ModelAnswer]]
@@ -136,13 +133,10 @@ class ModelEnricher:
     def identities(self) -> set[MadeBy]:
         """Return who may make the rows of answers."""
         return {
-            self.made_by(model.name, prompt)
-            for model, prompt in product(self.models, self.prompts)
+            self.made_by(model.name, prompt) for model, prompt in product(self.models, self.prompts)
         }
 
-    def prompts_of(
-        self, articles: Collection[RawArticle], rules: DepthRules
-    ) -> dict[str, Prompt]:
+    def prompts_of(self, articles: Collection[RawArticle], rules: DepthRules) -> dict[str, Prompt]:
         """Return the prompt for each article: for agenda items by their depth, for news
         one.
         """
@@ -170,31 +164,19 @@ class ModelEnricher:
         """
         key = request_hash(article, model, prompt, self.taxonomy)
         return build_request(
-            article,
-            prompt,
-            themes_below(self.taxonomy, branch),
-            key,
-            self._answer_rules(rules),
+            article, prompt, themes_below(self.taxonomy, branch), key, self._answer_rules(rules)
         )
 
-    def theme_request(
-        self, article: RawArticle, model: str, rules: EnrichRules
-    ) -> ModelRequest:
+    def theme_request(self, article: RawArticle, model: str, rules: EnrichRules) -> ModelRequest:
         """Return the request for the branch of a large taxonomy."""
         key = request_hash(article, model, self.theme_prompt, self.taxonomy)
         themes = upper_themes(self.taxonomy)
-        return build_request(
-            article, self.theme_prompt, themes, key, self._answer_rules(rules)
-        )
+        return build_request(article, self.theme_prompt, themes, key, self._answer_rules(rules))
 
-    def entities_request(
-        self, article: RawArticle, model: str, rules: EnrichRules
-    ) -> ModelRequest:
+    def entities_request(self, article: RawArticle, model: str, rules: EnrichRules) -> ModelRequest:
         """Return the request for an article's entities."""
         key = request_hash(article, model, self.entities_prompt, self.taxonomy)
-        return build_request(
-            article, self.entities_prompt, (), key, self._answer_rules(rules)
-        )
+        return build_request(article, self.entities_prompt, (), key, self._answer_rules(rules))
 
     def _answer_rules(self, rules: EnrichRules) -> AnswerRules:
         """Return the rules of a desk, which go before those of the settings."""
@@ -202,7 +184,5 @@ class ModelEnricher:
         return AnswerRules(
             max_tokens=rules.max_tokens or usual.max_tokens,
             reasoning=rules.reasoning or usual.reasoning,
-            temperature=usual.temperature
-            if rules.temperature is None
-            else rules.temperature,
+            temperature=usual.temperature if rules.temperature is None else rules.temperature,
         )

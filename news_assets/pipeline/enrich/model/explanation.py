@@ -33,15 +33,15 @@ def is_outdated(row: EnrichedArticle, article: RawArticle) -> bool:
 
 
 def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:
-    """Return the evidence of the summary's sentences and then of the key points; none
-    of a local result.
+    """Return the evidence of the summary's sentences and then of the key points.
+
+    None of a local result.
     """
     stored: list[tuple[str, str | None, str]] = [
         ("summary", None, span) for span in row.summary_spans
     ]
-    points = zip(
-        row.key_points, row.key_point_spans, strict=False
-    )  # the local enricher has neither
+    # The local enricher has neither.
+    points = zip(row.key_points, row.key_point_spans, strict=False)
     stored += [("key point", sentence, span) for sentence, span in points]
     return [
         _evidence(number, of, sentence, parse_span(span), text)
@@ -49,9 +49,7 @@ def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:
     ]
 
 
-def _evidence(
-    number: int, of: str, sentence: str | None, span: Span | None, text: str
-) -> Evidence:
+def _evidence(number: int, of: str, sentence: str | None, span: Span | None, text: str) -> Evidence:
     quote = text[span.start : span.end] if span else None
     return Evidence(number=number, of=of, sentence=sentence, span=span, quote=quote)
 
@@ -79,15 +77,14 @@ def _marks(evidence: Sequence[Evidence]) -> Iterator[tuple[int, int, str]]:
 
 
 def marked_paragraphs(text: str, evidence: Sequence[Evidence]) -> list[str]:
-    """Return the paragraphs of the text that hold evidence, marked; those without any
-    are one `…`.
+    """Return the paragraphs of the text that hold evidence, marked.
+
+    Those without any are one `…`.
     """
     lines: list[str] = []
     is_open = 0
     for line in marked(text, evidence).split("\n"):
-        has_mark = is_open > 0 or any(
-            f"[[{one.number} " in line for one in evidence if one.span
-        )
+        has_mark = is_open > 0 or any(f"[[{one.number} " in line for one in evidence if one.span)
         is_open += sum(
             (f"[[{one.number} " in line) - (f" {one.number}]]" in line)
             for one in evidence

@@ -1,5 +1,6 @@
-"""What is sent for one article: the instructions, the article as data, and the schema
-of the answer.
+"""What is sent for one article.
+
+The instructions, the article as data, and the schema of the answer.
 """
 
 import re
@@ -32,8 +33,9 @@ INVISIBLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AnswerRules:
-    """Most tokens of an answer, effort of reasoning and temperature; None for the
-    model's default.
+    """Most tokens of an answer, effort of reasoning and temperature.
+
+    None for the model's default.
     """
 
     max_tokens: int = 4000
@@ -41,11 +43,10 @@ class AnswerRules:
     temperature: float | None = None
 
 
-def request_hash(
-    article: RawArticle, model: str, prompt: Prompt, taxonomy: Taxonomy
-) -> str:
-    """Return the `input_hash` of the request for an article. Entities do not depend on
-    the taxonomy.
+def request_hash(article: RawArticle, model: str, prompt: Prompt, taxonomy: Taxonomy) -> str:
+    """Return the `input_hash` of the request for an article.
+
+    Entities do not depend on the taxonomy.
     """
     version = "" if prompt.kind == "entities" else taxonomy.version
     made_by = MadeBy(f"{ENRICHER}/{prompt.kind}", model, prompt.version, version)
@@ -72,9 +73,7 @@ def build_request(
         prompt_version=prompt.version,
         instructions=prompt.body.replace("{themes}", list_text(themes)),
         text=_delimited(article, marker=input_hash[:16]),
-        schema=answer_schema(
-            prompt.kind, prompt.answers, [theme.code for theme in themes]
-        ),
+        schema=answer_schema(prompt.kind, prompt.answers, [theme.code for theme in themes]),
         max_sentences=prompt.sentences,
         max_tokens=rules.max_tokens,
         reasoning=rules.reasoning,
@@ -89,9 +88,7 @@ def fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
     then only the provider knows.
     """
     room = _room(request, window_tokens)
-    return (
-        _cut(request, room) if MIN_SENT_CHARS <= room < len(request.text) else request
-    )
+    return _cut(request, room) if MIN_SENT_CHARS <= room < len(request.text) else request
 
 
 def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest | None:
@@ -100,36 +97,32 @@ def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest 
     Half of the article where the window is not known, or would not make it shorter.
     """
     room = _room(request, window_tokens)
-    kept = (
-        room if MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
-    )
+    kept = room if MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
     return _cut(request, kept) if kept >= MIN_SENT_CHARS else None
 
 
 def _room(request: ModelRequest, window_tokens: int | None) -> int:
     """Return how many characters of the article fit beside instructions, schema and
-    answer; 0 if it is not known.
+    answer.
+
+    0 if it is not known.
     """
     if window_tokens is None:
         return 0
     fixed = request.chars - len(request.text)
-    return max(
-        0,
-        round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed,
-    )
+    return max(0, round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed)
 
 
 def _cut(request: ModelRequest, kept: int) -> ModelRequest:
     """Return a request with so many characters of text, its last line among them."""
     body, _, last_line = request.text.rpartition("\n")
-    return replace(
-        request, text=f"{body[: kept - len(last_line) - 1].rstrip()}\n{last_line}"
-    )
+    return replace(request, text=f"{body[: kept - len(last_line) - 1].rstrip()}\n{last_line}")
 
 
 def _delimited(article: RawArticle, marker: str) -> str:
-    """Return the article between two lines that it cannot contain: they hold a part of
-    its own hash.
+    """Return the article between two lines that it cannot contain.
+
+    They hold a part of its own hash.
     """
     title = " ".join(visible(article.title or "").split())[:MAX_TITLE_CHARS]
     text = visible(article.text or "")[:MAX_SENT_CHARS]

@@ -1,5 +1,6 @@
-"""Probabilities of themes: a linear model over stems, an embedding and the evidence for
-the taxonomy's themes.
+"""Probabilities of themes.
+
+A linear model over stems, an embedding and the evidence for the taxonomy's themes.
 
 Each of the parts has length 1: stems weighted by frequency and rarity, the embedding
 less the mean embedding, the evidence for themes of level 1, and the roots of the
@@ -25,8 +26,8 @@ NO_THEME = ""  # the code of articles that no theme fits
 
 @dataclass(frozen=True)
 class Space:
-    """The features: columns of stems with their rarity, then those of the embedding,
-    then those of the themes.
+    """The features: columns of stems with their rarity, of the embedding, and of the
+    themes.
     """
 
     stems: tuple[str, ...]
@@ -44,9 +45,7 @@ class Space:
         import numpy as np
 
         known = [
-            (self._columns[stem], count)
-            for stem, count in stems.items()
-            if stem in self._columns
+            (self._columns[stem], count) for stem, count in stems.items() if stem in self._columns
         ]
         columns = np.array([column for column, _ in known], np.int64)
         counts = np.array([count for _, count in known], np.float32)
@@ -56,16 +55,10 @@ class Space:
         """Return the values of the other columns."""
         import numpy as np
 
-        evidence = np.array(
-            [max(found.evidence[code], 0.0) for code in self.themes], np.float32
-        )
-        of_roots = np.array(
-            [max(found.evidence[code], 0.0) for code in self.roots], np.float32
-        )
+        evidence = np.array([max(found.evidence[code], 0.0) for code in self.themes], np.float32)
+        of_roots = np.array([max(found.evidence[code], 0.0) for code in self.roots], np.float32)
         embedding = np.array(vector, np.float32) - self.center
-        return np.concatenate(
-            [unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)]
-        )
+        return np.concatenate([unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)])
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,7 @@ class ThemeClassifier:
     def probabilities(
         self, found: ThemeInput, vector: Sequence[float], untrained: Mapping[str, float]
     ) -> dict[str, float]:
-        """Return the probability of each code that the classifier knows, from
-        `untrained` scores too.
-        """
+        """Return the probability of each code that the classifier knows."""
         columns, values = self.space.words(found.stems)
         rest = self.space.rest(found, vector)
         scores = (
@@ -100,18 +91,13 @@ class ThemeClassifier:
             + self.bias
         )
         scores = scores + self.untrained_weight * centred(untrained, self.codes)
-        return dict(
-            zip(
-                self.codes,
-                softmax(scores[None], self.sharpness)[0].tolist(),
-                strict=True,
-            )
-        )
+        return dict(zip(self.codes, softmax(scores[None], self.sharpness)[0].tolist(), strict=True))
 
 
 def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":
-    """Return the untrained scores in the order of the codes, less their mean; 0 for a
-    code without one.
+    """Return the untrained scores in the order of the codes, less their mean.
+
+    0 for a code without one.
     """
     import numpy as np
 

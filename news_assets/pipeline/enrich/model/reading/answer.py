@@ -25,15 +25,15 @@ class Question(NamedTuple):
 
 
 def read_answers(
-    answers: Sequence[tuple[Question, ModelAnswer]],
-    taxonomy: Taxonomy,
-    sandbox: Sandbox,
+    answers: Sequence[tuple[Question, ModelAnswer]], taxonomy: Taxonomy, sandbox: Sandbox
 ) -> list[Enrichment | EnrichError]:
     """Return the enrichment that each answer gives, or which check it failed, in order.
 
     Of entities only `entities` and `entities_json` are set, of a theme only
     `theme_path`.
     """
+    if not answers:
+        return []
     calls = [
         (received, request, article.title or "", article.text or "", local.language)
         for (request, article, local), received in answers
@@ -48,18 +48,12 @@ def read_answers(
 
 
 def _read(
-    received: ModelAnswer,
-    request: ModelRequest,
-    title: str,
-    text: str,
-    language: str | None,
+    received: ModelAnswer, request: ModelRequest, title: str, text: str, language: str | None
 ) -> Enrichment:
     """Return what an answer itself says; of a theme only its code, in `theme_path`."""
     if received.stop == "declined":
         said = f": {shown(received.raw)}" if received.raw.strip() else ""
-        raise EnrichError(
-            f"declined: the model or a content filter refuses the article{said}"
-        )
+        raise EnrichError(f"declined: the model or a content filter refuses the article{said}")
     try:
         return _read_complete(received.raw, request, title, text, language)
     except EnrichError as error:
@@ -83,8 +77,8 @@ def _read_complete(
 
 
 def _completed(found: Enrichment, question: Question, taxonomy: Taxonomy) -> Enrichment:
-    """Return an enrichment with the whole path of its theme, and with what only the
-    local enricher finds.
+    """Return an enrichment with the path of its theme, and what only the local enricher
+    finds.
     """
     kind, local = question.request.kind, question.local
     if kind == "entities":
