@@ -11,7 +11,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from news_assets.clients.llm.messages import answer_of, call_settings, failed_call, message_of
+from news_assets.clients.llm.messages import (
+    answer_of,
+    call_settings,
+    failed_call,
+    message_of,
+)
 from news_assets.clients.llm.models import close_model
 from news_assets.ports.enrichment import ModelAnswer, ModelRequest
 
@@ -39,7 +44,9 @@ class ConcurrentModel:
     Its calls run in a thread of their own.
     """
 
-    def __init__(self, name: str, open_model: "Callable[[], Model]", limits: Limits) -> None:
+    def __init__(
+        self, name: str, open_model: "Callable[[], Model]", limits: Limits
+    ) -> None:
         self.name = name
         self.timeout_s = limits.timeout_s
         self._open_model = open_model

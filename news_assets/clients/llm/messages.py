@@ -18,8 +18,14 @@ _TOOL = "answer"
 # Instructions, themes and schema are the same for many articles; the article comes
 # after them.
 _CACHED: Final[dict[str, dict[str, bool]]] = {
-    "anthropic": {"anthropic_cache_instructions": True, "anthropic_cache_tool_definitions": True},
-    "bedrock": {"bedrock_cache_instructions": True, "bedrock_cache_tool_definitions": True},
+    "anthropic": {
+        "anthropic_cache_instructions": True,
+        "anthropic_cache_tool_definitions": True,
+    },
+    "bedrock": {
+        "bedrock_cache_instructions": True,
+        "bedrock_cache_tool_definitions": True,
+    },
 }
 # Key, bill, rights, name of the model: other articles fare no better.
 _FATAL: Final = (401, 402, 403, 404)
@@ -38,7 +44,9 @@ _OF_ALL_REQUESTS: Final = re.compile(
     r"|tool_choice|response_format|json_schema|cache_control)\b",
     re.IGNORECASE,
 )
-_DECLINED: Final = re.compile(r"content[_ ](?:filter|management|policy)|safety", re.IGNORECASE)
+_DECLINED: Final = re.compile(
+    r"content[_ ](?:filter|management|policy)|safety", re.IGNORECASE
+)
 _OVER_WINDOW: Final = re.compile(
     r"context[_ ](?:length|window|size)|input token count", re.IGNORECASE
 )
@@ -66,14 +74,20 @@ def message_of(request: ModelRequest, model: "Model") -> tuple[list[Any], Any]:
     from pydantic_ai.tools import ToolDefinition
 
     messages = [
-        Message(parts=[SystemPromptPart(request.instructions), UserPromptPart(request.text)])
+        Message(
+            parts=[SystemPromptPart(request.instructions), UserPromptPart(request.text)]
+        )
     ]
     if model.profile.get("supports_json_schema_output") and model.system in _BY_SCHEMA:
-        form = OutputObjectDefinition(json_schema=request.schema, name=_TOOL, strict=True)
+        form = OutputObjectDefinition(
+            json_schema=request.schema, name=_TOOL, strict=True
+        )
         return messages, ModelRequestParameters(
             output_mode="native", output_object=form, allow_text_output=True
         )
-    tool = ToolDefinition(name=_TOOL, parameters_json_schema=request.schema, kind="output")
+    tool = ToolDefinition(
+        name=_TOOL, parameters_json_schema=request.schema, kind="output"
+    )
     return messages, ModelRequestParameters(
         output_mode="tool", output_tools=[tool], allow_text_output=False
     )
@@ -83,11 +97,16 @@ def call_settings(request: ModelRequest, model: "Model") -> Any:
     """Return the settings of a call: limits of the answer, and what the provider is to
     cache.
     """
-    settings: dict[str, Any] = {"max_tokens": request.max_tokens, **_CACHED.get(model.system, {})}
+    settings: dict[str, Any] = {
+        "max_tokens": request.max_tokens,
+        **_CACHED.get(model.system, {}),
+    }
     if request.temperature is not None:
         settings["temperature"] = request.temperature
     if request.reasoning is not None:
-        settings["thinking"] = False if request.reasoning == "none" else request.reasoning
+        settings["thinking"] = (
+            False if request.reasoning == "none" else request.reasoning
+        )
     return settings
 
 
@@ -136,7 +155,9 @@ def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
         return ModelCallError(f"no connection: {error}", "retry")
     if isinstance(error, TimeoutError | ModelTimeoutError):
         return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
-    is_page = isinstance(error, UnexpectedModelBehavior) and "expected JSON data" in str(error)
+    is_page = isinstance(
+        error, UnexpectedModelBehavior
+    ) and "expected JSON data" in str(error)
     is_redirect = isinstance(error, ModelAPIError) and not is_connection
     if is_page or is_redirect:
         return ModelCallError(f"no answer of a model: {error}", "retry")
@@ -144,7 +165,9 @@ def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
         return ModelCallError(str(error), "fatal")
     # of pydantic-ai
     if isinstance(error, IndexError | KeyError | AttributeError | TypeError):
-        return ModelCallError("the response lacks a part that the provider documents", "unanswered")
+        return ModelCallError(
+            "the response lacks a part that the provider documents", "unanswered"
+        )
     return ModelCallError(f"{type(error).__name__}: {error}", "unanswered")
 
 
@@ -152,7 +175,9 @@ def _refused_request(error: Any) -> ModelCallError:
     """Return what a response with a status of 4xx or 5xx means."""
     message = str(_message(error.body))
     reason = f"status {error.status_code}: {message}"
-    codes = f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)}"
+    codes = (
+        f"{error.provider_error_code} {error.provider_error_type} {_codes(error.body)}"
+    )
     kind = _kind_of(error, f"{codes} {message}")
     wait_s = None if error.retry_after is None else min(error.retry_after, _MAX_WAIT_S)
     window_tokens = _window(message) if kind == "too_long" else None
@@ -160,10 +185,15 @@ def _refused_request(error: Any) -> ModelCallError:
 
 
 def _kind_of(error: Any, said: str) -> CallFailure:
-    from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelQuotaExceededError
+    from pydantic_ai.exceptions import (
+        ModelContextWindowExceededError,
+        ModelQuotaExceededError,
+    )
 
     status = error.status_code
-    if isinstance(error, ModelQuotaExceededError) or (status == 429 and _QUOTA.search(said)):
+    if isinstance(error, ModelQuotaExceededError) or (
+        status == 429 and _QUOTA.search(said)
+    ):
         return "fatal"
     if status in _FATAL:
         return "fatal"

@@ -60,7 +60,9 @@ def check_model(name: str) -> None:
         raise SettingsError(
             f"{name}: the library is not installed; pip install --editable '.[{extra}]'"
         )
-    if needed.variables and not any(variable_of(variable) for variable in needed.variables):
+    if needed.variables and not any(
+        variable_of(variable) for variable in needed.variables
+    ):
         raise SettingsError(f"{name}: no key; set {' or '.join(needed.variables)}")
 
 
@@ -68,10 +70,14 @@ async def close_model(model: "Model") -> None:
     """Close the connections of a model's client."""
     client: Any = getattr(model, "client", None)
     of_google = getattr(getattr(client, "aio", None), "aclose", None)
-    close = of_google or getattr(client, "close", None) or getattr(client, "aclose", None)
+    close = (
+        of_google or getattr(client, "close", None) or getattr(client, "aclose", None)
+    )
     if close is not None and isawaitable(closing := close()):
         await closing
-    http_client: Any = getattr(getattr(model, "_provider", None), "_own_http_client", None)
+    http_client: Any = getattr(
+        getattr(model, "_provider", None), "_own_http_client", None
+    )
     if http_client is not None:  # of Google, whose client leaves it open
         await http_client.aclose()
 
@@ -109,7 +115,10 @@ def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
 
     from news_assets.clients.llm.ollama import OllamaChat
 
-    address, key = variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE, variable_of("OLLAMA_API_KEY")
+    address, key = (
+        variable_of("OLLAMA_BASE_URL") or OLLAMA_HERE,
+        variable_of("OLLAMA_API_KEY"),
+    )
     if not address.rstrip("/").endswith("/v1"):
         return OllamaChat(model, address, key, timeout_s)
     client = AsyncOpenAI(
@@ -149,7 +158,9 @@ def _bedrock(model: str, timeout_s: float, calls: int) -> "Model":
     from pydantic_ai.providers.bedrock import BedrockProvider
 
     config = Config(
-        retries={"total_max_attempts": 1}, read_timeout=timeout_s, max_pool_connections=calls
+        retries={"total_max_attempts": 1},
+        read_timeout=timeout_s,
+        max_pool_connections=calls,
     )
     client = boto3.client("bedrock-runtime", config=config)
     return BedrockConverseModel(model, provider=BedrockProvider(bedrock_client=client))
@@ -159,8 +170,12 @@ _PROVIDERS: dict[str, _Provider] = {
     "anthropic": _Provider(
         ("anthropic",), ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), _anthropic
     ),
-    "bedrock": _Provider(("boto3",), ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"), _bedrock),
-    "google-gla": _Provider(("google.genai",), ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google),
+    "bedrock": _Provider(
+        ("boto3",), ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"), _bedrock
+    ),
+    "google-gla": _Provider(
+        ("google.genai",), ("GOOGLE_API_KEY", "GEMINI_API_KEY"), _google
+    ),
     "ollama": _Provider(("openai",), (), _ollama),
     "openai": _Provider(("openai",), ("OPENAI_API_KEY", "OPENAI_BASE_URL"), _openai),
 }

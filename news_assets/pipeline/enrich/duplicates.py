@@ -36,8 +36,12 @@ def moved(result: Enrichment, original: str, text: str) -> Enrichment:
         entities, entities_json = located(json.loads(entities_json), text)
     return replace(
         result,
-        summary_spans=tuple(_moved(span, original, searched) for span in result.summary_spans),
-        key_point_spans=tuple(_moved(span, original, searched) for span in result.key_point_spans),
+        summary_spans=tuple(
+            _moved(span, original, searched) for span in result.summary_spans
+        ),
+        key_point_spans=tuple(
+            _moved(span, original, searched) for span in result.key_point_spans
+        ),
         entities=entities,
         entities_json=entities_json,
     )

@@ -24,13 +24,29 @@ from functools import partial
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.labels import labelled
 from news_assets.pipeline.enrich.model.batches import BatchRequests
-from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults, Storing
+from news_assets.pipeline.enrich.model.direct import (
+    DirectRequests,
+    ModelResults,
+    Storing,
+)
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
 from news_assets.pipeline.enrich.model.reading.answer import Question
 from news_assets.pipeline.enrich.model.themes import is_descended
-from news_assets.pipeline.enrich.plan import DUE_NOW, Chain, Draft, Plan, plan_batch, reused
-from news_assets.pipeline.enrich.rows import cached_results, enriched_row, theme_of, unenriched_row
+from news_assets.pipeline.enrich.plan import (
+    DUE_NOW,
+    Chain,
+    Draft,
+    Plan,
+    plan_batch,
+    reused,
+)
+from news_assets.pipeline.enrich.rows import (
+    cached_results,
+    enriched_row,
+    theme_of,
+    unenriched_row,
+)
 from news_assets.pipeline.stage_state.declaration import Stage, sha256
 from news_assets.pipeline.stage_state.rows import store_derived, versions_of
 from news_assets.ports.enrichment import Enricher, LanguageModel, ModelRequest
@@ -114,7 +130,9 @@ class _Drafts:
         """Whether a language model made the article's result."""
         return self[article].made_by.enricher != self._chain.local.name
 
-    def without_answer(self, article: RawArticle, reason: str, *, again: str | None) -> None:
+    def without_answer(
+        self, article: RawArticle, reason: str, *, again: str | None
+    ) -> None:
         """Let the local result stay, or fail, as the desk file says."""
         before = self[article]
         if article.article_id not in self._requested:  # only its entities are requested
@@ -128,9 +146,14 @@ class _Drafts:
         """Store what the local enricher found, of every article, until a model answers."""
         plan, now = self.plan, self.clock()
         for article in self._waiting():
-            self.without_answer(article, "the language model has not answered yet", again=DUE_NOW)
+            self.without_answer(
+                article, "the language model has not answered yet", again=DUE_NOW
+            )
         made = self._rows(plan.drafts)
-        made += [(self._labelled(unenriched_row(article, now)), None) for article in plan.filtered]
+        made += [
+            (self._labelled(unenriched_row(article, now)), None)
+            for article in plan.filtered
+        ]
         changed = [one for one in made if not self._is_stored(*one)]
         lost = plan.stored.keys() - self._by_id.keys()
         if not (changed or plan.new_cache or lost):
@@ -150,7 +173,9 @@ class _Drafts:
 
     def store_open(self) -> None:
         """Store why articles got no answer; a row of its present state stays then."""
-        ids = [article.article_id for article in self._waiting() if self._is_open(article)]
+        ids = [
+            article.article_id for article in self._waiting() if self._is_open(article)
+        ]
         if made := self._rows(ids):
             self.lake.transact(lambda transaction: self._store(transaction, made))
 
@@ -171,7 +196,9 @@ class _Drafts:
             return self.plan.drafts[article_id]
         draft = self._draft_of(original.article_id)
         article = self._by_id[article_id]
-        return reused(draft, article, original.article_id, original.text or "", self._chain.local)
+        return reused(
+            draft, article, original.article_id, original.text or "", self._chain.local
+        )
 
     def _rows(self, article_ids: Iterable[str]) -> list[_Made]:
         """Return the rows of articles and of their copies, and why they are made again."""
@@ -194,7 +221,13 @@ class _Drafts:
         reasons = {row.article_id: again for row, again in changed if again is not None}
         rows = [row for row, _ in changed]
         kept = store_derived(
-            transaction, self._stage, self._keys, rows, self._versions, self.clock(), reasons
+            transaction,
+            self._stage,
+            self._keys,
+            rows,
+            self._versions,
+            self.clock(),
+            reasons,
         )
         self.written |= {row.article_id for row in kept}
 
@@ -209,7 +242,9 @@ class _Drafts:
         if stored is None:
             return False
         if again == DUE_NOW:
-            same = replace(row, enriched_at=stored.enriched_at, local_reason=stored.local_reason)
+            same = replace(
+                row, enriched_at=stored.enriched_at, local_reason=stored.local_reason
+            )
             return self.plan.is_current(self._by_id[row.article_id]) or same == stored
         is_settled = row.outcome == "ok" and not row.is_provisional
         return is_settled and replace(row, enriched_at=stored.enriched_at) == stored
@@ -234,7 +269,9 @@ class _Requests:
     drafts.
     """
 
-    def __init__(self, drafts: _Drafts, models: ModelEnricher, *, is_backfill: bool) -> None:
+    def __init__(
+        self, drafts: _Drafts, models: ModelEnricher, *, is_backfill: bool
+    ) -> None:
         models.budget.is_backfill |= is_backfill
         self._drafts, self._models, self._rules = drafts, models, drafts.desk.enrich
         self._ledger = Ledger(drafts.lake, models.budget, drafts.clock)
@@ -249,7 +286,9 @@ class _Requests:
         reasons: list[str] = []
         for model in self._models.models:
             reasons.append(self._enrich(model, still))
-            still = [article for article in still if not self._drafts.has_answer(article)]
+            still = [
+                article for article in still if not self._drafts.has_answer(article)
+            ]
         self._add_entities()
         self._drafts.store_open()
         return reasons[-1] if still and reasons and all(reasons) else ""
@@ -265,7 +304,9 @@ class _Requests:
         requests = {}
         for article in chosen:
             prompt, branch = prompts[article.article_id], branches[article.article_id]
-            request = self._models.request(article, model.name, prompt, branch, self._rules)
+            request = self._models.request(
+                article, model.name, prompt, branch, self._rules
+            )
             requests[article.article_id] = request
         again = DUE_NOW if self._models.entity_model(self._rules) else None
 
@@ -292,13 +333,17 @@ class _Requests:
         """
         if not is_descended(self._models.taxonomy):
             return {article.article_id: None for article in articles}, ""
-        request = partial(self._models.theme_request, model=model.name, rules=self._rules)
+        request = partial(
+            self._models.theme_request, model=model.name, rules=self._rules
+        )
         requests = {article.article_id: request(article) for article in articles}
         answers = self._answers(model, articles, requests)
         found: dict[str, str | None] = {}
         for article_id, sent in requests.items():
             found[article_id] = theme_of(answers.results.get(sent.input_hash))
-        for article, reason, is_closed in _unanswered(articles, requests, answers, model):
+        for article, reason, is_closed in _unanswered(
+            articles, requests, answers, model
+        ):
             if not is_closed:
                 del found[article.article_id]
                 self._drafts.without_answer(article, reason, again=reason)
@@ -313,7 +358,9 @@ class _Requests:
         if model is None:
             return
         articles = self._drafts.plan.readable
-        request = partial(self._models.entities_request, model=model.name, rules=self._rules)
+        request = partial(
+            self._models.entities_request, model=model.name, rules=self._rules
+        )
         requests = {article.article_id: request(article) for article in articles}
         before = {article.article_id: self._drafts[article] for article in articles}
 
@@ -321,7 +368,9 @@ class _Requests:
             return _with_entities(before[article.article_id], key, found)
 
         answers = self._answers(model, articles, requests, draft)
-        for article, reason, is_closed in _unanswered(articles, requests, answers, model):
+        for article, reason, is_closed in _unanswered(
+            articles, requests, answers, model
+        ):
             former = self._drafts[article]
             no_entities = None if is_closed else f"no entities: {reason}"
             self._drafts[article] = replace(former, again=former.again or no_entities)
@@ -340,14 +389,18 @@ class _Requests:
         lake, locals_ = self._drafts.lake, self._drafts.plan.locals
         by_key: dict[str, list[RawArticle]] = {}
         for article in articles:
-            by_key.setdefault(requests[article.article_id].input_hash, []).append(article)
+            by_key.setdefault(requests[article.article_id].input_hash, []).append(
+                article
+            )
 
         def store(transaction: Rows, results: Mapping[str, Enrichment]) -> None:
             if draft is None:
                 return
             found: dict[str, Draft] = {}
             for key, result in results.items():
-                found |= {one.article_id: draft(one, key, result) for one in by_key[key]}
+                found |= {
+                    one.article_id: draft(one, key, result) for one in by_key[key]
+                }
             self._drafts.store_answered(transaction, found)
 
         known = cached_results(lake, by_key.keys())
@@ -356,22 +409,32 @@ class _Requests:
         new: dict[str, Question] = {}
         for key, (first, *_) in by_key.items():
             if key not in known:
-                new[key] = Question(requests[first.article_id], first, locals_[first.article_id])
+                new[key] = Question(
+                    requests[first.article_id], first, locals_[first.article_id]
+                )
         answers = self._sender(model, store).answer(new) if new else ModelResults()
         answers.results |= known
         return answers
 
-    def _sender(self, model: LanguageModel, store: Storing) -> DirectRequests | BatchRequests:
+    def _sender(
+        self, model: LanguageModel, store: Storing
+    ) -> DirectRequests | BatchRequests:
         """Return what sends the requests to a model: one by one, or in batches."""
         models, lake = self._models, self._drafts.lake
-        direct = DirectRequests(lake, model, self._ledger, models.read, store, models.max_failures)
+        direct = DirectRequests(
+            lake, model, self._ledger, models.read, store, models.max_failures
+        )
         sends_batches = partial(models.sends_batches, self._rules, model.name)
         # no run does, so nothing is sent so again
         if not sends_batches(is_backfill=True):
             return direct
         only_again = not sends_batches(is_backfill=models.budget.is_backfill)
         return BatchRequests(
-            lake, models.open_batches(model.name), direct, self._ledger, only_again=only_again
+            lake,
+            models.open_batches(model.name),
+            direct,
+            self._ledger,
+            only_again=only_again,
         )
 
 
@@ -396,6 +459,8 @@ def _with_entities(former: Draft, key: str, found: Enrichment) -> Draft:
     """
     if isinstance(former.enrichment, EnrichError):
         return former
-    both = replace(former.enrichment, entities=found.entities, entities_json=found.entities_json)
+    both = replace(
+        former.enrichment, entities=found.entities, entities_json=found.entities_json
+    )
     both_keys = sha256(f"{former.key}\n{key}")
     return replace(former, key=both_keys, enrichment=both, again=former.again or None)

@@ -65,7 +65,9 @@ class _Term:
         score *= TITLE_FACTOR if self.is_in_title else 1.0
         score *= NAME_FACTOR if self.name_count * 2 > self.count else 1.0
         return score * (
-            PHRASE_FACTOR if self.length > 1 and (self.count > 1 or self.name_count) else 1.0
+            PHRASE_FACTOR
+            if self.length > 1 and (self.count > 1 or self.name_count)
+            else 1.0
         )
 
 
@@ -129,7 +131,9 @@ def _candidates(
             is_name = all(token.is_capital or token.is_link for token in run)
             if len(run) > 2 and not is_name:
                 continue
-            stems = tuple(stem(token.word, language) for token in run if not token.is_link)
+            stems = tuple(
+                stem(token.word, language) for token in run if not token.is_link
+            )
             is_certain = len(run) > 1 or not _begins_sentence(text, first.start)
             yield stems, text[first.start : run[-1].end], place, is_name and is_certain
 
@@ -141,7 +145,9 @@ def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
     """
     for end in range(place, min(place + MAX_TERM_WORDS, len(tokens))):
         token = tokens[end]
-        if end > place and not (token.is_joined and (token.is_significant or token.is_link)):
+        if end > place and not (
+            token.is_joined and (token.is_significant or token.is_link)
+        ):
             return
         if token.is_significant:
             yield tokens[place : end + 1]
@@ -152,11 +158,19 @@ def _tokens(text: str, language: str | None) -> list[_Token]:
     found: list[_Token] = []
     last = 0
     for word, start, end in word_spans(text):
-        is_significant = len(word) >= MIN_CHARS and word not in excluded and word.isalpha()
+        is_significant = (
+            len(word) >= MIN_CHARS and word not in excluded and word.isalpha()
+        )
         is_joined = start - last == 1 and text[last] in " \u00a0-"
         found.append(
             _Token(
-                word, start, end, is_significant, word in _LINKS, text[start].isupper(), is_joined
+                word,
+                start,
+                end,
+                is_significant,
+                word in _LINKS,
+                text[start].isupper(),
+                is_joined,
             )
         )
         last = end

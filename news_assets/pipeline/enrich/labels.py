@@ -15,7 +15,8 @@ from news_assets.taxonomy.loader import Taxonomy
 def labels_in_force(labels: Iterable[ThemeLabel]) -> dict[str, ThemeLabel]:
     """Return the newest label of each article, by article id."""
     return {
-        label.article_id: label for label in sorted(labels, key=lambda label: label.labelled_at)
+        label.article_id: label
+        for label in sorted(labels, key=lambda label: label.labelled_at)
     }
 
 
@@ -28,7 +29,9 @@ def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
         return row
     return replace(
         row,
-        input_hash=hashlib.sha256(f"{row.input_hash} labelled {label.code}".encode()).hexdigest(),
+        input_hash=hashlib.sha256(
+            f"{row.input_hash} labelled {label.code}".encode()
+        ).hexdigest(),
         theme_code=label.code,
         theme_path=label.theme_path,
         theme_labels=label.theme_labels,
@@ -53,11 +56,15 @@ def store_label(
         NewsAssetsError: There is no such article in the desk, or no such code in the
             taxonomy.
     """
-    found = rows.read(EnrichedArticle, article_id=[article_id], desk=[desk], outcome=["ok"])
+    found = rows.read(
+        EnrichedArticle, article_id=[article_id], desk=[desk], outcome=["ok"]
+    )
     if not found:
         raise NewsAssetsError(f"no enriched article `{article_id}` in desk {desk}")
     if code is not None and code not in taxonomy.themes:
-        raise NewsAssetsError(f"no theme `{code}` in the taxonomy; {_hint(code, taxonomy)}")
+        raise NewsAssetsError(
+            f"no theme `{code}` in the taxonomy; {_hint(code, taxonomy)}"
+        )
     [row] = found
     path = taxonomy.path(code) if code else ()
     language = (row.language or "").partition("-")[0] or None

@@ -104,9 +104,15 @@ class Chain:
     def of(cls, enricher: Enricher | ModelEnricher, desk: Desk) -> "Chain":
         """Return the chain of a desk. Raises NewsAssetsError."""
         if not isinstance(enricher, ModelEnricher):
-            return cls(local=enricher.for_desk(desk) if isinstance(enricher, PerDesk) else enricher)
+            return cls(
+                local=enricher.for_desk(desk)
+                if isinstance(enricher, PerDesk)
+                else enricher
+            )
         own = enricher.for_desk(desk)
-        return cls(local=own.local, models=own if own.requests_models(desk.enrich) else None)
+        return cls(
+            local=own.local, models=own if own.requests_models(desk.enrich) else None
+        )
 
     def identities(self) -> set[MadeBy]:
         """Return who may have made a row that copies reuse."""
@@ -132,13 +138,19 @@ def plan_batch(
     """
     with lake.latest() as reader:
         plan = _read_plan(reader, keys, only)
-        due = [article for article in plan.articles if re_enrich or _is_due(plan, article, chain)]
+        due = [
+            article
+            for article in plan.articles
+            if re_enrich or _is_due(plan, article, chain)
+        ]
         own = [article for article in due if not article.filter_reason]
         found = LocalResults(reader, own, chain.local, now)
         originals = _read_originals(reader, own, chain)
     plan.filtered = [article for article in due if article.filter_reason]
     plan.drafts |= {
-        article.article_id: found.draft(article) for article in own if not _may_be_copy(article)
+        article.article_id: found.draft(article)
+        for article in own
+        if not _may_be_copy(article)
     }
     _add_copies(plan, own, originals, found, chain.local)
     plan.new_cache = found.new_cache
@@ -151,10 +163,14 @@ def _read_plan(reader: Reader, keys: AgencyDays, only: Collection[str] | None) -
     """Return a plan with what is stored, and nothing to do."""
     chosen = of_articles(only)
     articles = [
-        a for a in reader.read(RawArticle, keys, outcome=["ok"], **chosen) if (a.text or "").strip()
+        a
+        for a in reader.read(RawArticle, keys, outcome=["ok"], **chosen)
+        if (a.text or "").strip()
     ]
     rows = {row.article_id: row for row in reader.read(EnrichedArticle, keys, **chosen)}
-    return Plan(articles, rows, labels_in_force(reader.read(ThemeLabel, keys, **chosen)))
+    return Plan(
+        articles, rows, labels_in_force(reader.read(ThemeLabel, keys, **chosen))
+    )
 
 
 def _is_due(plan: Plan, article: RawArticle, chain: Chain) -> bool:
@@ -180,11 +196,16 @@ class LocalResults:
     """
 
     def __init__(
-        self, reader: Reader, articles: Iterable[RawArticle], local: Enricher, now: datetime
+        self,
+        reader: Reader,
+        articles: Iterable[RawArticle],
+        local: Enricher,
+        now: datetime,
     ) -> None:
         self._local, self._now, self._made_by = local, now, identity(local)
         self._hashes = {
-            a.article_id: input_hash(a.title or "", a.text or "", self._made_by) for a in articles
+            a.article_id: input_hash(a.title or "", a.text or "", self._made_by)
+            for a in articles
         }
         self._known: dict[str, Enrichment | EnrichError] = {}
         self._known |= cached_results(reader, set(self._hashes.values()))
@@ -234,7 +255,8 @@ def _read_originals(
     rows = reader.read(EnrichedArticle, article_id=elsewhere, outcome=["ok"])
     usable = {row.article_id: row for row in rows if identity_of(row) in made_by}
     texts = {
-        row.article_id: row.text or "" for row in reader.read(RawArticle, article_id=usable.keys())
+        row.article_id: row.text or ""
+        for row in reader.read(RawArticle, article_id=usable.keys())
     }
     return {key: _Original(row, texts.get(key, "")) for key, row in usable.items()}
 
@@ -255,11 +277,15 @@ def _add_copies(
     for copy, original in wanted.items():
         if original in originals:
             plan.drafts[copy] = _of_stored(here[copy], originals[original], local)
-        elif original in here and not leads_to(original, copy, wanted):  # a cycle ends here
+        elif original in here and not leads_to(
+            original, copy, wanted
+        ):  # a cycle ends here
             plan.copies[copy] = here[original]
         else:
             plan.drafts[copy] = found.draft(here[copy])
-    failed = [copy for copy, original in plan.copies.items() if _has_failed(plan, original)]
+    failed = [
+        copy for copy, original in plan.copies.items() if _has_failed(plan, original)
+    ]
     for copy in failed:
         del plan.copies[copy]
         plan.drafts[copy] = found.draft(here[copy])
@@ -278,20 +304,32 @@ def _has_failed(plan: Plan, article: RawArticle) -> bool:
 
 def _of_stored(article: RawArticle, original: _Original, local: Enricher) -> Draft:
     row = original.row
-    again = f"its original {row.article_id} is provisional" if row.is_provisional else None
-    draft = Draft(row.input_hash, result_of(row), identity_of(row), row.local_reason, again)
+    again = (
+        f"its original {row.article_id} is provisional" if row.is_provisional else None
+    )
+    draft = Draft(
+        row.input_hash, result_of(row), identity_of(row), row.local_reason, again
+    )
     return reused(draft, article, row.article_id, original.text, local)
 
 
 def reused(
-    draft: Draft, article: RawArticle, original_id: str, original_text: str, local: Enricher
+    draft: Draft,
+    article: RawArticle,
+    original_id: str,
+    original_text: str,
+    local: Enricher,
 ) -> Draft:
     """Return the draft of a copy, made of that of its original."""
     if isinstance(draft.enrichment, EnrichError):
         return draft
     made_by = identity(local)
     is_local = draft.made_by == made_by
-    key = input_hash(article.title or "", article.text or "", made_by) if is_local else draft.key
+    key = (
+        input_hash(article.title or "", article.text or "", made_by)
+        if is_local
+        else draft.key
+    )
     enrichment = moved(draft.enrichment, original_text, article.text or "")
     return replace(draft, key=key, enrichment=enrichment, reused_from=original_id)
 
@@ -299,10 +337,16 @@ def reused(
 # --- requests -------------------------------------------------------------------------
 
 
-def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher) -> None:
+def _add_requests(
+    plan: Plan, desk: Desk, own: Sequence[RawArticle], models: ModelEnricher
+) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
-    found = [(article, local) for article in own if (local := _own_result(plan, article))]
-    calls = [(article.title or "", article.text or "", desk.enrich) for article, _ in found]
+    found = [
+        (article, local) for article in own if (local := _own_result(plan, article))
+    ]
+    calls = [
+        (article.title or "", article.text or "", desk.enrich) for article, _ in found
+    ]
     reasons = models.sandbox.run(reason_not_sent, calls)
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
@@ -313,7 +357,9 @@ def _add_requests(plan: Plan, desk: Desk, own: Sequence[RawArticle], models: Mod
         if not models.models:
             continue
         if models.accepted_error is not None and is_sure(local, models.accepted_error):
-            _stays_local(plan, article, f"sure: its theme has a score of {local.theme_score:.2f}")
+            _stays_local(
+                plan, article, f"sure: its theme has a score of {local.theme_score:.2f}"
+            )
         else:
             plan.requested.append(article)
 
@@ -325,7 +371,9 @@ def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:
     Scores are calibrated, so of many sure themes a smaller share than
     `wanted_error_rate` is wrong.
     """
-    return bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
+    return (
+        bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
+    )
 
 
 def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
@@ -337,7 +385,9 @@ def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
 
 
 def _stays_local(plan: Plan, article: RawArticle, reason: str) -> None:
-    plan.drafts[article.article_id] = replace(plan.drafts[article.article_id], local_reason=reason)
+    plan.drafts[article.article_id] = replace(
+        plan.drafts[article.article_id], local_reason=reason
+    )
 
 
 def counts_of(plan: Plan) -> Counter[str]:
@@ -372,5 +422,10 @@ def _kind_of(plan: Plan, article: RawArticle) -> str:
         return ""
     if reason.startswith(SURE):
         return SURE
-    general = reason.removeprefix("not sent: ").partition("“")[0].partition(", as ")[0].strip(" ,:")
+    general = (
+        reason.removeprefix("not sent: ")
+        .partition("“")[0]
+        .partition(", as ")[0]
+        .strip(" ,:")
+    )
     return " ".join(word for word in general.split() if not word.isdigit())

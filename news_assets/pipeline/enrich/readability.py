@@ -20,7 +20,9 @@ _PORTUGUESE_NUCLEUS = re.compile(
 _GLIDE = re.compile(r"(?<=[qg])u")
 
 
-def readability(words: Sequence[str], sentence_count: int, language: str | None) -> float | None:
+def readability(
+    words: Sequence[str], sentence_count: int, language: str | None
+) -> float | None:
     """Return Flesch's reading ease, 0 (hard) to 100 (easy).
 
     None without words or for a language without a formula.

@@ -18,7 +18,9 @@ NOT_ENRICHED: Final = "none"  # in place of an enricher's name
 _RESULT_FIELDS = tuple(
     field.name for field in fields(Enrichment) if not field.name.startswith("theme_")
 )
-_TUPLES = tuple(field.name for field in fields(Enrichment) if field.type == tuple[str, ...])
+_TUPLES = tuple(
+    field.name for field in fields(Enrichment) if field.type == tuple[str, ...]
+)
 
 
 class MadeBy(NamedTuple):
@@ -40,7 +42,12 @@ def input_hash(title: str, text: str, made_by: MadeBy) -> str:
 
 def identity(enricher: Enricher) -> MadeBy:
     """Return who an enricher is."""
-    return MadeBy(enricher.name, enricher.model, enricher.prompt_version, enricher.taxonomy_version)
+    return MadeBy(
+        enricher.name,
+        enricher.model,
+        enricher.prompt_version,
+        enricher.taxonomy_version,
+    )
 
 
 def identity_of(row: EnrichedArticle) -> MadeBy:
@@ -92,7 +99,9 @@ def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
     It says why, and nothing else.
     """
     key = hashlib.sha256(f"not enriched: {article.filter_reason}".encode()).hexdigest()
-    row = enriched_row(article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now)
+    row = enriched_row(
+        article, key, Enrichment(), MadeBy(NOT_ENRICHED, "", "", ""), now
+    )
     return replace(row, reason=article.filter_reason)
 
 
@@ -103,7 +112,9 @@ def theme_of(result: Enrichment | None) -> str | None:
 
 def result_of(row: EnrichedArticle) -> Enrichment:
     """Return the result that a row has."""
-    return Enrichment(**{field.name: getattr(row, field.name) for field in fields(Enrichment)})
+    return Enrichment(
+        **{field.name: getattr(row, field.name) for field in fields(Enrichment)}
+    )
 
 
 def from_json(result_json: str) -> Enrichment | None:
@@ -113,7 +124,8 @@ def from_json(result_json: str) -> Enrichment | None:
     try:
         stored: dict[str, Any] = json.loads(result_json)
         values: dict[str, Any] = {
-            name: tuple(value) if name in _TUPLES else value for name, value in stored.items()
+            name: tuple(value) if name in _TUPLES else value
+            for name, value in stored.items()
         }
         return Enrichment(**values)
     except (ValueError, TypeError, AttributeError):

@@ -52,9 +52,11 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     found = list(islice(every, MAX_SENTENCES))
     stems = [_stems(sentence, language, stop) for sentence in found]
     in_title = _stems(title, language, stop)
-    usable = [n for n, sentence in enumerate(found) if _is_usable(sentence, stems[n], in_title)][
-        :CANDIDATES
-    ]
+    usable = [
+        n
+        for n, sentence in enumerate(found)
+        if _is_usable(sentence, stems[n], in_title)
+    ][:CANDIDATES]
     if not usable:
         return _beginning(text, in_title, language, stop)
     scores = _scores(usable, stems, in_title)
@@ -72,10 +74,17 @@ def _beginning(
     """
     lines = (" ".join(line.split()) for line in prose(text).splitlines())
     long = (
-        line for line in lines if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
+        line
+        for line in lines
+        if len(line) >= MIN_BEGINNING_CHARS and not _BOILERPLATE.match(line)
     )
     start = next(
-        (line for line in long if _adds_to_title(_stems(line, language, stop), in_title)), None
+        (
+            line
+            for line in long
+            if _adds_to_title(_stems(line, language, stop), in_title)
+        ),
+        None,
     )
     if start is None or len(start) <= MAX_BEGINNING_CHARS:
         return start
@@ -89,9 +98,17 @@ def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[s
 
 
 def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
-    if not _COMPLETE.search(sentence) or _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
+    if (
+        not _COMPLETE.search(sentence)
+        or _BOILERPLATE.match(sentence)
+        or _BYLINE.match(sentence)
+    ):
         return False
-    if not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS or sentence.isupper() or not stems:
+    if (
+        not MIN_WORDS <= len(sentence.split()) <= MAX_WORDS
+        or sentence.isupper()
+        or not stems
+    ):
         return False
     return _adds_to_title(stems, in_title)
 

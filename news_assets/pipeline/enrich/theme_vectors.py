@@ -69,7 +69,10 @@ class ThemeVectors:
     directions: "Floats"
 
     def scores(
-        self, evidence: Mapping[str, float], vector: Sequence[float], weights: Weights = WEIGHTS
+        self,
+        evidence: Mapping[str, float],
+        vector: Sequence[float],
+        weights: Weights = WEIGHTS,
     ) -> dict[str, float]:
         """Return the score of each theme from the evidence of words and the article's
         vector.
@@ -111,17 +114,24 @@ def theme_vectors(vectors: Mapping[str, Sequence[Sequence[float]]]) -> ThemeVect
     import numpy as np
 
     means = np.array(
-        [unit(np.array(of_theme, np.float32).mean(axis=0)) for of_theme in vectors.values()]
+        [
+            unit(np.array(of_theme, np.float32).mean(axis=0))
+            for of_theme in vectors.values()
+        ]
     )
     center = means.mean(axis=0)
-    return ThemeVectors(tuple(vectors), center, np.array([unit(mean) for mean in means - center]))
+    return ThemeVectors(
+        tuple(vectors), center, np.array([unit(mean) for mean in means - center])
+    )
 
 
 def score_of(scores: Mapping[str, float], weights: Weights = WEIGHTS) -> float:
     """Return the probability, rather too low, that the best theme is right."""
     ranked = sorted(scores.values(), reverse=True)
     lead = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
-    return 1 / (1 + math.exp(-(SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0)))))
+    return 1 / (
+        1 + math.exp(-(SCORE_OFFSET + weights.slope * math.sqrt(max(lead, 0.0))))
+    )
 
 
 def unit(values: "Floats") -> "Floats":

@@ -16,7 +16,13 @@ from news_assets.taxonomy.loader import ANY_LANGUAGE, ByLanguage, Taxonomy, Them
 from news_assets.text.words import fold, has_stemmer, stem, stopwords, words
 
 # Weight of a mention by part of the theme, as a phrase and as single words.
-PHRASE_WEIGHTS = {"label": 1.0, "keywords": 1.0, "hints": 0.35, "includes": 0.5, "excludes": -0.6}
+PHRASE_WEIGHTS = {
+    "label": 1.0,
+    "keywords": 1.0,
+    "hints": 0.35,
+    "includes": 0.5,
+    "excludes": -0.6,
+}
 WORD_WEIGHTS = {
     "label": 0.3,
     "keywords": 0.12,
@@ -82,13 +88,20 @@ class ThemeTable:
     """
 
     def __init__(
-        self, taxonomy: Taxonomy, language: str | None, lender: "ThemeTable | None" = None
+        self,
+        taxonomy: Taxonomy,
+        language: str | None,
+        lender: "ThemeTable | None" = None,
     ) -> None:
         self._language = language
         self._taxonomy = taxonomy
         self._forms: dict[str, set[str]] = defaultdict(set)
-        own = {code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()}
-        self._evidence = {code: _subtree(taxonomy, own, code) for code in taxonomy.themes}
+        own = {
+            code: self._terms_of_theme(theme) for code, theme in taxonomy.themes.items()
+        }
+        self._evidence = {
+            code: _subtree(taxonomy, own, code) for code in taxonomy.themes
+        }
         self._rarity = _rarity([self._evidence[code] for code in taxonomy.roots])
         self._postings = self._by_term()
         self._prefixes = _prefixes(self._rarity)
@@ -124,7 +137,9 @@ class ThemeTable:
             own = lender._own_evidence(*read)[lender._taxonomy.path(code)[0]]
             total = sum(claims.values()) + STRANGE * own**2
             shares[code] = {
-                root: LENT_WEIGHT * claim / total for root, claim in claims.items() if claim
+                root: LENT_WEIGHT * claim / total
+                for root, claim in claims.items()
+                if claim
             }
         return shares
 
@@ -143,7 +158,11 @@ class ThemeTable:
                 stems = [stem(word, self._language) for word in significant]
                 # "Série A" without its stop word would match every "série".
                 is_complete = len(stems) > 1 or len(words(phrase)) == 1
-                if part in PHRASE_WEIGHTS and 0 < len(stems) <= MAX_PHRASE_WORDS and is_complete:
+                if (
+                    part in PHRASE_WEIGHTS
+                    and 0 < len(stems) <= MAX_PHRASE_WORDS
+                    and is_complete
+                ):
                     bonus = PHRASE_BONUS if len(stems) > 1 else 1.0
                     yield " ".join(stems), PHRASE_WEIGHTS[part] * bonus
                 for word, stemmed in zip(significant, stems, strict=True):
@@ -159,7 +178,9 @@ class ThemeTable:
     def _significant(self, text: str) -> list[str]:
         stop = stopwords(self._language)
         return [
-            word for word in words(text) if word not in stop and (len(word) > 1 or word.isdigit())
+            word
+            for word in words(text)
+            if word not in stop and (len(word) > 1 or word.isdigit())
         ]
 
     def _by_term(self) -> dict[str, list[tuple[str, float]]]:
@@ -186,7 +207,9 @@ class ThemeTable:
                 found[code] += weight * math.log1p(count)
         return found
 
-    def _terms(self, found: list[str], stems: list[str]) -> Iterator[tuple[str, float, int]]:
+    def _terms(
+        self, found: list[str], stems: list[str]
+    ) -> Iterator[tuple[str, float, int]]:
         """Yield the taxonomy's terms in a text, the longest ones, with factor and
         position.
         """
@@ -211,7 +234,9 @@ class ThemeTable:
         return longest
 
     def _decide(self, evidence: Evidence) -> FoundTheme:
-        best, first, second = _first_two({code: evidence[code] for code in self._taxonomy.roots})
+        best, first, second = _first_two(
+            {code: evidence[code] for code in self._taxonomy.roots}
+        )
         score = _confidence(first, second)
         if doubt := _doubt(first, second, score):
             doubts = [*self._gaps(), *([doubt] if self._rarity else [])]
@@ -233,13 +258,17 @@ class ThemeTable:
             yield f"the taxonomy has no words in language {self._language}"
 
 
-def descend(taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]) -> tuple[str, ...]:
+def descend(
+    taxonomy: Taxonomy, code: str, evidence_for: Callable[[str], float]
+) -> tuple[str, ...]:
     """Return the path from a theme of level 1 to where the evidence becomes weak or
     divided.
     """
     path = [code]
     while children := taxonomy.themes[path[-1]].children:
-        child, first, second = _first_two({child: evidence_for(child) for child in children})
+        child, first, second = _first_two(
+            {child: evidence_for(child) for child in children}
+        )
         if first < MIN_CHILD_EVIDENCE or first < second * MIN_CHILD_LEAD:
             break
         path.append(child)
@@ -276,7 +305,8 @@ def _rarity(roots: list[Evidence]) -> Evidence:
             weights[term].append(max(weight, 0.0))
     whole = math.log(len(roots) + 1)
     return {
-        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0))) / whole
+        term: math.log((len(roots) + 1) / max(1.0, sum(found) / (max(found) or 1.0)))
+        / whole
         for term, found in weights.items()
     }
 
@@ -301,7 +331,11 @@ def _form(word: str) -> str:
 
 def _first_two(scores: Mapping[str, float]) -> tuple[str, float, float]:
     ranked = sorted(scores.items(), key=lambda item: -item[1])
-    return ranked[0][0], ranked[0][1], max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0
+    return (
+        ranked[0][0],
+        ranked[0][1],
+        max(ranked[1][1], 0.0) if len(ranked) > 1 else 0.0,
+    )
 
 
 def _doubt(first: float, second: float, score: float) -> str | None:

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from news_assets.errors import EmbedError, EnrichError
-from news_assets.pipeline.enrich.theme_vectors import MIN_BEST, VERSION, ThemeVectors, score_of
+from news_assets.pipeline.enrich.theme_vectors import (
+    MIN_BEST,
+    VERSION,
+    ThemeVectors,
+    score_of,
+)
 from news_assets.pipeline.enrich.themes import FoundTheme, descend
 from news_assets.pipeline.enrich.trained.classifier import NO_THEME, ThemeClassifier
 from news_assets.pipeline.enrich.trained.features import ThemeInput
@@ -36,9 +41,16 @@ class VectorEnricher:
         version: str = VERSION,
     ) -> None:
         self.name, self.model = local.name, f"{local.model}+{version}"
-        self.prompt_version, self.taxonomy_version = local.prompt_version, local.taxonomy_version
+        self.prompt_version, self.taxonomy_version = (
+            local.prompt_version,
+            local.taxonomy_version,
+        )
         self._local, self._theme_input, self._vectors = local, theme_input, vectors
-        self._taxonomy, self._embedder, self._classifier = taxonomy, embedder, classifier
+        self._taxonomy, self._embedder, self._classifier = (
+            taxonomy,
+            embedder,
+            classifier,
+        )
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
@@ -55,11 +67,15 @@ class VectorEnricher:
         if self._classifier is None:
             found = self._untrained(scores, read, enrichment.theme_reason)
         else:
-            found = self._trained(self._classifier.probabilities(read, vector, scores), read)
+            found = self._trained(
+                self._classifier.probabilities(read, vector, scores), read
+            )
         return replace(
             enrichment,
             theme_path=found.path,
-            theme_labels=tuple(self._taxonomy.themes[code].label(primary) for code in found.path),
+            theme_labels=tuple(
+                self._taxonomy.themes[code].label(primary) for code in found.path
+            ),
             theme_score=round(found.score, 4),
             theme_reason=found.reason,
         )
@@ -82,7 +98,9 @@ class VectorEnricher:
         best = max(probabilities, key=lambda code: probabilities[code])
         if best == NO_THEME:
             return FoundTheme(
-                (), probabilities[best], "no theme fits: articles like this one were labelled so"
+                (),
+                probabilities[best],
+                "no theme fits: articles like this one were labelled so",
             )
         return FoundTheme(self._path(best, read), probabilities[best])
 

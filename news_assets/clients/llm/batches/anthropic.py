@@ -33,7 +33,9 @@ class AnthropicBatches:
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         client = model.client.with_options(http_client=offline.http_client())
-        return AnthropicModel(model.model_name, provider=AnthropicProvider(anthropic_client=client))
+        return AnthropicModel(
+            model.model_name, provider=AnthropicProvider(anthropic_client=client)
+        )
 
     async def close(self, model: Any) -> None:
         """Close the connections of a model."""
@@ -48,7 +50,9 @@ class AnthropicBatches:
         client = model.client.with_options(max_retries=0)
         return str((await client.messages.batches.create(requests=lines)).id)
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the batch whose results have ids that begin with the key.
 
         Raises:

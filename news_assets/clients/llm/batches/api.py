@@ -58,7 +58,9 @@ class BatchApi(Protocol):
         """
         ...
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the id of the batch that was made under this key after `since`, if it
         was.
         """

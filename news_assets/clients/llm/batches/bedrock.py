@@ -54,7 +54,9 @@ class BedrockBatches:
         from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]  # has no types
 
         def reply(request: Any, **_: Any) -> AWSResponse:
-            offline.body = request.body.encode() if isinstance(request.body, str) else request.body
+            offline.body = (
+                request.body.encode() if isinstance(request.body, str) else request.body
+            )
             status, content = offline.reply
             return AWSResponse(request.url, status, {}, _Raw(content))
 
@@ -72,7 +74,9 @@ class BedrockBatches:
         """
         content = b"".join(map(_line, requests))
         bucket, prefix = self._place(key)
-        _client("s3").put_object(Bucket=bucket, Key=f"{prefix}/requests.jsonl", Body=content)
+        _client("s3").put_object(
+            Bucket=bucket, Key=f"{prefix}/requests.jsonl", Body=content
+        )
         place = f"s3://{bucket}/{prefix}"
         job = _client("bedrock").create_model_invocation_job(
             jobName=_job_name(key),
@@ -89,26 +93,35 @@ class BedrockBatches:
         bucket, _, prefix = self._folder.removeprefix("s3://").partition("/")
         return bucket, f"{prefix}/{key}".lstrip("/")
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the job of this name."""
-        jobs = _client("bedrock").list_model_invocation_jobs(nameContains=_job_name(key))[
-            "invocationJobSummaries"
-        ]
+        jobs = _client("bedrock").list_model_invocation_jobs(
+            nameContains=_job_name(key)
+        )["invocationJobSummaries"]
         return str(jobs[0]["jobArn"]) if jobs else None
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state."""
         return _STATES.get(
-            _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)["status"], "running"
+            _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)[
+                "status"
+            ],
+            "running",
         )
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of all objects of results that the job wrote."""
         s3 = _client("s3")
         job = _client("bedrock").get_model_invocation_job(jobIdentifier=batch_id)
-        place = job["outputDataConfig"]["s3OutputDataConfig"]["s3Uri"].removeprefix("s3://")
+        place = job["outputDataConfig"]["s3OutputDataConfig"]["s3Uri"].removeprefix(
+            "s3://"
+        )
         bucket, _, prefix = place.partition("/")
-        pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        pages = s3.get_paginator("list_objects_v2").paginate(
+            Bucket=bucket, Prefix=prefix
+        )
         results: list[Result] = []
         for found in chain.from_iterable(page.get("Contents", ()) for page in pages):
             if found["Key"].endswith(".jsonl.out"):
@@ -137,7 +150,9 @@ def _line(request: Sent) -> bytes:
 def _results(text: str) -> Iterator[Result]:
     for line in map(json.loads, lines_of(text)):
         if "modelOutput" in line:
-            yield Result(line["recordId"], 200, json.dumps(line["modelOutput"]).encode())
+            yield Result(
+                line["recordId"], 200, json.dumps(line["modelOutput"]).encode()
+            )
         else:
             message = {"message": (line.get("error") or {}).get("errorMessage", "")}
             yield Result(line["recordId"], 500, json.dumps(message).encode())

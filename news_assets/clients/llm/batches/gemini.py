@@ -53,15 +53,22 @@ class GeminiBatches:
         client = model.client.aio
         content = b"".join(map(_line, requests))
         file = await client.files.upload(
-            file=io.BytesIO(content), config={"mime_type": "application/jsonl", "display_name": key}
+            file=io.BytesIO(content),
+            config={"mime_type": "application/jsonl", "display_name": key},
         )
         once = {"retry_options": {"attempts": 1}}
         config = {"display_name": key, "http_options": once}
         return str(
-            (await client.batches.create(model=model.model_name, src=file.name, config=config)).name
+            (
+                await client.batches.create(
+                    model=model.model_name, src=file.name, config=config
+                )
+            ).name
         )
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the newest batch of this name."""
         async for job in await model.client.aio.batches.list(config={"page_size": 100}):
             if job.display_name == key:

@@ -33,7 +33,9 @@ def has_batches(
     provider = name.partition(":")[0]
     if provider == "bedrock":
         return bool(bedrock_folder and bedrock_role)
-    return provider in _APIS and not (provider == "openai" and variable_of("OPENAI_BASE_URL"))
+    return provider in _APIS and not (
+        provider == "openai" and variable_of("OPENAI_BASE_URL")
+    )
 
 
 def open_batches(
@@ -56,4 +58,6 @@ def open_batches(
             f"{name}: no batches of this provider; there are {', '.join(sorted(apis))}"
         )
     check_model(name)
-    return ProviderBatches(name, lambda: open_model(name, TIMEOUT_S, 1), apis[provider]())
+    return ProviderBatches(
+        name, lambda: open_model(name, TIMEOUT_S, 1), apis[provider]()
+    )

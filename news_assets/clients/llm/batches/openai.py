@@ -40,7 +40,9 @@ class OpenAIBatches:
         from pydantic_ai.providers.openai import OpenAIProvider
 
         client = model.client.with_options(http_client=offline.http_client())
-        return OpenAIChatModel(model.model_name, provider=OpenAIProvider(openai_client=client))
+        return OpenAIChatModel(
+            model.model_name, provider=OpenAIProvider(openai_client=client)
+        )
 
     async def close(self, model: Any) -> None:
         """Close the connections of a model."""
@@ -53,11 +55,16 @@ class OpenAIBatches:
             file=("batch.jsonl", b"".join(map(_line, requests))), purpose="batch"
         )
         batch = await client.batches.create(
-            input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={_KEY: key}
+            input_file_id=file.id,
+            endpoint=_ENDPOINT,
+            completion_window="24h",
+            metadata={_KEY: key},
         )
         return str(batch.id)
 
-    async def find(self, model: Any, key: str, since: datetime, count: int) -> str | None:
+    async def find(
+        self, model: Any, key: str, since: datetime, count: int
+    ) -> str | None:
         """Return the newest batch with this key in its metadata."""
         async for batch in model.client.batches.list(limit=100):
             if (batch.metadata or {}).get(_KEY) == key:
@@ -68,7 +75,9 @@ class OpenAIBatches:
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state; a cancelled batch has results like an expired one."""
-        return _STATES.get((await model.client.batches.retrieve(batch_id)).status, "running")
+        return _STATES.get(
+            (await model.client.batches.retrieve(batch_id)).status, "running"
+        )
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of the files of outputs and errors."""
@@ -95,7 +104,9 @@ def _results(text: str) -> Iterator[Result]:
     for line in map(json.loads, lines_of(text)):
         if response := line.get("response"):
             yield Result(
-                line["custom_id"], response["status_code"], json.dumps(response["body"]).encode()
+                line["custom_id"],
+                response["status_code"],
+                json.dumps(response["body"]).encode(),
             )
         elif (error := line.get("error") or {}).get("code") not in _NOT_RUN:
             yield Result(line["custom_id"], 500, json.dumps({"error": error}).encode())

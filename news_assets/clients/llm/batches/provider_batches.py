@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from news_assets.clients.llm.batches.api import BatchApi, Result, Sent
 from news_assets.clients.llm.batches.offline import Offline
-from news_assets.clients.llm.messages import answer_of, call_settings, failed_call, message_of
+from news_assets.clients.llm.messages import (
+    answer_of,
+    call_settings,
+    failed_call,
+    message_of,
+)
 from news_assets.errors import BatchError, ModelCallError, without_credentials
 from news_assets.ports.enrichment import BatchState, ModelAnswer, ModelRequest
 
@@ -36,7 +41,12 @@ _ANY_REQUEST: Final = ModelRequest(
     prompt_version="",
     instructions="any",
     text="any",
-    schema={"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+    schema={
+        "type": "object",
+        "properties": {},
+        "required": [],
+        "additionalProperties": False,
+    },
     max_sentences=1,
     max_tokens=1,
 )
@@ -48,7 +58,9 @@ class ProviderBatches:
     `name` is PROVIDER:MODEL, `open_model` opens it for one operation.
     """
 
-    def __init__(self, name: str, open_model: "Callable[[], Model]", api: BatchApi) -> None:
+    def __init__(
+        self, name: str, open_model: "Callable[[], Model]", api: BatchApi
+    ) -> None:
         self.name = name
         self.min_requests, self.max_requests = api.min_requests, api.max_requests
         self._open_model, self._api = open_model, api
@@ -101,7 +113,9 @@ class ProviderBatches:
         Raises:
             BatchError: The results could not be read.
         """
-        waiting = {custom_id(key, input_hash): input_hash for input_hash in input_hashes}
+        waiting = {
+            custom_id(key, input_hash): input_hash for input_hash in input_hashes
+        }
         results = self._run(lambda model: self._api.results(model, batch_id))
         offline = Offline()
         with asyncio.Runner() as runner:
@@ -121,7 +135,9 @@ class ProviderBatches:
                 raise
             status = _status(error)
             is_transient = status is None or status >= 500 or status in _MAY_PASS
-            raise BatchError(f"{self.name}: {_line(error)}", is_transient=is_transient) from error
+            raise BatchError(
+                f"{self.name}: {_line(error)}", is_transient=is_transient
+            ) from error
 
     async def _entered(self, operation: "Callable[[Model], Awaitable[T]]") -> T:
         async with self._open_model() as model:
@@ -146,7 +162,9 @@ async def _body(model: "Model", offline: Offline, request: ModelRequest) -> byte
     return offline.body
 
 
-async def _answer(model: "Model", offline: Offline, result: Result) -> ModelAnswer | ModelCallError:
+async def _answer(
+    model: "Model", offline: Offline, result: Result
+) -> ModelAnswer | ModelCallError:
     """Return what a direct call would have received."""
     from pydantic_ai.exceptions import AgentRunError
 
@@ -182,9 +200,13 @@ def _status(error: Any) -> int | None:
     """Return the HTTP status of a provider's error, None without a reply."""
     reply = getattr(error, "response", None)
     in_reply = (
-        reply.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(reply, dict) else None
+        reply.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        if isinstance(reply, dict)
+        else None
     )
-    found = in_reply or getattr(error, "status_code", None) or getattr(error, "code", None)
+    found = (
+        in_reply or getattr(error, "status_code", None) or getattr(error, "code", None)
+    )
     return found if isinstance(found, int) else None
 
 

@@ -16,20 +16,37 @@ from itertools import islice
 from typing import Final, Literal
 from uuid import uuid4
 
-from news_assets.errors import BatchError, EmbedError, EnrichError, ModelCallError, TaxonomyError
+from news_assets.errors import (
+    BatchError,
+    EmbedError,
+    EnrichError,
+    ModelCallError,
+    TaxonomyError,
+)
 from news_assets.pipeline.enrich.model.direct import DirectRequests, ModelResults
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.history import History, histories
 from news_assets.pipeline.enrich.model.ledger import Claims, Ended, Ledger
 from news_assets.pipeline.enrich.model.reading.answer import Question
 from news_assets.pipeline.enrich.model.themes import is_descended
-from news_assets.pipeline.enrich.rows import cached_results, identity, input_hash, theme_of
+from news_assets.pipeline.enrich.rows import (
+    cached_results,
+    identity,
+    input_hash,
+    theme_of,
+)
 from news_assets.pipeline.stage_state.failures import make_due
 from news_assets.ports.enrichment import BatchedModel, ModelAnswer, ModelRequest
 from news_assets.ports.lake import Lake, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk, EnrichRules
-from news_assets.records.model_calls import BATCH, OPEN, EnrichmentBatch, ModelCall, total_usd
+from news_assets.records.model_calls import (
+    BATCH,
+    OPEN,
+    EnrichmentBatch,
+    ModelCall,
+    total_usd,
+)
 from news_assets.records.reading import Enrichment
 
 SENT_WITHIN: Final = timedelta(minutes=15)  # else it was cut off, or the reply was lost
@@ -60,7 +77,12 @@ class BatchRequests:
         *,
         only_again: bool,
     ) -> None:
-        self._lake, self._batches, self._direct, self._ledger = lake, batches, direct, ledger
+        self._lake, self._batches, self._direct, self._ledger = (
+            lake,
+            batches,
+            direct,
+            ledger,
+        )
         self._only_again = only_again
 
     def answer(self, questions: Mapping[str, Question]) -> ModelResults:
@@ -70,7 +92,9 @@ class BatchRequests:
         """
         past = histories(self._lake, questions.keys())
         now = self._ledger.clock()
-        waiting = {key for key, one in past.items() if one.batched_at and one.is_claimed(now)}
+        waiting = {
+            key for key, one in past.items() if one.batched_at and one.is_claimed(now)
+        }
         open_ = {key: one for key, one in questions.items() if key not in waiting}
         batched = [key for key in open_ if self._is_for_batch(past.get(key), now)]
         if len(batched) < self._batches.min_requests:
@@ -92,9 +116,14 @@ class BatchRequests:
             return False
         if not self._only_again:
             return True
-        return history.batched_at is not None and history.batched_at >= now - SENT_AGAIN_WITHIN
+        return (
+            history.batched_at is not None
+            and history.batched_at >= now - SENT_AGAIN_WITHIN
+        )
 
-    def _send(self, requests: Sequence[ModelRequest], answers: ModelResults) -> set[str]:
+    def _send(
+        self, requests: Sequence[ModelRequest], answers: ModelResults
+    ) -> set[str]:
         """Send one batch.
 
         Return the input hashes that are in it, and note in `answers` why others are
@@ -106,7 +135,9 @@ class BatchRequests:
             if claims.calls:
                 rows.upsert([_with_inputs(row, claims)])
 
-        claims = self._ledger.claim(row.model, requests, CLAIM_S, is_batch=True, then=store)
+        claims = self._ledger.claim(
+            row.model, requests, CLAIM_S, is_batch=True, then=store
+        )
         answers.unavailable = answers.unavailable or claims.refusal
         waiting = set(claims.busy)
         if not claims.calls:
@@ -138,7 +169,9 @@ class BatchRequests:
         return ""
 
 
-def _new_row(model: str, requests: Sequence[ModelRequest], now: datetime) -> EnrichmentBatch:
+def _new_row(
+    model: str, requests: Sequence[ModelRequest], now: datetime
+) -> EnrichmentBatch:
     first = requests[0]
     return EnrichmentBatch(
         batch_key=uuid4().hex[:16],
@@ -160,7 +193,10 @@ def _with_inputs(row: EnrichmentBatch, claims: Claims) -> EnrichmentBatch:
     inputs = {key: call.article_id for key, call in claims.calls.items()}
     reserved = total_usd(call.reserved_usd for call in claims.calls.values())
     return replace(
-        row, inputs_json=json.dumps(inputs), request_count=len(inputs), reserved_usd=reserved
+        row,
+        inputs_json=json.dumps(inputs),
+        request_count=len(inputs),
+        reserved_usd=reserved,
     )
 
 
@@ -171,7 +207,10 @@ def _not_run(calls: Iterable[ModelCall], reason: str) -> list[Ended]:
 
 
 def settle_batches(
-    lake: Lake, enricher: ModelEnricher, desks: Iterable[Desk], clock: Callable[[], datetime]
+    lake: Lake,
+    enricher: ModelEnricher,
+    desks: Iterable[Desk],
+    clock: Callable[[], datetime],
 ) -> dict[str, str]:
     """Look for the batches that may have been sent, and collect those that are over.
 
@@ -181,7 +220,9 @@ def settle_batches(
     found: dict[str, str] = {}
     by_key = {desk.key: desk for desk in desks}
     ledger = Ledger(lake, enricher.budget, clock)
-    for row in sorted(lake.read(EnrichmentBatch, progress=OPEN), key=lambda row: row.submitted_at):
+    for row in sorted(
+        lake.read(EnrichmentBatch, progress=OPEN), key=lambda row: row.submitted_at
+    ):
         try:
             desk = by_key.get(row.desk)
             of_desk = enricher.for_desk(desk) if desk else enricher
@@ -201,7 +242,12 @@ class _SentBatch:
     def __init__(
         self, lake: Lake, enricher: ModelEnricher, ledger: Ledger, row: EnrichmentBatch
     ) -> None:
-        self._lake, self._enricher, self._ledger, self._row = lake, enricher, ledger, row
+        self._lake, self._enricher, self._ledger, self._row = (
+            lake,
+            enricher,
+            ledger,
+            row,
+        )
         self._batches = enricher.open_batches(row.model)
 
     def settled(self) -> EnrichmentBatch:
@@ -220,9 +266,13 @@ class _SentBatch:
             return self._row
         if state == "failed":
             return self._ended("failed", "the provider refused it after it was sent")
-        return replace(self._row, progress="collected", answer_count=self._collect(batch_id))
+        return replace(
+            self._row, progress="collected", answer_count=self._collect(batch_id)
+        )
 
-    def _ended(self, progress: Literal["lost", "failed"], reason: str) -> EnrichmentBatch:
+    def _ended(
+        self, progress: Literal["lost", "failed"], reason: str
+    ) -> EnrichmentBatch:
         return replace(self._row, progress=progress, reason=reason)
 
     def _find(self) -> None:
@@ -267,7 +317,9 @@ class _SentBatch:
         changed = EnrichError("the input changed while its batch ran")
         ended: list[Ended] = []
         for key, said in group:
-            result = said if isinstance(said, ModelCallError) else results.get(key, changed)
+            result = (
+                said if isinstance(said, ModelCallError) else results.get(key, changed)
+            )
             ended.append(Ended(calls[key], said, result))
         return ended
 
@@ -279,20 +331,29 @@ class _SentBatch:
         versions = {call.article_id: call.prompt_version for call in calls.values()}
         local = identity(self._enricher.local)
         with self._lake.latest() as reader:
-            articles = reader.read(RawArticle, article_id=versions.keys(), outcome=["ok"])
-            keys = {a.article_id: input_hash(a.title or "", a.text or "", local) for a in articles}
+            articles = reader.read(
+                RawArticle, article_id=versions.keys(), outcome=["ok"]
+            )
+            keys = {
+                a.article_id: input_hash(a.title or "", a.text or "", local)
+                for a in articles
+            }
             locals_ = cached_results(reader, set(keys.values()))
             branches = self._branches(reader, articles)
         found: dict[str, Question] = {}
         for article in articles:
             article_id = article.article_id
-            request = self._request(article, versions[article_id], branches.get(article_id))
+            request = self._request(
+                article, versions[article_id], branches.get(article_id)
+            )
             if request.input_hash in calls:
                 of_local = locals_.get(keys[article_id]) or Enrichment()
                 found[request.input_hash] = Question(request, article, of_local)
         return found
 
-    def _request(self, article: RawArticle, version: str, branch: str | None) -> ModelRequest:
+    def _request(
+        self, article: RawArticle, version: str, branch: str | None
+    ) -> ModelRequest:
         """Return the request for an article, as this version of the prompt sends it
         now.
         """
@@ -305,7 +366,9 @@ class _SentBatch:
         prompt = by_version.get(version, enricher.prompt)
         return enricher.request(article, row.model, prompt, branch, _RULES)
 
-    def _branches(self, reader: Reader, articles: Sequence[RawArticle]) -> dict[str, str | None]:
+    def _branches(
+        self, reader: Reader, articles: Sequence[RawArticle]
+    ) -> dict[str, str | None]:
         """Return the branch of a large taxonomy that a first call chose, by article id."""
         enricher, model = self._enricher, self._row.model
         if self._row.kind != "enrich" or not is_descended(enricher.taxonomy):
@@ -315,7 +378,9 @@ class _SentBatch:
             request = enricher.theme_request(article, model, _RULES)
             keys[article.article_id] = request.input_hash
         chosen = cached_results(reader, set(keys.values()))
-        return {article_id: theme_of(chosen.get(key)) for article_id, key in keys.items()}
+        return {
+            article_id: theme_of(chosen.get(key)) for article_id, key in keys.items()
+        }
 
 
 def _open_calls(lake: Lake, row: EnrichmentBatch) -> list[ModelCall]:
@@ -330,7 +395,9 @@ def _close(lake: Lake, ledger: Ledger, row: EnrichmentBatch) -> None:
     What was not run costs nothing.
     """
     articles = set(json.loads(row.inputs_json).values())
-    ended = _not_run(_open_calls(lake, row), row.reason or "the batch ended without an answer")
+    ended = _not_run(
+        _open_calls(lake, row), row.reason or "the batch ended without an answer"
+    )
 
     def store(rows: Rows) -> None:
         rows.upsert([row])

@@ -35,9 +35,15 @@ class Budget:
         needs it.
         """
         has_shared = self._ceilings.day or self._ceilings.month
-        return self._read_spent(reader, now) if has_shared and self._read_spent else Spent()
+        return (
+            self._read_spent(reader, now)
+            if has_shared and self._read_spent
+            else Spent()
+        )
 
-    def refusal(self, model: str, most_usd: float | None, reserved_usd: float, spent: Spent) -> str:
+    def refusal(
+        self, model: str, most_usd: float | None, reserved_usd: float, spent: Spent
+    ) -> str:
         """Return why a call that can cost `most_usd` may not be sent; empty if it may.
 
         `reserved_usd` was reserved since `spent` was read.
@@ -73,7 +79,9 @@ class Budget:
 
     def _reason(self, setting: str, ceiling: float, used: float) -> str:
         of_day = self.is_backfill and setting == "NEWS_MAX_USD_PER_DAY"
-        share = f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
+        share = (
+            f", of which a backfill may spend {BACKFILL_SHARE:.0%}" if of_day else ""
+        )
         whole = ceiling / BACKFILL_SHARE if of_day else ceiling
         return (
             f"{setting} is reached: {used:.4f} USD are spent or reserved, "

@@ -20,7 +20,8 @@ MAX_SUM_CHARS: Final = (
     6_000
 )
 _SUM = re.compile(
-    r"\$ ?(\d[\d,]{0,15}(?:\.\d{1,2})?)(?: ?(thousand|million|billion|k|m|b)\b)?", re.IGNORECASE
+    r"\$ ?(\d[\d,]{0,15}(?:\.\d{1,2})?)(?: ?(thousand|million|billion|k|m|b)\b)?",
+    re.IGNORECASE,
 )
 _TIMES: Final = {
     "": 1,

@@ -37,7 +37,9 @@ GIVEN_UP: Final = timedelta(minutes=5)
 # Requests for one input in one run.
 _TRIES: Final = {"retry": 4, "rest": 5, "unanswered": 2, "too_long": 2}
 
-Reading = Callable[[Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]]
+Reading = Callable[
+    [Sequence[tuple[Question, ModelAnswer]]], list[Enrichment | EnrichError]
+]
 Storing = Callable[[Rows, Mapping[str, Enrichment]], None]
 
 
@@ -83,7 +85,9 @@ class _Try:
         """Cut the article so that the request fits into the context window, where that
         helps.
         """
-        self.question = self.question._replace(request=fitted(self.request, window_tokens))
+        self.question = self.question._replace(
+            request=fitted(self.request, window_tokens)
+        )
 
 
 class _Arrived(NamedTuple):
@@ -164,7 +168,9 @@ class DirectRequests:
         if not due:
             return
         valid_s = self._model.timeout_s + CLAIM_MARGIN_S
-        claims = self._ledger.claim(self._model.name, [one.request for one in due], valid_s)
+        claims = self._ledger.claim(
+            self._model.name, [one.request for one in due], valid_s
+        )
         now = self._ledger.clock()
         if claims.rests_until:
             self._rest(claims.rests_until, now, claims.refusal)
@@ -175,7 +181,9 @@ class DirectRequests:
             if key in claims.calls:
                 self._begin(one, claims.calls[key])
             elif key in claims.busy:
-                self._defer(one, claims.busy[key] > now + timedelta(seconds=valid_s), now)
+                self._defer(
+                    one, claims.busy[key] > now + timedelta(seconds=valid_s), now
+                )
         if not self._flights:  # else what they reserve more than they cost becomes free
             self._results.unavailable = claims.refusal
 
@@ -192,7 +200,9 @@ class DirectRequests:
         key = one.request.input_hash
         if is_in_batch:
             self._waiting.remove(one)
-            self._results.reasons[key] = f"it is in a batch that was sent to {self._model.name}"
+            self._results.reasons[key] = (
+                f"it is in a batch that was sent to {self._model.name}"
+            )
         else:
             one.due_at = now + timedelta(seconds=BUSY_S)
             self._results.reasons[key] = "another run has requested it"
@@ -207,10 +217,14 @@ class DirectRequests:
         """Take over what another run received for some of these inputs."""
         if not settled:
             return
-        self._waiting = deque(one for one in self._waiting if one.request.input_hash not in settled)
+        self._waiting = deque(
+            one for one in self._waiting if one.request.input_hash not in settled
+        )
         answered = {key for key, history in settled.items() if history.is_answered}
         results = cached_results(self._lake, answered)
-        self._results.reasons |= {key: history.reason for key, history in settled.items()}
+        self._results.reasons |= {
+            key: history.reason for key, history in settled.items()
+        }
         self._results.closed |= settled.keys() - answered
         self._keep(results)
         self._lake.transact(lambda rows: self._store(rows, results))
@@ -255,27 +269,38 @@ class DirectRequests:
             return
         calls = wait(list(self._flights), GROUP_S).done
         self._idle_s = 0.0
-        self._take([_Arrived(*self._flights.pop(call), _received(call)) for call in calls])
+        self._take(
+            [_Arrived(*self._flights.pop(call), _received(call)) for call in calls]
+        )
 
     def _next_send_s(self) -> float | None:
         """Return the seconds until the next input may be sent; None where none waits
         for a time.
         """
         now = self._ledger.clock()
-        delays = [(one.due_at - now).total_seconds() for one in self._waiting if one.due_at]
-        return max(0.1, min(delays)) if delays and not self._results.unavailable else None
+        delays = [
+            (one.due_at - now).total_seconds() for one in self._waiting if one.due_at
+        ]
+        return (
+            max(0.1, min(delays)) if delays and not self._results.unavailable else None
+        )
 
     def _take(self, arrived: Sequence[_Arrived]) -> None:
         """Read, check and store what was received."""
         read = self._checked(arrived)
         ended = [
-            Ended(one.call, one.received, found) for one, found in zip(arrived, read, strict=True)
+            Ended(one.call, one.received, found)
+            for one, found in zip(arrived, read, strict=True)
         ]
         results = {
-            one.call.input_hash: one.read for one in ended if isinstance(one.read, Enrichment)
+            one.call.input_hash: one.read
+            for one in ended
+            if isinstance(one.read, Enrichment)
         }
         self._keep(results)
-        past = histories(self._lake, {one.call.input_hash for one in ended} - results.keys())
+        past = histories(
+            self._lake, {one.call.input_hash for one in ended} - results.keys()
+        )
         for one, end in zip(arrived, ended, strict=True):
             self._after(one.tried, end, past)
 
@@ -320,7 +345,10 @@ class DirectRequests:
                 self._results.closed.add(key)
 
     def _next_try(
-        self, tried: _Try, received: ModelAnswer | ModelCallError, read: Enrichment | EnrichError
+        self,
+        tried: _Try,
+        received: ModelAnswer | ModelCallError,
+        read: Enrichment | EnrichError,
     ) -> _Try | None:
         """Return what is sent next for an input without a result.
 
@@ -328,19 +356,33 @@ class DirectRequests:
         """
         question = tried.question
         if isinstance(received, ModelAnswer):
-            if received.stop != "cut" or isinstance(read, Enrichment) or tried.is_raised:
+            if (
+                received.stop != "cut"
+                or isinstance(read, Enrichment)
+                or tried.is_raised
+            ):
                 return None
-            raised = replace(question.request, max_tokens=2 * question.request.max_tokens)
-            return replace(tried, question=question._replace(request=raised), is_raised=True)
+            raised = replace(
+                question.request, max_tokens=2 * question.request.max_tokens
+            )
+            return replace(
+                tried, question=question._replace(request=raised), is_raised=True
+            )
         if tried.count >= _TRIES.get(received.kind, 1):
             return None
         if received.kind == "too_long":
             shorter = shortened(question.request, received.window_tokens)
-            return replace(tried, question=question._replace(request=shorter)) if shorter else None
+            return (
+                replace(tried, question=question._replace(request=shorter))
+                if shorter
+                else None
+            )
         wait_s = _wait_s(tried, received)
         return replace(tried, due_at=self._ledger.clock() + timedelta(seconds=wait_s))
 
-    def _count_failure(self, tried: _Try, error: ModelCallError, *, is_last: bool) -> None:
+    def _count_failure(
+        self, tried: _Try, error: ModelCallError, *, is_last: bool
+    ) -> None:
         """Give the model up where every request would fail, or after too many inputs in
         a row.
 
@@ -353,8 +395,9 @@ class DirectRequests:
             self._failures = 0
             return
         if error.kind == "rest" and _wait_s(tried, error) > MAX_WAIT_S:
+            wait_s = _wait_s(tried, error)
             self._results.unavailable = (
-                f"{self._model.name} wants no request for {_wait_s(tried, error):.0f} s: {error}"
+                f"{self._model.name} wants no request for {wait_s:.0f} s: {error}"
             )
             return
         if not is_last and (tried.count > 1 or error.kind == "rest"):
@@ -406,7 +449,11 @@ def _received(call: Future[ModelAnswer]) -> ModelAnswer | ModelCallError:
     error = call.exception()
     if error is None:
         return call.result()
-    return error if isinstance(error, ModelCallError) else ModelCallError(repr(error), "unanswered")
+    return (
+        error
+        if isinstance(error, ModelCallError)
+        else ModelCallError(repr(error), "unanswered")
+    )
 
 
 def _wait_s(tried: _Try, error: ModelCallError) -> float:

@@ -95,7 +95,9 @@ class ModelEnricher:
         Raises:
             NewsAssetsError: The taxonomy or the desk's classifier cannot be used.
         """
-        local = self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
+        local = (
+            self.local.for_desk(desk) if isinstance(self.local, PerDesk) else self.local
+        )
         return replace(
             self,
             local=local,
@@ -111,9 +113,13 @@ class ModelEnricher:
         """Whether a model is requested for anything about a desk's articles."""
         return bool(self.models) or self.entity_model(rules) is not None
 
-    def sends_batches(self, rules: EnrichRules, model: str, *, is_backfill: bool) -> bool:
+    def sends_batches(
+        self, rules: EnrichRules, model: str, *, is_backfill: bool
+    ) -> bool:
         """Whether requests to a model are sent in batches."""
-        return rules.via == BATCH or (rules.via is None and is_backfill and self.has_batches(model))
+        return rules.via == BATCH or (
+            rules.via is None and is_backfill and self.has_batches(model)
+        )
 
     def read(
         self, answers: Sequence[tuple[Question, ModelAnswer]]
@@ -133,10 +139,13 @@ class ModelEnricher:
     def identities(self) -> set[MadeBy]:
         """Return who may make the rows of answers."""
         return {
-            self.made_by(model.name, prompt) for model, prompt in product(self.models, self.prompts)
+            self.made_by(model.name, prompt)
+            for model, prompt in product(self.models, self.prompts)
         }
 
-    def prompts_of(self, articles: Collection[RawArticle], rules: DepthRules) -> dict[str, Prompt]:
+    def prompts_of(
+        self, articles: Collection[RawArticle], rules: DepthRules
+    ) -> dict[str, Prompt]:
         """Return the prompt for each article: for agenda items by their depth, for news
         one.
         """
@@ -164,19 +173,31 @@ class ModelEnricher:
         """
         key = request_hash(article, model, prompt, self.taxonomy)
         return build_request(
-            article, prompt, themes_below(self.taxonomy, branch), key, self._answer_rules(rules)
+            article,
+            prompt,
+            themes_below(self.taxonomy, branch),
+            key,
+            self._answer_rules(rules),
         )
 
-    def theme_request(self, article: RawArticle, model: str, rules: EnrichRules) -> ModelRequest:
+    def theme_request(
+        self, article: RawArticle, model: str, rules: EnrichRules
+    ) -> ModelRequest:
         """Return the request for the branch of a large taxonomy."""
         key = request_hash(article, model, self.theme_prompt, self.taxonomy)
         themes = upper_themes(self.taxonomy)
-        return build_request(article, self.theme_prompt, themes, key, self._answer_rules(rules))
+        return build_request(
+            article, self.theme_prompt, themes, key, self._answer_rules(rules)
+        )
 
-    def entities_request(self, article: RawArticle, model: str, rules: EnrichRules) -> ModelRequest:
+    def entities_request(
+        self, article: RawArticle, model: str, rules: EnrichRules
+    ) -> ModelRequest:
         """Return the request for an article's entities."""
         key = request_hash(article, model, self.entities_prompt, self.taxonomy)
-        return build_request(article, self.entities_prompt, (), key, self._answer_rules(rules))
+        return build_request(
+            article, self.entities_prompt, (), key, self._answer_rules(rules)
+        )
 
     def _answer_rules(self, rules: EnrichRules) -> AnswerRules:
         """Return the rules of a desk, which go before those of the settings."""
@@ -184,5 +205,7 @@ class ModelEnricher:
         return AnswerRules(
             max_tokens=rules.max_tokens or usual.max_tokens,
             reasoning=rules.reasoning or usual.reasoning,
-            temperature=usual.temperature if rules.temperature is None else rules.temperature,
+            temperature=usual.temperature
+            if rules.temperature is None
+            else rules.temperature,
         )

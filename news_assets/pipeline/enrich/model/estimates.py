@@ -26,7 +26,9 @@ _LEAST_BYTES_PER_TOKEN = 2.5  # in UTF-8; fewer than texts of any script have
 _BILLS_CACHE_WRITES = ("anthropic", "bedrock")
 
 
-def expected_tokens(request: ModelRequest, known: Tokens | None = None) -> tuple[int, int, int]:
+def expected_tokens(
+    request: ModelRequest, known: Tokens | None = None
+) -> tuple[int, int, int]:
     """Return the tokens of the request, of the answer, and those read from the
     provider's cache.
 
@@ -36,12 +38,19 @@ def expected_tokens(request: ModelRequest, known: Tokens | None = None) -> tuple
         sent = round(request.chars / known.chars_per_token)
         return sent, round(known.output), round(sent * known.cached_share)
     in_text = len(request.text) / CHARS_PER_TOKEN
-    answered = min(OUTPUT_TOKENS[request.kind], round(_FORM_TOKENS + _OUTPUT_SHARE * in_text))
+    answered = min(
+        OUTPUT_TOKENS[request.kind], round(_FORM_TOKENS + _OUTPUT_SHARE * in_text)
+    )
     return round(request.chars / CHARS_PER_TOKEN), answered, 0
 
 
 def expected_usd(
-    model: str, request: ModelRequest, at: datetime, known: Tokens | None = None, *, is_batch: bool
+    model: str,
+    request: ModelRequest,
+    at: datetime,
+    known: Tokens | None = None,
+    *,
+    is_batch: bool,
 ) -> float | None:
     """Return the price that a call is expected to have, in US dollars.
 
@@ -50,7 +59,9 @@ def expected_usd(
     return price_usd(model, *expected_tokens(request, known), at, is_batch=is_batch)
 
 
-def most_usd(model: str, request: ModelRequest, at: datetime, *, is_batch: bool) -> float | None:
+def most_usd(
+    model: str, request: ModelRequest, at: datetime, *, is_batch: bool
+) -> float | None:
     """Return the most that a call can cost, in US dollars.
 
     None if the model's price is not known.
@@ -59,5 +70,11 @@ def most_usd(model: str, request: ModelRequest, at: datetime, *, is_batch: bool)
     tokens = round(len(sent.encode("utf-8", "surrogatepass")) / _LEAST_BYTES_PER_TOKEN)
     written = tokens if model.startswith(_BILLS_CACHE_WRITES) else 0
     return price_usd(
-        model, tokens, request.max_tokens, 0, at, is_batch=is_batch, cache_write_tokens=written
+        model,
+        tokens,
+        request.max_tokens,
+        0,
+        at,
+        is_batch=is_batch,
+        cache_write_tokens=written,
     )

@@ -49,7 +49,9 @@ def evidence_of(row: EnrichedArticle, text: str) -> list[Evidence]:
     ]
 
 
-def _evidence(number: int, of: str, sentence: str | None, span: Span | None, text: str) -> Evidence:
+def _evidence(
+    number: int, of: str, sentence: str | None, span: Span | None, text: str
+) -> Evidence:
     quote = text[span.start : span.end] if span else None
     return Evidence(number=number, of=of, sentence=sentence, span=span, quote=quote)
 
@@ -84,7 +86,9 @@ def marked_paragraphs(text: str, evidence: Sequence[Evidence]) -> list[str]:
     lines: list[str] = []
     is_open = 0
     for line in marked(text, evidence).split("\n"):
-        has_mark = is_open > 0 or any(f"[[{one.number} " in line for one in evidence if one.span)
+        has_mark = is_open > 0 or any(
+            f"[[{one.number} " in line for one in evidence if one.span
+        )
         is_open += sum(
             (f"[[{one.number} " in line) - (f" {one.number}]]" in line)
             for one in evidence

@@ -66,7 +66,9 @@ class History:
         outcome = call["outcome"]
         self.batched_at = call["called_at"] if call["via"] == BATCH else None
         if outcome == "sent":
-            is_given_up = call["claimed_by"] is not None and _has_ended(call["claimed_by"])
+            is_given_up = call["claimed_by"] is not None and _has_ended(
+                call["claimed_by"]
+            )
             self.claimed_until = None if is_given_up else call["claimed_until"]
             self.failed += 1
             return

@@ -96,7 +96,9 @@ class Ledger:
             return claims
 
         claims = self._lake.transact(store)
-        self._budget.record({call.call_id: call.reserved_usd for call in claims.calls.values()})
+        self._budget.record(
+            {call.call_id: call.reserved_usd for call in claims.calls.values()}
+        )
         return claims
 
     def _claims(

@@ -75,7 +75,11 @@ class Preview:
     """
 
     def __init__(
-        self, lake: Lake, desk: Desk, enricher: ModelEnricher, clock: Callable[[], datetime]
+        self,
+        lake: Lake,
+        desk: Desk,
+        enricher: ModelEnricher,
+        clock: Callable[[], datetime],
     ) -> None:
         self.found = Found()
         self._lake, self._desk, self._clock = lake, desk, clock
@@ -84,7 +88,9 @@ class Preview:
 
     def add(self, keys: AgencyDays) -> None:
         """Count these agency-days."""
-        plan = plan_batch(self._lake, self._desk, keys, self._chain, self._clock(), re_enrich=True)
+        plan = plan_batch(
+            self._lake, self._desk, keys, self._chain, self._clock(), re_enrich=True
+        )
         counts, found = counts_of(plan), self.found
         found.articles += len(plan.articles)
         found.copies += counts.pop(COPY, 0)
@@ -93,7 +99,9 @@ class Preview:
         counts.pop(CURRENT, 0)
         found.not_sent += counts
         requests = list(self._requests(plan))
-        known = cached_results(self._lake, {request.input_hash for _, _, request in requests})
+        known = cached_results(
+            self._lake, {request.input_hash for _, _, request in requests}
+        )
         for article, model, request in requests:
             key = request.input_hash
             if key in known:
@@ -137,8 +145,12 @@ def estimated(
     """
     prices, inputs, outputs = [], 0, 0
     for model, request in calls:
-        sent, answered, cached = expected_tokens(request, known.get((model, request.kind)))
-        prices.append(price_usd(model, sent, answered, cached, at, is_batch=is_batch(model)))
+        sent, answered, cached = expected_tokens(
+            request, known.get((model, request.kind))
+        )
+        prices.append(
+            price_usd(model, sent, answered, cached, at, is_batch=is_batch(model))
+        )
         inputs, outputs = inputs + sent, outputs + answered
     usd = None if None in prices else total_usd(prices) or 0.0
     return Sent(len(calls), inputs, outputs, usd)

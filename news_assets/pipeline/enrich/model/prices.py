@@ -69,12 +69,18 @@ def price_usd(
     if provider in _LOCAL:
         return None if name.endswith(_HOSTED_SUFFIXES) else 0.0
     tokens = (input_tokens, output_tokens, cached_tokens, cache_write_tokens)
-    found = _calculate(_PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch)
+    found = _calculate(
+        _PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch
+    )
     if found is None or not _prices_tokens(found):
         return None
     if not is_batch or _has_batch_price(found, at):
         return float(found.total_price)
-    return float(found.total_price / Decimal(2)) if found.provider.id in _HALF_IN_BATCHES else None
+    return (
+        float(found.total_price / Decimal(2))
+        if found.provider.id in _HALF_IN_BATCHES
+        else None
+    )
 
 
 def answer_usd(
@@ -119,7 +125,12 @@ def price_text(usd: float | None) -> str:
 
 
 def _calculate(
-    provider_id: str, name: str, tokens: tuple[int, int, int, int], at: datetime, *, is_batch: bool
+    provider_id: str,
+    name: str,
+    tokens: tuple[int, int, int, int],
+    at: datetime,
+    *,
+    is_batch: bool,
 ) -> "PriceCalculation | None":
     from genai_prices import Usage, calc_price
 
@@ -137,7 +148,10 @@ def _calculate(
             genai_request_timestamp=at,
             price_context=_BATCH if is_batch else None,
         )
-    except (LookupError, ValueError):  # an unknown model; counts that contradict each other
+    except (
+        LookupError,
+        ValueError,
+    ):  # an unknown model; counts that contradict each other
         return None
 
 
@@ -146,7 +160,10 @@ def _prices_tokens(found: "PriceCalculation") -> bool:
 
     Without it the sum of the others would be 0.
     """
-    return found.model_price.input_mtok is not None and found.model_price.output_mtok is not None
+    return (
+        found.model_price.input_mtok is not None
+        and found.model_price.output_mtok is not None
+    )
 
 
 def _has_batch_price(found: "PriceCalculation", at: datetime) -> bool:
@@ -154,6 +171,7 @@ def _has_batch_price(found: "PriceCalculation", at: datetime) -> bool:
     # not in that provider's list.
     is_own = any(found.model is model for model in found.provider.models)
     return is_own and any(
-        variant.when == _BATCH and (variant.constraint is None or variant.constraint.active(at))
+        variant.when == _BATCH
+        and (variant.constraint is None or variant.constraint.active(at))
         for variant in found.model.price_variants or ()
     )

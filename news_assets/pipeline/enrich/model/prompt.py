@@ -70,7 +70,9 @@ def load_prompt(kind: Kind, folder: Path | None = None, depth: str = "") -> Prom
     if prompt is None:
         raise SettingsError(f"{path}: {mistake}")
     if prompt.kind != kind:
-        raise SettingsError(f"{path}: a prompt of kind {prompt.kind}; write `kind: {kind}`")
+        raise SettingsError(
+            f"{path}: a prompt of kind {prompt.kind}; write `kind: {kind}`"
+        )
     return prompt
 
 
@@ -86,19 +88,27 @@ def _parsed(text: str) -> tuple[Prompt | None, str]:
         return None, mistake
     version = f"{front['version']}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     sentences = front.get("sentences", _SENTENCES)
-    return Prompt(front["kind"], version, tuple(front["answers"]), match[2].strip(), sentences), ""
+    return Prompt(
+        front["kind"], version, tuple(front["answers"]), match[2].strip(), sentences
+    ), ""
 
 
 def _mistake(front: object, body: str) -> str:
     if not isinstance(front, dict) or set(front) - {"sentences"} != _KEYS:
         keys = ", ".join(sorted(_KEYS))
-        return f"its front matter has the keys {keys}, all of them, and may have sentences"
+        return (
+            f"its front matter has the keys {keys}, all of them, and may have sentences"
+        )
     kind, answers = front["kind"], front["answers"]
     if kind not in get_args(Kind):
         return f"kind `{kind}` is unknown; there are {', '.join(get_args(Kind))}"
-    if not isinstance(front["version"], str) or not re.fullmatch(r"[\w.-]{1,20}", front["version"]):
+    if not isinstance(front["version"], str) or not re.fullmatch(
+        r"[\w.-]{1,20}", front["version"]
+    ):
         return "`version` takes a short text in quotes"
-    if not isinstance(answers, list) or not all(isinstance(name, str) for name in answers):
+    if not isinstance(answers, list) or not all(
+        isinstance(name, str) for name in answers
+    ):
         return "`answers` takes a list of fields"
     if front.get("sentences", 1) not in range(1, _MOST_SENTENCES + 1):
         return f"`sentences` takes a number from 1 to {_MOST_SENTENCES}"
@@ -108,14 +118,19 @@ def _mistake(front: object, body: str) -> str:
 def _mistake_of_fields(kind: Kind, answers: Sequence[str], body: str) -> str:
     if unknown := [name for name in answers if name not in FIELDS[kind]]:
         known = ", ".join(FIELDS[kind])
-        return f"asks for the field `{unknown[0]}`, which no answer has; there are {known}"
+        return (
+            f"asks for the field `{unknown[0]}`, which no answer has; there are {known}"
+        )
     if missing := [name for name in REQUIRED[kind] if name not in answers]:
         return f"does not ask for the field `{missing[0]}`, which every answer needs"
-    if wrong := [name for name in _PLACEHOLDER.findall(body) if name not in _PLACEHOLDERS[kind]]:
-        known = ", ".join(f"{{{name}}}" for name in sorted(_PLACEHOLDERS[kind])) or "no placeholder"
-        return (
-            f"has the placeholder `{{{wrong[0]}}}`, for which there is no value; it takes {known}"
+    if wrong := [
+        name for name in _PLACEHOLDER.findall(body) if name not in _PLACEHOLDERS[kind]
+    ]:
+        known = (
+            ", ".join(f"{{{name}}}" for name in sorted(_PLACEHOLDERS[kind]))
+            or "no placeholder"
         )
+        return f"has the placeholder `{{{wrong[0]}}}`, for which there is no value; it takes {known}"
     if absent := [name for name in _PLACEHOLDERS[kind] if f"{{{name}}}" not in body]:
         return f"lacks the placeholder `{{{absent[0]}}}`"
     return ""

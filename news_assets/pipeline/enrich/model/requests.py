@@ -43,7 +43,9 @@ class AnswerRules:
     temperature: float | None = None
 
 
-def request_hash(article: RawArticle, model: str, prompt: Prompt, taxonomy: Taxonomy) -> str:
+def request_hash(
+    article: RawArticle, model: str, prompt: Prompt, taxonomy: Taxonomy
+) -> str:
     """Return the `input_hash` of the request for an article.
 
     Entities do not depend on the taxonomy.
@@ -73,7 +75,9 @@ def build_request(
         prompt_version=prompt.version,
         instructions=prompt.body.replace("{themes}", list_text(themes)),
         text=_delimited(article, marker=input_hash[:16]),
-        schema=answer_schema(prompt.kind, prompt.answers, [theme.code for theme in themes]),
+        schema=answer_schema(
+            prompt.kind, prompt.answers, [theme.code for theme in themes]
+        ),
         max_sentences=prompt.sentences,
         max_tokens=rules.max_tokens,
         reasoning=rules.reasoning,
@@ -88,7 +92,9 @@ def fitted(request: ModelRequest, window_tokens: int | None) -> ModelRequest:
     then only the provider knows.
     """
     room = _room(request, window_tokens)
-    return _cut(request, room) if MIN_SENT_CHARS <= room < len(request.text) else request
+    return (
+        _cut(request, room) if MIN_SENT_CHARS <= room < len(request.text) else request
+    )
 
 
 def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest | None:
@@ -97,7 +103,9 @@ def shortened(request: ModelRequest, window_tokens: int | None) -> ModelRequest 
     Half of the article where the window is not known, or would not make it shorter.
     """
     room = _room(request, window_tokens)
-    kept = room if MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
+    kept = (
+        room if MIN_SENT_CHARS <= room < len(request.text) else len(request.text) // 2
+    )
     return _cut(request, kept) if kept >= MIN_SENT_CHARS else None
 
 
@@ -110,13 +118,18 @@ def _room(request: ModelRequest, window_tokens: int | None) -> int:
     if window_tokens is None:
         return 0
     fixed = request.chars - len(request.text)
-    return max(0, round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed)
+    return max(
+        0,
+        round((window_tokens - request.max_tokens) * CHARS_PER_TOKEN_OF_WINDOW) - fixed,
+    )
 
 
 def _cut(request: ModelRequest, kept: int) -> ModelRequest:
     """Return a request with so many characters of text, its last line among them."""
     body, _, last_line = request.text.rpartition("\n")
-    return replace(request, text=f"{body[: kept - len(last_line) - 1].rstrip()}\n{last_line}")
+    return replace(
+        request, text=f"{body[: kept - len(last_line) - 1].rstrip()}\n{last_line}"
+    )
 
 
 def _delimited(article: RawArticle, marker: str) -> str:

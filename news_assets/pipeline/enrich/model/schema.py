@@ -68,7 +68,10 @@ FIELDS: Final[Mapping[str, Mapping[str, Schema]]] = MappingProxyType(
             "key_points": _QUOTED,
             "keywords": _list(_TEXT),
             "sentiment": _object(
-                {"label": {"type": "string", "enum": list(SENTIMENTS)}, "score": _NUMBER}
+                {
+                    "label": {"type": "string", "enum": list(SENTIMENTS)},
+                    "score": _NUMBER,
+                }
             ),
             "article_type": {"type": "string", "enum": list(ARTICLE_TYPES)},
         },
@@ -81,7 +84,9 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 
 
-def answer_schema(kind: str, answers: Sequence[str], theme_codes: Sequence[str] = ()) -> Schema:
+def answer_schema(
+    kind: str, answers: Sequence[str], theme_codes: Sequence[str] = ()
+) -> Schema:
     """Return the schema of an answer with these fields; a theme is one of these codes,
     or null.
     """

@@ -46,11 +46,17 @@ def list_text(themes: Sequence[Theme]) -> str:
     It has indented codes and labels, with descriptions where they fit.
     """
     described = _text(themes, has_descriptions=True)
-    return described if len(described) <= MAX_LIST_CHARS else _text(themes, has_descriptions=False)
+    return (
+        described
+        if len(described) <= MAX_LIST_CHARS
+        else _text(themes, has_descriptions=False)
+    )
 
 
 def _branch(taxonomy: Taxonomy, code: str) -> list[Theme]:
-    return [theme for theme in taxonomy.themes.values() if code in taxonomy.path(theme.code)]
+    return [
+        theme for theme in taxonomy.themes.values() if code in taxonomy.path(theme.code)
+    ]
 
 
 def _fitting(themes: Sequence[Theme]) -> list[Theme]:

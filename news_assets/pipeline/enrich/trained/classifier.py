@@ -45,7 +45,9 @@ class Space:
         import numpy as np
 
         known = [
-            (self._columns[stem], count) for stem, count in stems.items() if stem in self._columns
+            (self._columns[stem], count)
+            for stem, count in stems.items()
+            if stem in self._columns
         ]
         columns = np.array([column for column, _ in known], np.int64)
         counts = np.array([count for _, count in known], np.float32)
@@ -55,10 +57,16 @@ class Space:
         """Return the values of the other columns."""
         import numpy as np
 
-        evidence = np.array([max(found.evidence[code], 0.0) for code in self.themes], np.float32)
-        of_roots = np.array([max(found.evidence[code], 0.0) for code in self.roots], np.float32)
+        evidence = np.array(
+            [max(found.evidence[code], 0.0) for code in self.themes], np.float32
+        )
+        of_roots = np.array(
+            [max(found.evidence[code], 0.0) for code in self.roots], np.float32
+        )
         embedding = np.array(vector, np.float32) - self.center
-        return np.concatenate([unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)])
+        return np.concatenate(
+            [unit(embedding), unit(np.sqrt(evidence)), unit(of_roots)]
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,13 @@ class ThemeClassifier:
             + self.bias
         )
         scores = scores + self.untrained_weight * centred(untrained, self.codes)
-        return dict(zip(self.codes, softmax(scores[None], self.sharpness)[0].tolist(), strict=True))
+        return dict(
+            zip(
+                self.codes,
+                softmax(scores[None], self.sharpness)[0].tolist(),
+                strict=True,
+            )
+        )
 
 
 def centred(untrained: Mapping[str, float], codes: Sequence[str]) -> "Floats":

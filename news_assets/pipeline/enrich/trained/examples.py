@@ -83,7 +83,10 @@ def _codes_of_models(lake: Reader, desk: str) -> dict[str, str | None]:
 
 
 def examples_of(
-    lake: Reader, labels: Labels, theme_input: ThemeInputOf, vectors: ThemeVectors | None
+    lake: Reader,
+    labels: Labels,
+    theme_input: ThemeInputOf,
+    vectors: ThemeVectors | None,
 ) -> list[Example]:
     """Return an example for each label whose article has a text and a vector.
 
@@ -106,7 +109,10 @@ def _examples(
 ) -> Iterator[Example]:
     embeddings = lake.read(ArticleEmbedding, article_id=ids, outcome=["ok"])
     embedded = {row.article_id: row.vector for row in embeddings}
-    languages = {row.article_id: row.language for row in lake.read(EnrichedArticle, article_id=ids)}
+    languages = {
+        row.article_id: row.language
+        for row in lake.read(EnrichedArticle, article_id=ids)
+    }
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
         article_id, language = article.article_id, languages.get(article.article_id)
         found = theme_input(article.title or "", article.text or "", language)
@@ -115,4 +121,6 @@ def _examples(
         untrained: dict[str, float] = {}
         if vectors is not None:
             untrained = vectors.scores(found.evidence, embedded[article_id])
-        yield Example(article_id, found, embedded[article_id], labels.codes[article_id], untrained)
+        yield Example(
+            article_id, found, embedded[article_id], labels.codes[article_id], untrained
+        )

@@ -23,10 +23,14 @@ class ThemeInput:
     text: str
 
 
-def theme_input(table: ThemeTable, title: str, text: str, language: str | None) -> ThemeInput:
+def theme_input(
+    table: ThemeTable, title: str, text: str, language: str | None
+) -> ThemeInput:
     """Return the input of one article; its title counts TITLE_REPEATS times."""
     plain = prose(text)
     stop = stopwords(language)
     found = [*words(title) * TITLE_REPEATS, *words(plain[:MAX_CHARS])]
     stems = Counter(stem(word, language) for word in found if word not in stop)
-    return ThemeInput(dict(stems), table.evidence(title, plain), embedding_text(title, text, None))
+    return ThemeInput(
+        dict(stems), table.evidence(title, plain), embedding_text(title, text, None)
+    )

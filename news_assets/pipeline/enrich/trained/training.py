@@ -10,7 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.enrich.trained.classifier import Space, ThemeClassifier, centred, softmax
+from news_assets.pipeline.enrich.trained.classifier import (
+    Space,
+    ThemeClassifier,
+    centred,
+    softmax,
+)
 from news_assets.pipeline.enrich.trained.features import ThemeInput
 from news_assets.taxonomy.loader import Taxonomy
 
@@ -60,13 +65,17 @@ class Validation:
     accuracy: float
     untrained_accuracy: float
 
-    def sure(self, examples: Sequence[Example], wanted_error_rate: float) -> tuple[float, float]:
+    def sure(
+        self, examples: Sequence[Example], wanted_error_rate: float
+    ) -> tuple[float, float]:
         """Return the share of sure themes (`is_sure`), the calls saved, and of these
         the wrong.
         """
         kept = [
             code == example.code
-            for code, score, example in zip(self.codes, self.scores, examples, strict=True)
+            for code, score, example in zip(
+                self.codes, self.scores, examples, strict=True
+            )
             if score >= 1 - wanted_error_rate
         ]
         return len(kept) / len(examples), 1 - sum(kept) / len(kept) if kept else 0.0
@@ -161,11 +170,21 @@ def _space(examples: Sequence[Example], taxonomy: Taxonomy) -> Space:
     import numpy as np
 
     articles = Counter(chain.from_iterable(example.found.stems for example in examples))
-    stems = tuple(sorted(stem for stem, count in articles.items() if count >= MIN_ARTICLES_OF_STEM))
-    rarity = [1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems]
+    stems = tuple(
+        sorted(
+            stem for stem, count in articles.items() if count >= MIN_ARTICLES_OF_STEM
+        )
+    )
+    rarity = [
+        1 + math.log((1 + len(examples)) / (1 + articles[stem])) for stem in stems
+    ]
     center = np.array([example.vector for example in examples], np.float32).mean(axis=0)
     return Space(
-        stems, np.array(rarity, np.float32), center, tuple(taxonomy.themes), taxonomy.roots
+        stems,
+        np.array(rarity, np.float32),
+        center,
+        tuple(taxonomy.themes),
+        taxonomy.roots,
     )
 
 
@@ -179,7 +198,9 @@ def _matrix(examples: Sequence[Example], space: Space) -> Any:
     indices = np.concatenate([columns for columns, _ in rows])
     values = np.concatenate([values for _, values in rows])
     stems = csr_matrix((values, indices, starts), shape=(len(rows), len(space.stems)))
-    rest = csr_matrix(np.array([space.rest(example.found, example.vector) for example in examples]))
+    rest = csr_matrix(
+        np.array([space.rest(example.found, example.vector) for example in examples])
+    )
     return hstack([stems, rest]).tocsr()
 
 
@@ -195,9 +216,15 @@ def _fit(
 
     model = LinearSVC(C=PENALTY, class_weight="balanced", random_state=0)
     model.fit(_matrix(examples, space), [one.code for one in examples])
-    found, found_bias = model.coef_.T.astype(np.float32), model.intercept_.astype(np.float32)
+    found, found_bias = (
+        model.coef_.T.astype(np.float32),
+        model.intercept_.astype(np.float32),
+    )
     if found.shape[1] == 1:  # of two themes only the second has weights
-        found, found_bias = np.hstack([-found, found]), np.concatenate([-found_bias, found_bias])
+        found, found_bias = (
+            np.hstack([-found, found]),
+            np.concatenate([-found_bias, found_bias]),
+        )
     columns = [codes.index(code) for code in model.classes_]
     weights = np.zeros((found.shape[0], len(codes)), np.float32)
     bias = np.full(len(codes), UNKNOWN_SCORE, np.float32)
@@ -217,7 +244,10 @@ def _sharpness(scores: "Scores", truth: "Places") -> float:
     is_right = scores.argmax(axis=1) == truth
     for sharpness in [likely * 0.9**step for step in range(30)]:
         probabilities = softmax(scores, sharpness).max(axis=1)
-        if all(_is_kept(is_right[probabilities >= 1 - rate], rate) for rate in CHECKED_ERROR_RATES):
+        if all(
+            _is_kept(is_right[probabilities >= 1 - rate], rate)
+            for rate in CHECKED_ERROR_RATES
+        ):
             return float(sharpness)
     return float(likely * 0.9**30)
 
@@ -231,7 +261,10 @@ def _most_likely(scores: "Scores", truth: "Places") -> float:
     import numpy as np
 
     return float(
-        max(np.geomspace(0.3, 30, 60), key=lambda one: _log_likelihood(scores, truth, one))
+        max(
+            np.geomspace(0.3, 30, 60),
+            key=lambda one: _log_likelihood(scores, truth, one),
+        )
     )
 
 
@@ -243,4 +276,6 @@ def _likelihood(scores: "Scores", truth: "Places") -> float:
 def _log_likelihood(scores: "Scores", truth: "Places", sharpness: float) -> float:
     import numpy as np
 
-    return float(np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum())
+    return float(
+        np.log(softmax(scores, sharpness)[np.arange(len(truth)), truth] + 1e-12).sum()
+    )

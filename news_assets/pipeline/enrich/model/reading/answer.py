@@ -25,7 +25,9 @@ class Question(NamedTuple):
 
 
 def read_answers(
-    answers: Sequence[tuple[Question, ModelAnswer]], taxonomy: Taxonomy, sandbox: Sandbox
+    answers: Sequence[tuple[Question, ModelAnswer]],
+    taxonomy: Taxonomy,
+    sandbox: Sandbox,
 ) -> list[Enrichment | EnrichError]:
     """Return the enrichment that each answer gives, or which check it failed, in order.
 
@@ -48,12 +50,18 @@ def read_answers(
 
 
 def _read(
-    received: ModelAnswer, request: ModelRequest, title: str, text: str, language: str | None
+    received: ModelAnswer,
+    request: ModelRequest,
+    title: str,
+    text: str,
+    language: str | None,
 ) -> Enrichment:
     """Return what an answer itself says; of a theme only its code, in `theme_path`."""
     if received.stop == "declined":
         said = f": {shown(received.raw)}" if received.raw.strip() else ""
-        raise EnrichError(f"declined: the model or a content filter refuses the article{said}")
+        raise EnrichError(
+            f"declined: the model or a content filter refuses the article{said}"
+        )
     try:
         return _read_complete(received.raw, request, title, text, language)
     except EnrichError as error:

@@ -12,7 +12,11 @@ from typing import Any, NamedTuple
 
 from news_assets.errors import EnrichError
 from news_assets.pipeline.enrich.model.reading.contradictions import compared
-from news_assets.pipeline.enrich.model.reading.evidence import SearchedText, Span, sentences_around
+from news_assets.pipeline.enrich.model.reading.evidence import (
+    SearchedText,
+    Span,
+    sentences_around,
+)
 from news_assets.pipeline.enrich.model.reading.repair import parsed, shown
 from news_assets.pipeline.enrich.model.requests import MAX_SENT_CHARS
 from news_assets.pipeline.enrich.model.schema import REQUIRED
@@ -104,7 +108,9 @@ def _usable(sentences: Sequence[_Sentence]) -> list[_Sentence]:
     return [one for one in sentences if not one.problem]
 
 
-def _unsure_reason(summary: Sequence[_Sentence], points: Sequence[_Sentence]) -> str | None:
+def _unsure_reason(
+    summary: Sequence[_Sentence], points: Sequence[_Sentence]
+) -> str | None:
     """Return the first doubt about a sentence that stays, else why one of the summary
     does not.
     """
@@ -126,14 +132,18 @@ class _Article:
         self._searched = SearchedText(text)
         self._stems = _stems(self._whole)
 
-    def sentence(self, given: Mapping[str, str], *, needs_evidence: bool = True) -> _Sentence:
+    def sentence(
+        self, given: Mapping[str, str], *, needs_evidence: bool = True
+    ) -> _Sentence:
         """Return a sentence with its evidence, and what is wrong with it."""
         text = " ".join(given["sentence"].split())
         if problem := _problem(text):
             return _Sentence(text, "", problem)
         span = self._evidence(text, given["quote"])
         if span is None:
-            missing = f"evidence: nothing in the text supports the summary's “{shown(text)}”"
+            missing = (
+                f"evidence: nothing in the text supports the summary's “{shown(text)}”"
+            )
             return _Sentence(text, "", missing if needs_evidence else "")
         return self._supported(text, span)
 
@@ -142,7 +152,9 @@ class _Article:
         passage = sentences_around(self._text, span)
         comparison = compared(text, passage, self._whole, self._language)
         if lacking := comparison.contradiction:
-            problem = f"evidence: the text does not have {lacking}, as in “{shown(text)}”"
+            problem = (
+                f"evidence: the text does not have {lacking}, as in “{shown(text)}”"
+            )
             return _Sentence(text, str(span), problem)
         if found := _ADDRESSING.search(fold(passage).lower()):
             doubt = f"its evidence speaks to a reader or a model: “{found[0]}”"
@@ -162,9 +174,7 @@ def _problem(sentence: str) -> str:
     """Return why a text is no sentence of an answer."""
     if not MIN_SENTENCE_CHARS <= len(sentence) <= MAX_SENTENCE_CHARS:
         allowed = f"{MIN_SENTENCE_CHARS} to {MAX_SENTENCE_CHARS}"
-        return (
-            f"length: a sentence has {len(sentence)} characters, not {allowed}: “{shown(sentence)}”"
-        )
+        return f"length: a sentence has {len(sentence)} characters, not {allowed}: “{shown(sentence)}”"
     if found := _NO_SENTENCE.search(sentence):
         odd = f"{shown(found[0])!r}, which belongs into no sentence"
         return f"a sentence contains {odd}: {shown(sentence)}"
@@ -177,7 +187,9 @@ def _check_language(sentences: Sequence[str], language: str | None) -> None:
     """
     found = language_of(" ".join(sentences), language)
     if language and found and found.partition("-")[0] != language.partition("-")[0]:
-        raise EnrichError(f"language: the answer is in {found}, the article in {language}")
+        raise EnrichError(
+            f"language: the answer is in {found}, the article in {language}"
+        )
 
 
 def _stems(text: str) -> set[str]:
@@ -210,5 +222,7 @@ def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | Non
     if score is None:
         return label, None
     score = max(-1.0, min(1.0, float(score)))
-    is_contradiction = (label == "positive" and score < 0) or (label == "negative" and score > 0)
+    is_contradiction = (label == "positive" and score < 0) or (
+        label == "negative" and score > 0
+    )
     return (None, None) if is_contradiction else (label, score)

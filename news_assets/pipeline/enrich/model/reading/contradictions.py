@@ -37,7 +37,9 @@ _NEAR_WORDS: Final = 4  # a negation concerns the words that follow it
 
 _SCALES: Final = {
     **dict.fromkeys(("mil", "thousand", "thousands", "k"), 1e3),
-    **dict.fromkeys(("milhao", "milhoes", "million", "millions", "mi", "millon", "millones"), 1e6),
+    **dict.fromkeys(
+        ("milhao", "milhoes", "million", "millions", "mi", "millon", "millones"), 1e6
+    ),
     **dict.fromkeys(("bilhao", "bilhoes", "billion", "billions", "bi"), 1e9),
     **dict.fromkeys(("trilhao", "trilhoes", "trillion", "trillions"), 1e12),
 }
@@ -132,7 +134,9 @@ _DIRECTIONS: Final = (
     (r"(?:aprov|approv)", r"(?:rejei[tc]|reprov|reject)"),
     (r"(?:abr[iue]|open)", r"(?:fech|clos)"),
 )
-_COMPILED_DIRECTIONS: Final = tuple((re.compile(up), re.compile(down)) for up, down in _DIRECTIONS)
+_COMPILED_DIRECTIONS: Final = tuple(
+    (re.compile(up), re.compile(down)) for up, down in _DIRECTIONS
+)
 
 _COMMON_WORDS: Final = _set(
     "ser sera serao foi foram esta estao sao era eram vai vao pode podem deve devem tem ter"
@@ -152,7 +156,9 @@ class Comparison:
     doubt: str = ""
 
 
-def compared(sentence: str, passage: str, article: str, language: str | None = None) -> Comparison:
+def compared(
+    sentence: str, passage: str, article: str, language: str | None = None
+) -> Comparison:
     """Return how a sentence differs from the passage of the article that it rests on.
 
     `language` is the BCP 47 code of the article, without it Portuguese is assumed.
@@ -161,7 +167,9 @@ def compared(sentence: str, passage: str, article: str, language: str | None = N
     said, found = _Words(sentence, is_portuguese), _Words(passage, is_portuguese)
     whole = _words_of(article, is_portuguese)
     contradictions = (
-        _first("the number", said.numbers, lambda one: not _may_mean_number(one, whole)),
+        _first(
+            "the number", said.numbers, lambda one: not _may_mean_number(one, whole)
+        ),
         _first("the date", said.dates, lambda one: _is_other_date(one.key, whole)),
         _first("the name", said.names, lambda one: not _may_mean_name(one, whole)),
         _negation(said, found),
@@ -170,9 +178,13 @@ def compared(sentence: str, passage: str, article: str, language: str | None = N
     if contradiction := next(filter(None, contradictions), ""):
         return Comparison(contradiction=contradiction)
     doubts = (
-        _first("the number", said.numbers, lambda one: not _has_number(one.value, found)),
+        _first(
+            "the number", said.numbers, lambda one: not _has_number(one.value, found)
+        ),
         _first("the date", said.dates, lambda one: one.key not in found.date_keys),
-        _first("the name", said.names, lambda one: not _has_word(one.word, found.all_words)),
+        _first(
+            "the name", said.names, lambda one: not _has_word(one.word, found.all_words)
+        ),
         _undecided_negation(said, found),
     )
     return Comparison(doubt=next(filter(None, doubts), ""))
@@ -211,10 +223,16 @@ class _Words:
     def __init__(self, text: str, is_portuguese: bool) -> None:
         negations = _NEGATIONS if is_portuguese else _NEGATIONS_WITH_NO
         tokens = _TOKEN.findall(visible(text))
-        self.folded = [fold(token).lower().replace("'", "").replace("’", "") for token in tokens]
+        self.folded = [
+            fold(token).lower().replace("'", "").replace("’", "") for token in tokens
+        ]
         self.all_words = frozenset(self.folded)
         self.all_stems = {_stem(word) for word in self.all_words}
-        self.dates = [_Date(_DATE_WORDS[word], word) for word in self.folded if word in _DATE_WORDS]
+        self.dates = [
+            _Date(_DATE_WORDS[word], word)
+            for word in self.folded
+            if word in _DATE_WORDS
+        ]
         self.date_keys = {date.key for date in self.dates}
         self.numbers = list(_numbers(self.folded))
         self.values = {number.value for number in self.numbers}
@@ -290,7 +308,9 @@ def _has_number(value: float, known: _Words) -> bool:
     """
     if value in (0.0, 1.0) or value in known.values:
         return True
-    return value >= 100 and any(one and abs(value - one) <= 0.02 * abs(one) for one in known.values)
+    return value >= 100 and any(
+        one and abs(value - one) <= 0.02 * abs(one) for one in known.values
+    )
 
 
 def _may_mean_number(number: _Number, article: _Words) -> bool:
@@ -304,7 +324,9 @@ def _may_mean_number(number: _Number, article: _Words) -> bool:
 def _is_other_date(key: str, article: _Words) -> bool:
     """Whether an article names other months or weekdays, and not this one."""
     kind = _MONTH_OF_WORD if key in _MONTH_OF_WORD else _WEEKDAY_OF_WORD
-    return key not in article.date_keys and any(other in kind for other in article.date_keys)
+    return key not in article.date_keys and any(
+        other in kind for other in article.date_keys
+    )
 
 
 # --- names ----------------------------------------------------------------------------
@@ -330,7 +352,9 @@ def _names_of(run: list[int], tokens: list[str], folded: list[str]) -> Iterator[
     words = _long_words(folded[place] for place in run)
     initials = "".join(folded[place][0] for place in run)
     for place in run:
-        is_name = not _begins_sentence(place, tokens) and folded[place] not in _DATE_WORDS
+        is_name = (
+            not _begins_sentence(place, tokens) and folded[place] not in _DATE_WORDS
+        )
         if is_name and len(tokens[place]) >= _NAME_CHARS:
             yield _Name(folded[place], tokens[place], words, initials)
 
@@ -352,7 +376,8 @@ def _may_mean_name(name: _Name, article: _Words) -> bool:
     if _has_word(name.word, article.all_words) or _stem(name.word) in article.all_stems:
         return True
     if any(
-        one.startswith(name.initials) or name.initials.startswith(one) for one in article.acronyms
+        one.startswith(name.initials) or name.initials.startswith(one)
+        for one in article.acronyms
     ):
         return True
     return any(shorter and shorter <= name.words for shorter in article.name_words)
@@ -369,7 +394,10 @@ def _has_word(word: str, known: Collection[str]) -> bool:
 
 def _is_content(word: str) -> bool:
     return (
-        len(word) >= 4 and word.isalpha() and word not in _COMMON_WORDS and word not in _NEGATIONS
+        len(word) >= 4
+        and word.isalpha()
+        and word not in _COMMON_WORDS
+        and word not in _NEGATIONS
     )
 
 
@@ -378,9 +406,11 @@ def _negated(folded: list[str], negations: frozenset[str]) -> list[str]:
     found: list[str] = []
     for place, word in enumerate(folded):
         if word in negations:
-            found += [one for one in folded[place + 1 : place + 1 + _NEAR_WORDS] if one.isalpha()][
-                :2
-            ]
+            found += [
+                one
+                for one in folded[place + 1 : place + 1 + _NEAR_WORDS]
+                if one.isalpha()
+            ][:2]
     return found
 
 
@@ -390,14 +420,22 @@ def _negation(said: _Words, found: _Words) -> str:
         # "does not last long" for "begins soon": the verb decides, not its auxiliary
         verb = next(filter(_is_content, said.negated), next(iter(said.negated), ""))
         return (
-            f"a negation: {verb}" if verb in found.all_words or _stem(verb) in found.stems else ""
+            f"a negation: {verb}"
+            if verb in found.all_words or _stem(verb) in found.stems
+            else ""
         )
     if found.is_negative and not said.is_negative:
         dropped = _dropped_negation(said, found)
-        return f"{dropped} without its negation" if dropped and not _has_negative_word(said) else ""
+        return (
+            f"{dropped} without its negation"
+            if dropped and not _has_negative_word(said)
+            else ""
+        )
     negated = {_stem(word) for word in found.negated}
     turned = [
-        word for word in said.negated if _stem(word) in found.stems - negated and _is_content(word)
+        word
+        for word in said.negated
+        if _stem(word) in found.stems - negated and _is_content(word)
     ]
     return f"a negation: {turned[0]}" if turned else ""
 
@@ -407,14 +445,25 @@ def _undecided_negation(said: _Words, found: _Words) -> str:
     "rejected".
     """
     is_added = said.is_negative and not found.is_negative
-    is_dropped = found.is_negative and not said.is_negative and bool(_dropped_negation(said, found))
-    return "a negation that its evidence puts otherwise" if is_added or is_dropped else ""
+    is_dropped = (
+        found.is_negative
+        and not said.is_negative
+        and bool(_dropped_negation(said, found))
+    )
+    return (
+        "a negation that its evidence puts otherwise" if is_added or is_dropped else ""
+    )
 
 
 def _dropped_negation(said: _Words, found: _Words) -> str:
     """Return a word that a passage negates and a sentence without a negation has."""
     return next(
-        (word for word in found.negated if _is_content(word) and _stem(word) in said.stems), ""
+        (
+            word
+            for word in found.negated
+            if _is_content(word) and _stem(word) in said.stems
+        ),
+        "",
     )
 
 

@@ -19,7 +19,9 @@ MAX_NAME_CHARS = 120
 MAX_SPANS = 50  # of one entity
 
 
-def found_entities(raw: str, schema: dict[str, Any], text: str) -> tuple[tuple[str, ...], str]:
+def found_entities(
+    raw: str, schema: dict[str, Any], text: str
+) -> tuple[tuple[str, ...], str]:
     """Return the names, most salient first, and all that is known of them as JSON.
 
     The JSON is a list of objects with `name`, `kind`, `count`, `salience`, `forms` and
@@ -41,10 +43,14 @@ def located(given: list[dict[str, Any]], text: str) -> tuple[tuple[str, ...], st
             found.setdefault(name.casefold(), _located(name, entity, searched))
     usable = [entity for entity in found.values() if entity["spans"]]
     ranked = sorted(usable, key=lambda entity: -entity["salience"])[:MAX_ENTITIES]
-    return tuple(entity["name"] for entity in ranked), json.dumps(ranked, ensure_ascii=False)
+    return tuple(entity["name"] for entity in ranked), json.dumps(
+        ranked, ensure_ascii=False
+    )
 
 
-def _located(name: str, entity: Mapping[str, Any], searched: SearchedText) -> dict[str, Any]:
+def _located(
+    name: str, entity: Mapping[str, Any], searched: SearchedText
+) -> dict[str, Any]:
     given = dict.fromkeys((name, *entity["forms"][:MAX_FORMS]))
     forms = [form for form in given if len(form) <= MAX_NAME_CHARS]
     spans = _spans(searched, forms)
@@ -53,7 +59,9 @@ def _located(name: str, entity: Mapping[str, Any], searched: SearchedText) -> di
         "kind": entity["kind"],
         "count": len(spans),
         "salience": max(0.0, min(1.0, float(entity["salience"]))),
-        "forms": [form for form in forms if form != name and searched.occurrences(form, 1)],
+        "forms": [
+            form for form in forms if form != name and searched.occurrences(form, 1)
+        ],
         "spans": spans,
     }
 
@@ -64,7 +72,9 @@ def _spans(searched: SearchedText, forms: list[str]) -> list[tuple[int, int]]:
     """
     places: set[tuple[int, int]] = set()
     for form in forms:
-        places |= {(span.start, span.end) for span in searched.occurrences(form, MAX_SPANS)}
+        places |= {
+            (span.start, span.end) for span in searched.occurrences(form, MAX_SPANS)
+        }
     kept: list[tuple[int, int]] = []
     for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         if not kept or start >= kept[-1][1]:

@@ -50,7 +50,9 @@ def sentences_around(text: str, span: Span) -> str:
     first = max(0, span.start - _MAX_SENTENCE_CHARS)
     before = [found.end() for found in _END.finditer(text, first, span.start)]
     start = before[-1] if before else first
-    after = _END.search(text, max(span.start, span.end - 1), span.end + _MAX_SENTENCE_CHARS)
+    after = _END.search(
+        text, max(span.start, span.end - 1), span.end + _MAX_SENTENCE_CHARS
+    )
     return text[start : after.end() if after else span.end + _MAX_SENTENCE_CHARS]
 
 
@@ -71,7 +73,9 @@ class SearchedText:
         None if nowhere, or if it is too short or too long to support a sentence.
         """
         words = [
-            _folded(match[1]) for match in _TOKEN.finditer(quote[: MAX_QUOTE_CHARS + 1]) if match[1]
+            _folded(match[1])
+            for match in _TOKEN.finditer(quote[: MAX_QUOTE_CHARS + 1])
+            if match[1]
         ]
         if len(words) < MIN_QUOTE_WORDS or len(quote) > MAX_QUOTE_CHARS:
             return None
@@ -85,7 +89,11 @@ class SearchedText:
         """Return the first places where a name of one word or more stands as whole
         words.
         """
-        words = [_folded(match[1]) for match in _TOKEN.finditer(name[:MAX_QUOTE_CHARS]) if match[1]]
+        words = [
+            _folded(match[1])
+            for match in _TOKEN.finditer(name[:MAX_QUOTE_CHARS])
+            if match[1]
+        ]
         wanted = f" {' '.join(words)} "
         spans: list[Span] = []
         at = self._joined.find(wanted) if words else -1
@@ -99,7 +107,9 @@ class SearchedText:
 
         if len(wanted) > len(self._joined):
             return None
-        found = fuzz.partial_ratio_alignment(wanted, self._joined, score_cutoff=MIN_LIKENESS)
+        found = fuzz.partial_ratio_alignment(
+            wanted, self._joined, score_cutoff=MIN_LIKENESS
+        )
         if found is None:
             return None
         first, last = (
@@ -114,11 +124,17 @@ class SearchedText:
         return span if all(number in in_span for number in numbers) else None
 
     def _span(self, start: int, end: int) -> Span:
-        return Span(self._spans[self._word_at(start)][0], self._spans[self._word_at(end - 1)][1])
+        return Span(
+            self._spans[self._word_at(start)][0], self._spans[self._word_at(end - 1)][1]
+        )
 
     def _word_at(self, place: int) -> int:
         return max(0, bisect_right(self._starts, place) - 1)
 
 
 def _folded(word: str) -> str:
-    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+    return (
+        word.lower()
+        if word.isascii()
+        else unicodedata.normalize("NFKC", word).casefold()
+    )

@@ -24,7 +24,9 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DROPPED: Final = object()  # in place of a value that cannot be mended
 
 
-def parsed(raw: str, schema: Mapping[str, Any], essential: Collection[str]) -> dict[str, Any]:
+def parsed(
+    raw: str, schema: Mapping[str, Any], essential: Collection[str]
+) -> dict[str, Any]:
     """Return an answer as an object with all fields of the schema.
 
     A field that is missing or of no use is None.
@@ -33,7 +35,9 @@ def parsed(raw: str, schema: Mapping[str, Any], essential: Collection[str]) -> d
         EnrichError: There is no such object, or an essential field is of no use.
     """
     if len(raw) > MAX_RAW_CHARS:
-        raise EnrichError(f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}")
+        raise EnrichError(
+            f"the answer has {len(raw):,} characters, more than {MAX_RAW_CHARS:,}"
+        )
     if not raw.strip():
         raise EnrichError("the answer is empty")
     found = _object_in(raw, schema["properties"].keys())
@@ -56,7 +60,9 @@ def _flaw(found: Mapping[str, Any], name: str) -> str:
 
 def shown(text: str) -> str:
     """Return the beginning of an outside text on one line."""
-    printable = "".join(c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS])
+    printable = "".join(
+        c if c.isprintable() else " " for c in text[: 2 * MAX_SHOWN_CHARS]
+    )
     line = " ".join(printable.split())
     return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
 
@@ -64,7 +70,9 @@ def shown(text: str) -> str:
 def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
     """Return the first JSON object of a text that has most of these fields."""
     text = _THOUGHTS.sub("", _SURROGATES.sub("", raw))
-    decoder = json.JSONDecoder(object_pairs_hook=_first_of_each, parse_constant=lambda _: None)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_first_of_each, parse_constant=lambda _: None
+    )
     best: dict[str, Any] | None = None
     start = text.find("{")
     for _ in range(_MAX_STARTS):
@@ -74,7 +82,9 @@ def _object_in(raw: str, names: Collection[str]) -> dict[str, Any] | None:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = None, start + 1
-        if isinstance(value, dict) and _shared(value, names) > _shared(best or {}, names):
+        if isinstance(value, dict) and _shared(value, names) > _shared(
+            best or {}, names
+        ):
             best = value
         start = text.find("{", end)
     return best
@@ -137,7 +147,11 @@ def _object(value: object, schema: Mapping[str, Any]) -> Any:
         value = {"sentence": value, "quote": value}
     if not isinstance(value, dict):
         return _DROPPED
-    found = {name: mended(value[name], form) for name, form in properties.items() if name in value}
+    found = {
+        name: mended(value[name], form)
+        for name, form in properties.items()
+        if name in value
+    }
     missing = [name for name in properties if found.get(name, _DROPPED) is _DROPPED]
     if [name for name in missing if name not in _OPTIONAL]:
         return _DROPPED
@@ -145,4 +159,9 @@ def _object(value: object, schema: Mapping[str, Any]) -> Any:
 
 
 _OPTIONAL: Final[Mapping[str, Any]] = {"forms": [], "salience": 0.5, "score": None}
-_MENDERS: Final = {"string": _text, "number": _number, "array": _list, "object": _object}
+_MENDERS: Final = {
+    "string": _text,
+    "number": _number,
+    "array": _list,
+    "object": _object,
+}
