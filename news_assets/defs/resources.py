@@ -190,6 +190,15 @@ def warm_sandbox() -> None:
     )
 
 
+def release_models() -> None:
+    """Forget the models and end the sandbox of this process; the next run that needs
+    them opens them again.
+    """
+    _cached_enricher.cache_clear()
+    _cached_embedder.cache_clear()
+    _cached_sandbox(LIMIT_S, MEMORY_MB).close()
+
+
 class EnricherResource(dg.ConfigurableResource[Lazy[ModelEnricher]]):
     """The enrichers that NEWS_ENRICHER names. Keys of providers are no fields: their
     libraries read them when used.
