@@ -61,7 +61,9 @@ def build_definitions(
     ]
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
-    of_desks = build_desk_sensors(desks, jobs, fetch_only=settings.work == "fetch")
+    of_desks = build_desk_sensors(
+        desks, jobs, fetch_only=settings.work == "fetch", has_models=settings.has_models
+    )
     return dg.Definitions(
         assets=[
             *all_assets,
@@ -75,7 +77,7 @@ def build_definitions(
         sensors=[
             *of_desks,
             build_open_batches(shared_jobs),
-            build_alerts_sensor(shared_jobs),
+            build_alerts_sensor(shared_jobs, has_queries=settings.queries is not None),
         ],
         schedules=build_schedules([*jobs, *shared_jobs]),
         resources=build_resources(settings) | (resources or {}),

@@ -88,12 +88,18 @@ class Taxonomy:
 
 
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
-    """Return the taxonomy of a file, by default the built-in one.
+    """Return the taxonomy of a file, by default the built-in one; it is read again once
+    the file has changed.
 
     Raises:
         TaxonomyError: All mistakes of the file, one `file:line: what; fix` per line.
     """
     path = path or BUILT_IN
+    return _loaded(path, path.stat().st_mtime_ns if path.is_file() else 0)
+
+
+@lru_cache(maxsize=16)
+def _loaded(path: Path, changed_ns: int) -> Taxonomy:
     reader = _Reader(path.name)
     reader.read(_parse_yaml(path))
     if reader.mistakes:
@@ -112,14 +118,12 @@ def taxonomy_file(desk: Desk, setting: Path | None) -> Path:
 
 
 def taxonomy_of(desk: Desk, setting: Path | None) -> Taxonomy:
-    """Return the taxonomy of a desk, by `taxonomy_file`; it is read again once the file
-    has changed.
+    """Return the taxonomy of a desk, by `taxonomy_file`.
 
     Raises:
         TaxonomyError: As `load_taxonomy`.
     """
-    file = taxonomy_file(desk, setting)
-    return _loaded(file, file.stat().st_mtime_ns if file.is_file() else 0)
+    return load_taxonomy(taxonomy_file(desk, setting))
 
 
 def lender_of(file: Path | None) -> Taxonomy | None:
@@ -128,12 +132,7 @@ def lender_of(file: Path | None) -> Taxonomy | None:
 
     The built-in taxonomies have enough words of their own; they need none.
     """
-    return None if file in (None, BUILT_IN, CIVIC_TOPICS) else _loaded(BUILT_IN, 0)
-
-
-@lru_cache(maxsize=16)
-def _loaded(file: Path, changed_ns: int) -> Taxonomy:
-    return load_taxonomy(file)
+    return None if file in (None, BUILT_IN, CIVIC_TOPICS) else load_taxonomy()
 
 
 def _version(themes: Iterable[Theme]) -> str:
