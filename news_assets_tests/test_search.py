@@ -142,6 +142,26 @@ def test_the_model_is_loaded_once_and_only_for_searches_that_need_it(
         assert (len(loaded), near.hits[0].agency) == (1, "prefeitura")
 
 
+class Recording(Embedder):
+    """Keeps the queries."""
+
+    def __init__(self) -> None:
+        self.queries = list[str]()
+
+    def embed_query(self, query: str) -> Embedded:
+        self.queries.append(query)
+        return super().embed_query(query)
+
+
+def test_the_time_for_a_vector_does_not_grow_with_the_length_of_a_query(
+    backend: Backend,
+) -> None:
+    model = Recording()
+    with backend.open() as opened:
+        search.Index(opened, lambda: model, opened.close).search(" " * 300 + "é" * 500)
+    assert model.queries == ["é" * 200]
+
+
 class EnglishEmbedder(Embedder):
     model = ENGLISH_MODEL
 

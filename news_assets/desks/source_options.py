@@ -211,9 +211,9 @@ class AccessSpec(BaseModel):
     headers: Headers = Field(default_factory=dict)
     token_env: Annotated[str, AfterValidator(_variable)] | None = None
     token_header: Annotated[str, AfterValidator(_token_header)] | None = None
-    token_param: Annotated[str, Field(pattern=r"^[A-Za-z_$][\w.$-]{0,50}$")] | None = (
-        None
-    )
+    token_param: (
+        Annotated[str, Field(pattern=r"^[A-Za-z_$][A-Za-z0-9_.$-]{0,50}$")] | None
+    ) = None
     proxy: Annotated[str, AfterValidator(_proxy)] | None = None
     delay_s: DelayS = 0.0
 

@@ -153,6 +153,10 @@ class Archive:
         )
 
     def _search(self, address: SearchAddress) -> SearchAnswer:
+        is_by_meaning = address.mode != "keyword" and bool(address.text.strip())
+        vector = (
+            self._index.vector_of(address.text) if is_by_meaning else None
+        )  # while others search
         with self._turn():
             return self._index.search(
                 address.text,
@@ -162,6 +166,7 @@ class Archive:
                 limit=address.limit,
                 offset=address.offset,
                 explain=address.explain,
+                vector=vector,
             )
 
     @contextmanager

@@ -105,7 +105,7 @@ class Telegram(_Spec):
     """
 
     kind: Literal["telegram"]
-    chat: str = Field(pattern=r"^(-?\d{1,20}|@\w{1,64})$")
+    chat: str = Field(pattern=r"^(-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64})$")
     token_env: Annotated[str, AfterValidator(_token_variable)]
     api: WebAddress = "https://api.telegram.org"
 

@@ -219,8 +219,11 @@ class LocalResults:
         if key not in self._known:
             self._known[key] = found = _enriched(self._local, article)
             if isinstance(found, Enrichment):
+                made_by, made_for = self._made_by, article.article_id
                 self.new_cache.append(
-                    cache_of(key, found, self._local.name, self._local.model, self._now)
+                    cache_of(
+                        key, found, made_by.enricher, made_by.model, made_for, self._now
+                    )
                 )
         return Draft(key, self._known[key], self._made_by)
 

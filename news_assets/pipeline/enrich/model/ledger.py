@@ -140,7 +140,14 @@ class Ledger:
         now = self.clock()
         calls = [ended_call(one) for one in ended]
         caches = [
-            cache_of(one.call.input_hash, one.read, ENRICHER, one.call.model, now)
+            cache_of(
+                one.call.input_hash,
+                one.read,
+                ENRICHER,
+                one.call.model,
+                one.call.article_id,
+                now,
+            )
             for one in ended
             if isinstance(one.read, Enrichment)
         ]
