@@ -9,9 +9,9 @@ from news_assets.clients.documents import reader
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
+from news_assets.commands.import_sources import MAX_LIST_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
 from news_assets.commands.jsonlines import MAX_LINE_CHARS
-from news_assets.commands.sources import MAX_LIST_BYTES
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS

@@ -3,9 +3,10 @@ changes.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
+import typer
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,8 +18,9 @@ from rich.table import Table
 
 from news_assets.clients.sandbox.process_sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import check_names, desks_of_files, open_lake
+from news_assets.commands.options import Agency, Days, From, Json, To, days_between
+from news_assets.commands.options import Desk as DeskOption
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.replay.archive import archive_groups, replay_articles
@@ -29,8 +31,6 @@ from news_assets.pipeline.stages import STAGES
 from news_assets.ports.reading import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
-from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.terminal import Terminal
 
@@ -49,24 +49,21 @@ _MEANINGS: dict[Change, str] = {
     "newer": "stored again meanwhile: that row stays",
 }
 
-Days = tuple[date | None, date | None]
-
 
 def replay(
-    desk: str | None, agency: str | None, days: Days, *, write: bool, as_json: bool
+    desk: DeskOption = None,
+    agency: Agency = None,
+    from_day: From = None,
+    to_day: To = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="store the new texts, as changes of method")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Replay the articles of these desks, agencies and days, one desk after the other."""
     check_names(desk, agency)
-    settings = Settings.read()
-    desks = [
-        one
-        for one in load_desks(settings.desks, ALL_KINDS, settings.caps)
-        if desk in (None, one.key)
-    ]
-    if not desks:
-        raise NewsAssetsError(
-            f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS"
-        )
+    days = days_between(from_day, to_day)
+    desks = desks_of_files(desk)
     with open_lake() as lake, ProcessSandbox() as sandbox:
         for one in desks:
             summary = _replay_desk(lake, one, agency, days, sandbox, write=write)

@@ -3,16 +3,20 @@
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from typing import Annotated, Literal
 
+import typer
 from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
+from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.options import Agency, Desk, From, Json, To, day_of
 from news_assets.errors import LakeError, NewsAssetsError
+from news_assets.records.meetings import MeetingStatus
 from news_assets.search import (
     Filters,
     SearchAnswer,
@@ -28,37 +32,90 @@ from news_assets.store.queries.copies import Copy
 from news_assets.terminal import Terminal
 
 Copies = Mapping[str, Sequence[Copy]]
+Sentiment = Literal["positive", "neutral", "negative"]
 
 _FACET_VALUES = 6
 _SHOWN_COPIES = 5  # of a hit
 _MARKED = re.compile(r"<mark>([^<]*)</mark>")  # a snippet is escaped HTML
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to search, and what to show."""
+def search_articles(
+    query: Annotated[
+        str, typer.Argument(help="words, or a sentence; empty lists the newest")
+    ],
+    desk: Desk = None,
+    agency: Agency = None,
+    theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
+    language: Annotated[str | None, typer.Option(help="language code")] = None,
+    entity: Annotated[
+        str | None, typer.Option(help="name of a person, body or place")
+    ] = None,
+    sentiment: Annotated[
+        Sentiment | None, typer.Option(help="tone of the text")
+    ] = None,
+    body: Annotated[
+        str | None,
+        typer.Option(help="council, board or committee; or a part of its name"),
+    ] = None,
+    matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
+    meeting_status: Annotated[
+        MeetingStatus | None, typer.Option(help="status of the meeting")
+    ] = None,
+    from_day: From = None,
+    to_day: To = None,
+    mode: Annotated[
+        SearchMode, typer.Option(help="by words, by meaning, or by both")
+    ] = "hybrid",
+    sort: Annotated[
+        SearchSort, typer.Option(help="the best first, or the newest")
+    ] = "relevance",
+    limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="show ranks, and where each word was found"),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Search the index that the settings name and print the answer.
 
-    mode: SearchMode = "hybrid"
-    sort: SearchSort = "relevance"
-    limit: int = 10
-    explain: bool = False
-
-
-def run(text: str, filters: Filters, options: Options, *, as_json: bool) -> None:
-    """Search and print the answer."""
-    check_names(filters.desk, filters.agency)
+    Raises:
+        NewsAssetsError: No such desk or agency, not one body, or no index.
+    """
+    filters = Filters(
+        desk=desk,
+        agency=agency,
+        theme=theme,
+        language=language,
+        from_day=day_of(from_day),
+        to_day=day_of(to_day),
+        entity=entity,
+        sentiment=sentiment,
+        body=body,
+        matter=matter,
+        meeting_status=meeting_status,
+    )
+    check_names(desk, agency)
     filters = _with_whole_name(filters)
-    answer = query_index(text, filters, options)
+    with open_index() as index:
+        answer = index.search(
+            query, filters, mode=mode, sort=sort, limit=limit, explain=explain
+        )
     hits, others = hits_with_copies(answer.hits, filters)
-    answer = replace(answer, hits=hits)
-    if as_json:
-        lines = [
-            asdict(hit) | {"copies": list(map(asdict, others.get(hit.article_id, ())))}
-            for hit in hits
-        ]
-        write_line({"hits": lines, **_summary(answer)})
-    else:
-        show(answer, text, others)
+    if not as_json:
+        show(replace(answer, hits=hits), query, others)
+        return
+    lines = []
+    for hit in hits:
+        copied = [asdict(copy) for copy in others.get(hit.article_id, ())]
+        lines.append(asdict(hit) | {"copies": copied})
+    write_line(
+        {
+            "hits": lines,
+            "found": answer.found,
+            "facets": answer.facets,
+            "took_ms": round(answer.took_ms, 2),
+        }
+    )
 
 
 def _with_whole_name(filters: Filters) -> Filters:
@@ -95,20 +152,6 @@ def hits_with_copies(
         return tuple(hits), {}
 
 
-def query_index(text: str, filters: Filters, options: Options) -> SearchAnswer:
-    """Search the index that the settings name."""
-    with open_index() as index:
-        return index.search(text, filters, **asdict(options))
-
-
-def _summary(answer: SearchAnswer) -> dict[str, object]:
-    return {
-        "found": answer.found,
-        "facets": answer.facets,
-        "took_ms": round(answer.took_ms, 2),
-    }
-
-
 def show(answer: SearchAnswer, text: str, others: Copies) -> None:
     """Print hits, each with its copies, and facets as a table."""
     terminal = Terminal()
@@ -120,30 +163,8 @@ def show(answer: SearchAnswer, text: str, others: Copies) -> None:
     table.add_column("", justify="right")
     table.add_column("article")
     for number, hit in enumerate(answer.hits, start=1):
-        about = " · ".join(
-            filter(None, (hit.day.isoformat(), hit.agency, hit.theme_code))
-        )
-        lines = (
-            Text(hit.title, style="bold"),
-            Text(about, style="dim"),
-            _highlighted(hit.snippet),
-            Text(hit.url),
-        )
-        also = others.get(hit.article_id, ())
-        listed = [
-            Text(f"also {one.day} · {one.agency} · {one.url}", style="dim")
-            for one in also[:_SHOWN_COPIES]
-        ]
-        more = (
-            [Text(f"and {len(also) - len(listed)} more copies", style="dim")]
-            if len(also) > len(listed)
-            else []
-        )
-        table.add_row(
-            str(number),
-            Group(*lines, *_explained(hit), *listed, *more),
-            end_section=True,
-        )
+        lines = _lines_of(hit, others.get(hit.article_id, ()))
+        table.add_row(str(number), Group(*lines), end_section=True)
     terminal.print(table)
     for name, counts in answer.facets.items():
         if name == "day" or not counts:
@@ -151,6 +172,19 @@ def show(answer: SearchAnswer, text: str, others: Copies) -> None:
         top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
         values = ", ".join(f"{value} {count}" for value, count in top)
         terminal.print(Text.assemble((f"{name}:", "dim"), f" {values}"))
+
+
+def _lines_of(hit: SearchHit, others: Sequence[Copy]) -> Iterator[Text]:
+    about = (hit.day.isoformat(), hit.agency, hit.theme_code)
+    yield Text(hit.title, style="bold")
+    yield Text(" · ".join(filter(None, about)), style="dim")
+    yield _highlighted(hit.snippet)
+    yield Text(hit.url)
+    yield from _explained(hit)
+    for one in others[:_SHOWN_COPIES]:
+        yield Text(f"also {one.day} · {one.agency} · {one.url}", style="dim")
+    if len(others) > _SHOWN_COPIES:
+        yield Text(f"and {len(others) - _SHOWN_COPIES} more copies", style="dim")
 
 
 def _explained(hit: SearchHit) -> Iterator[Text]:
@@ -175,10 +209,8 @@ def _explained(hit: SearchHit) -> Iterator[Text]:
 
 def _highlighted(snippet: str) -> Text:
     """Return a snippet's HTML as text with colours."""
-    parts = _MARKED.split(snippet)
-    return Text.assemble(
-        *(
-            (html.unescape(part), "yellow" if n % 2 else "")
-            for n, part in enumerate(parts)
-        )
-    )
+    text = Text()
+    for number, part in enumerate(_MARKED.split(snippet)):
+        # The parts with an odd number are what the pattern's group holds.
+        text.append(html.unescape(part), style="yellow" if number % 2 else "")
+    return text

@@ -1,17 +1,17 @@
-"""The commands `import` and `export --opml`: sources from a list into a desk file, and
-feeds as OPML.
-"""
+"""The command `import`: sources from a list into a desk file."""
 
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from news_assets.desks.import_plan import Additions, plan_import
 from news_assets.desks.import_rows import ImportRows
 from news_assets.desks.loader import load_desks, parse_desk, path_of, read_text
-from news_assets.desks.opml import build_opml, is_feed
 from news_assets.desks.site_list import parse_source_file
 from news_assets.desks.spec import DESK_KEY
 from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
@@ -19,13 +19,13 @@ from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
 from news_assets.sources.kinds import ALL_KINDS
-from news_assets.terminal import documents, report, write_document
+from news_assets.terminal import documents, report
 
 MAX_LIST_BYTES = 10_000_000  # a list of 50,000 feeds
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
+class _Defaults:
     """Time zone and language of a new desk file, and the kind of sources whose list
     states none.
     """
@@ -36,21 +36,44 @@ class Defaults:
 
 
 def import_sources(
-    file: Path,
-    desk_key: str | None,
-    into: Path | None,
-    defaults: Defaults,
-    *,
-    dry_run: bool,
+    file: Annotated[
+        Path, typer.Argument(help="OPML, CSV with a column `url`, or an address a line")
+    ],
+    desk: Annotated[str | None, typer.Option(help="key of the desk")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="desk file to write or extend; default: write nothing"),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="show what would change, and write nothing"),
+    ] = False,
+    timezone: Annotated[str, typer.Option(help="time zone of a new desk")] = "UTC",
+    language: Annotated[str, typer.Option(help="language of a new desk")] = "en",
+    kind: Annotated[
+        str, typer.Option(help="kind of sources whose line has none")
+    ] = "feed",
 ) -> None:
     """Add the new sources of a list to a desk file; refused lines are reported on
     standard error.
 
-    Without `into` nothing is written: the result is printed, for the desk of the key
-    `desk_key` if there is one.
+    Without `into` nothing is written: the result is printed, for the desk with the key
+    `desk` if there is one.
     """
+    if into is None:
+        into, dry_run = _file_of(desk), True
+    _import(file, desk, into, _Defaults(timezone, language, kind), dry_run=dry_run)
+
+
+def _import(
+    file: Path,
+    desk_key: str | None,
+    into: Path | None,
+    defaults: _Defaults,
+    *,
+    dry_run: bool,
+) -> None:
     imported = _read(file)
-    into, dry_run = (into, dry_run) if into else (_file_of(desk_key), True)
     desks = _known_desks(into)
     old = read_text(into) if into and into.is_file() else ""
     desk = parse_desk(old, into, ALL_KINDS) if into and old else None
@@ -90,26 +113,22 @@ def _read(file: Path) -> ImportRows:
 
 def _file_of(desk_key: str | None) -> Path | None:
     """Return the file of the configured desk with this key; None if there is none."""
-    names = Settings.read().desks if desk_key else ()
-    return next(
-        (
-            path_of(name)
-            for name in names
-            if load_desks([name], ALL_KINDS)[0].key == desk_key
-        ),
-        None,
-    )
+    if desk_key is None:
+        return None
+    for name in Settings.read().desks:
+        [desk] = load_desks([name], ALL_KINDS)
+        if desk.key == desk_key:
+            return path_of(name)
+    return None
 
 
 def _known_desks(into: Path | None) -> tuple[Desk, ...]:
     """Return the configured desks, without the one to be written if its file does not
     exist yet.
     """
-    names = [
-        name
-        for name in Settings.read().desks
-        if not (into and not into.exists() and Path(name) == into)
-    ]
+    names = Settings.read().desks
+    if into is not None and not into.exists():
+        names = tuple(name for name in names if Path(name) != into)
     return load_desks(names, ALL_KINDS)
 
 
@@ -126,7 +145,7 @@ def _new_key(desk_key: str | None, named_by: Path, others: Iterable[Desk]) -> st
     return key
 
 
-def _new_text(key: str, defaults: Defaults, additions: Additions) -> str:
+def _new_text(key: str, defaults: _Defaults, additions: Additions) -> str:
     first_day = date(datetime.now(UTC).year, 1, 1)
     text = new_desk_text(
         key, defaults.timezone, defaults.language, first_day, additions
@@ -147,14 +166,8 @@ def _finish(into: Path | None, old: str, new: str, *, dry_run: bool) -> None:
     else:
         replace_file(into, new)
         is_read = any(path_of(name).samefile(into) for name in Settings.read().desks)
-        report(
-            f"{into} written"
-            + (
-                ""
-                if is_read
-                else f"; add it to the configured desks: NEWS_DESKS=...,{into}"
-            )
-        )
+        advice = f"; add it to the configured desks: NEWS_DESKS=...,{into}"
+        report(f"{into} written{'' if is_read else advice}")
 
 
 def _difference(path: Path, old: str, new: str) -> Iterable[str]:
@@ -162,34 +175,3 @@ def _difference(path: Path, old: str, new: str) -> Iterable[str]:
         old.splitlines(), new.splitlines(), str(path), str(path), n=1, lineterm=""
     )
     return (f"{line}\n" for line in lines)
-
-
-# --- export ---------------------------------------------------------------------------
-
-
-def export_opml(desk_key: str | None, output: Path | None) -> None:
-    """Write the feeds of the desks as OPML; sources that are not feeds are counted on
-    standard error.
-    """
-    desks = load_desks(Settings.read().desks, ALL_KINDS)
-    chosen = [desk for desk in desks if desk_key in (None, desk.key)]
-    if not chosen:
-        raise NewsAssetsError(
-            f"no desk `{desk_key}`; known: {', '.join(desk.key for desk in desks)}"
-        )
-    _count_left_out(chosen)
-    document = build_opml(chosen, datetime.now(UTC))
-    write_document(document, output)
-
-
-def _count_left_out(desks: Iterable[Desk]) -> None:
-    for desk in desks:
-        no_feeds = [source for source in desk.sources if not is_feed(source)]
-        if no_feeds:
-            kinds = ", ".join(sorted({source.kind for source in no_feeds}))
-            report(
-                f"desk {desk.key}: {len(no_feeds)} source(s) left out: not feeds ({kinds})"
-            )
-        off = sum(not agency.is_active for agency in desk.agencies)
-        if off:
-            report(f"desk {desk.key}: {off} agencies left out: not active")

@@ -6,13 +6,16 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.table import Table
 
 from news_assets.clients.factory import open_notifier
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
+from news_assets.commands.options import Json
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.alerts.digests import messages_to
 from news_assets.pipeline.alerts.loader import load_alerts
@@ -23,9 +26,18 @@ from news_assets.records.alerts import OPERATORS, Message, QueryHit
 from news_assets.settings import Settings
 from news_assets.terminal import Terminal
 
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
-def list_messages(limit: int, *, shows_all: bool, as_json: bool) -> None:
-    """Print the messages that are not sent, or all, newest first."""
+
+@app.command("list")
+def list_messages(
+    shows_all: Annotated[
+        bool, typer.Option("--all", help="also those that were sent")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, help="maximum number of messages")] = 30,
+    as_json: Json = False,
+) -> None:
+    """List the messages that wait or were given up, newest first."""
     with open_lake() as lake:
         rules, problems = with_stored(_rules(), lake)
         waiting = lake.frame(QueryHit, None, ("query",), told_at=[None]).height
@@ -33,7 +45,7 @@ def list_messages(limit: int, *, shows_all: bool, as_json: bool) -> None:
     shown = found[::-1][:limit]
     if as_json:
         for message in shown:
-            write_line(asdict(message) | {"state": state_of(message)})
+            write_line(asdict(message) | {"state": _state_of(message)})
         return
     terminal = Terminal()
     terminal.print_line(
@@ -50,8 +62,7 @@ def list_messages(limit: int, *, shows_all: bool, as_json: bool) -> None:
         )
 
 
-def state_of(message: Message) -> str:
-    """Return sent, waiting or given up."""
+def _state_of(message: Message) -> str:
     if message.sent_at:
         return "sent"
     return "waiting" if message.next_try_at else "given up"
@@ -63,34 +74,44 @@ def _table(messages: Sequence[Message]) -> Table:
         table.add_column(name, overflow="fold")
     for one in messages:
         when = one.sent_at or one.next_try_at or one.created_at
-        state = f"{state_of(one)} {when:%Y-%m-%d %H:%M}Z, attempt {one.attempts}"
-        table.add_row(
-            one.message_id,
-            one.channel,
-            state,
-            f"{one.subject}\n{one.reason}" if one.reason else one.subject,
-        )
+        state = f"{_state_of(one)} {when:%Y-%m-%d %H:%M}Z, attempt {one.attempts}"
+        about = f"{one.subject}\n{one.reason}" if one.reason else one.subject
+        table.add_row(one.message_id, one.channel, state, about)
     return table
 
 
-def retry(message_ids: Sequence[str]) -> None:
-    """Make given up messages due now, with all attempts left; without ids, all of them."""
+@app.command()
+def retry(
+    message_ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MESSAGE...", help="ids of messages; without any, all given up ones"
+        ),
+    ] = None,
+) -> None:
+    """Send given up messages again."""
+    now = datetime.now(UTC)
     with open_lake() as lake:
-        chosen = lake.transact(
-            lambda rows: send_again(rows, message_ids or None, datetime.now(UTC))
-        )
-    if unknown := sorted(set(message_ids) - {one.message_id for one in chosen}):
+        chosen = lake.transact(lambda rows: send_again(rows, message_ids or None, now))
+    unknown = sorted(set(message_ids or ()) - {one.message_id for one in chosen})
+    if unknown:
+        named = ", ".join(f"`{one}`" for one in unknown)
+        others = f"; {len(chosen)} others are due now" if chosen else ""
         raise NewsAssetsError(
-            f"{', '.join(f'`{one}`' for one in unknown)}: no given up message; see `news-assets"
-            " alerts list`" + (f"; {len(chosen)} others are due now" if chosen else "")
+            f"{named}: no given up message; see `news-assets alerts list`{others}"
         )
     Terminal().print_line(
         f"{len(chosen)} due now; the next run of `newsroom/alerts` sends them"
     )
 
 
-def try_channel(channel: str) -> None:
-    """Send a message over a channel now and say whether it was accepted."""
+@app.command("test")
+def try_channel(
+    channel: Annotated[
+        str, typer.Argument(help="name of the channel in the file of queries")
+    ],
+) -> None:
+    """Send a message over a channel now."""
     rules = _rules()
     if channel not in rules.channels:
         known = ", ".join(sorted(rules.channels)) or "none"

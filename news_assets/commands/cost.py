@@ -4,7 +4,7 @@ the calls so far did.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -12,9 +12,9 @@ from rich.table import Table
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
-from news_assets.errors import NewsAssetsError
+from news_assets.commands.opening import check_names, desks_of_files, open_lake
+from news_assets.commands.options import Days, From, Json, To, days_between
+from news_assets.commands.options import Desk as DeskOption
 from news_assets.pipeline.enrich.model.enricher import ModelEnricher
 from news_assets.pipeline.enrich.model.estimates import CHARS_PER_TOKEN, OUTPUT_TOKENS
 from news_assets.pipeline.enrich.model.preview import Found, Preview, Sent, estimated
@@ -24,12 +24,9 @@ from news_assets.pipeline.replay.archive import archive_groups
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Spending, Spent, Tokens, total_usd
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens, spending_for, spent
 from news_assets.terminal import Terminal, progress
-
-Days = tuple[date | None, date | None]
 
 _BY_RUN = "direct, backfills in batches"
 _WAYS = {
@@ -52,24 +49,24 @@ class _Estimate:
     means: dict[tuple[str, Kind], Tokens]
 
 
-def cost(desk: str | None, days: Days, *, as_json: bool) -> None:
+def cost(
+    desk: DeskOption = None,
+    from_day: From = None,
+    to_day: To = None,
+    as_json: Json = False,
+) -> None:
     """Print what enriching these desks and days would cost now, and what was spent for
     them.
     """
     check_names(desk, None)
+    days, desks = days_between(from_day, to_day), desks_of_files(desk)
     settings, now = Settings.read(), datetime.now(UTC)
-    desks = [
-        one for one in load_desks(settings.desks, ALL_KINDS) if desk in (None, one.key)
-    ]
-    if not desks:
-        raise NewsAssetsError(
-            f"desk `{desk}` is in the lake only; name its desk file in NEWS_DESKS"
-        )
     with open_lake() as lake, open_ports(settings, ["enricher"], spent) as ports:
         enricher: ModelEnricher = ports["enricher"].open()
         for one in desks:
-            asks = enricher.requests_models(one.enrich)
-            estimate = _estimate(lake, one, days, enricher, now) if asks else None
+            estimate = None
+            if enricher.requests_models(one.enrich):
+                estimate = _estimate(lake, one, days, enricher, now)
             spending, total = spending_for(lake, one.key, *days), spent(lake, now)
             if as_json:
                 write_line(_facts(one, estimate, spending, total))
@@ -83,32 +80,17 @@ def _estimate(
     preview = Preview(lake, desk, enricher, lambda: now)
     for group in progress(archive_groups(lake, desk.key, None, *days), desk.key):
         preview.add(group.keys)
-    means = mean_tokens(
-        lake,
-        [
-            prompt.version
-            for prompt in (
-                *enricher.prompts,
-                enricher.theme_prompt,
-                enricher.entities_prompt,
-            )
-        ],
+    prompts = (*enricher.prompts, enricher.theme_prompt, enricher.entities_prompt)
+    means = mean_tokens(lake, [prompt.version for prompt in prompts])
+    sends_batches = partial(enricher.sends_batches, desk.enrich)
+    found = preview.found
+    new = estimated(
+        found.new, means, now, is_batch=partial(sends_batches, is_backfill=False)
     )
-    new, again = (
-        estimated(
-            calls,
-            means,
-            now,
-            is_batch=partial(
-                enricher.sends_batches, desk.enrich, is_backfill=is_backfill
-            ),
-        )
-        for calls, is_backfill in (
-            (preview.found.new, False),
-            (preview.found.again, True),
-        )
+    again = estimated(
+        found.again, means, now, is_batch=partial(sends_batches, is_backfill=True)
     )
-    return _Estimate(desk, preview.found, new, again, means)
+    return _Estimate(desk, found, new, again, means)
 
 
 def _models(found: Found) -> list[str]:
@@ -121,22 +103,10 @@ def _models(found: Found) -> list[str]:
 def _facts(
     desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], total: Spent
 ) -> dict[str, Any]:
-    found = estimate.found if estimate else None
     return {
         "desk": desk.key,
-        "models": _models(found) if found else [],
         "way": desk.enrich.via or _BY_RUN,
-        "articles": found.articles if found else None,
-        "copies": found.copies if found else None,
-        "cached": found.cached if found else None,
-        "sure": found.sure if found else None,
-        "failed": found.failed if found else None,
-        "skipped": dict(found.not_sent.most_common()) if found else {},
-        "to_send": asdict(estimate.new) if estimate else asdict(Sent()),
-        "to_send_with_re_enrich": asdict(estimate.again)
-        if estimate
-        else asdict(Sent()),
-        "tokens_from": _basis(estimate) if estimate else None,
+        **(_NO_ESTIMATE if estimate is None else _estimate_facts(estimate)),
         "ceilings": asdict(Settings.read().ceilings),
         "spent_today": total.day,
         "spent_this_month": total.month,
@@ -144,16 +114,42 @@ def _facts(
     }
 
 
+def _estimate_facts(estimate: _Estimate) -> dict[str, Any]:
+    found = estimate.found
+    return {
+        "models": _models(found),
+        "articles": found.articles,
+        "copies": found.copies,
+        "cached": found.cached,
+        "sure": found.sure,
+        "failed": found.failed,
+        "skipped": dict(found.not_sent.most_common()),
+        "to_send": asdict(estimate.new),
+        "to_send_with_re_enrich": asdict(estimate.again),
+        "tokens_from": _basis(estimate),
+    }
+
+
+# The same facts of a desk that no language model enriches.
+_NO_ESTIMATE: dict[str, Any] = {
+    "models": [],
+    **dict.fromkeys(("articles", "copies", "cached", "sure", "failed")),
+    "skipped": {},
+    "to_send": asdict(Sent()),
+    "to_send_with_re_enrich": asdict(Sent()),
+    "tokens_from": None,
+}
+
+
 def _show(
     desk: Desk, estimate: _Estimate | None, spending: Sequence[Spending], total: Spent
 ) -> None:
     terminal = Terminal()
     terminal.print_line(f"desk {desk.key}", style="bold")
-    for line in (
-        _lines(estimate)
-        if estimate
-        else ["NEWS_ENRICHER and NEWS_ENTITIES name no language model: free"]
-    ):
+    lines = ["NEWS_ENRICHER and NEWS_ENTITIES name no language model: free"]
+    if estimate is not None:
+        lines = list(_lines(estimate))
+    for line in lines:
         terminal.print_line(line)
     for line in _ceiling_lines(total):
         terminal.print_line(line)

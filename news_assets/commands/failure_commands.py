@@ -1,10 +1,12 @@
 """The commands `failures list`, `show` and `retry`."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Group
 from rich.table import Table
@@ -12,8 +14,8 @@ from rich.text import Text
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, open_lake
-from news_assets.desks.loader import load_desks
+from news_assets.commands.opening import check_names, desk_named, open_lake
+from news_assets.commands.options import Agency, Desk, Json
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.failures import make_due
@@ -23,7 +25,6 @@ from news_assets.records.derived import Failure
 from news_assets.records.polling import FeedEntry
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
-from news_assets.sources.kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spent
 from news_assets.terminal import Terminal
@@ -53,43 +54,50 @@ _ARTICLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which failures to list or retry."""
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+Stage = Annotated[
+    str | None, typer.Option(help="only this stage, by the name of its asset")
+]
 
-    desk: str | None = None
-    stage: str | None = None
-    agency: str | None = None
 
-    def check(self) -> None:
-        """Raise NewsAssetsError for a name that does not exist."""
-        names = [stage.name for stage in stages.all_stages()]
-        if self.stage is not None and self.stage not in names:
-            raise NewsAssetsError(
-                f"no stage `{self.stage}`; there are: {', '.join(names)}"
-            )
-        check_names(self.desk, self.agency)
+def _filters(
+    desk: str | None, stage: str | None, agency: str | None
+) -> dict[str, Collection[str]]:
+    """Return the stated options by column of `failures`.
 
-    def isin(self) -> dict[str, Collection[str]]:
-        """Return the filters by column of `failures`."""
-        return {
-            name: [value] for name, value in asdict(self).items() if value is not None
-        }
+    Raises:
+        NewsAssetsError: One of the names does not exist.
+    """
+    names = [one.name for one in stages.all_stages()]
+    if stage is not None and stage not in names:
+        raise NewsAssetsError(f"no stage `{stage}`; there are: {', '.join(names)}")
+    check_names(desk, agency)
+    stated = {"desk": desk, "stage": stage, "agency": agency}
+    return {name: [value] for name, value in stated.items() if value is not None}
 
 
 # --- list -----------------------------------------------------------------------------
 
 
-def list_failures(filters: Filters, limit: int | None, *, as_json: bool) -> None:
-    """Print the failures, newest first."""
-    filters.check()
+@app.command("list")
+def list_failures(
+    desk: Desk = None,
+    stage: Stage = None,
+    agency: Agency = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="maximum number of failures")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List failures, newest first."""
+    filters = _filters(desk, stage, agency)
     with open_lake() as lake:
-        found = _newest_first(lake.read(Failure, None, **filters.isin()))
-    if as_json:
-        for failure in found[:limit]:
-            write_line(asdict(failure))
-    else:
+        found = _newest_first(lake.read(Failure, None, **filters))
+    if not as_json:
         _show_table(found, limit or SHOWN, datetime.now(UTC))
+        return
+    for failure in found[:limit]:
+        write_line(asdict(failure))
 
 
 def _newest_first(failures: Sequence[Failure]) -> list[Failure]:
@@ -135,8 +143,11 @@ def _next_try(at: datetime | None, now: datetime) -> str:
 # --- show -----------------------------------------------------------------------------
 
 
-def show(article_id: str) -> None:
-    """Print the failures, the row and the entries of one article."""
+@app.command("show")
+def show_failure(
+    article_id: Annotated[str, typer.Argument(help="id of the article")],
+) -> None:
+    """Show everything about one article: its failures, its row and its entries."""
     with open_lake() as lake:
         failures = lake.read(Failure, article_id=[article_id])
         articles = lake.read(RawArticle, article_id=[article_id])
@@ -151,15 +162,14 @@ def show(article_id: str) -> None:
         terminal.print()
         terminal.print("no failures")
     for article in articles:
-        _show_values(
-            terminal, "article", [(name, getattr(article, name)) for name in _ARTICLE]
-        )
+        _show_values(terminal, "article", _values_named(article, _ARTICLE))
     for entry in entries:
-        _show_values(
-            terminal,
-            f"entry {entry.entry_id}",
-            [(name, getattr(entry, name)) for name in _ENTRY],
-        )
+        title = f"entry {entry.entry_id}"
+        _show_values(terminal, title, _values_named(entry, _ENTRY))
+
+
+def _values_named(row: object, names: Sequence[str]) -> list[tuple[str, object]]:
+    return [(name, getattr(row, name)) for name in names]
 
 
 def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
@@ -209,22 +219,29 @@ def _failing(lake: Reader) -> str:
 # --- retry ----------------------------------------------------------------------------
 
 
-def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> None:
-    """Make failures due with all their attempts left; or run their stages in this
-    process.
-    """
-    filters.check()
+@app.command("retry")
+def retry_failures(
+    article_ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="ids of articles; without any, all that match"),
+    ] = None,
+    desk: Desk = None,
+    stage: Stage = None,
+    agency: Agency = None,
+    run_now: Annotated[
+        bool,
+        typer.Option(
+            "--now",
+            help="run the stages in this process instead of leaving them to the daemon",
+        ),
+    ] = False,
+) -> None:
+    """Make failures due now, with all their attempts left."""
+    selected = _filters(desk, stage, agency)
+    if article_ids:
+        selected["article_id"] = set(article_ids)
     with open_lake() as lake:
-        selected = filters.isin() | (
-            {"article_id": set(article_ids)} if article_ids else {}
-        )
-        known = set(
-            lake.frame(Failure, None, ("article_id",), **selected)["article_id"]
-        )
-        if unknown := sorted(set(article_ids) - known):
-            raise NewsAssetsError(
-                f"no failure of {', '.join(f'`{one}`' for one in unknown)}; {_failing(lake)}"
-            )
+        _check_ids(lake, selected)
         now = datetime.now(UTC)
         made_due = lake.transact(lambda rows: make_due(rows, now, **selected))
         if not made_due:
@@ -237,31 +254,41 @@ def retry(filters: Filters, article_ids: Sequence[str], *, run_now: bool) -> Non
             )
 
 
+def _check_ids(lake: Lake, selected: Mapping[str, Collection[str]]) -> None:
+    """Raise NewsAssetsError for a selected article without a failure."""
+    found = lake.frame(Failure, None, ("article_id",), **selected)
+    unknown = sorted(set(selected.get("article_id", ())) - set(found["article_id"]))
+    if unknown:
+        named = ", ".join(f"`{one}`" for one in unknown)
+        raise NewsAssetsError(f"no failure of {named}; {_failing(lake)}")
+
+
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
     """Run the stages of these failures over their agency-days, as their assets do."""
-    settings = Settings.read()
-    desks = {desk.key: desk for desk in load_desks(settings.desks, ALL_KINDS)}
+    of_stage: dict[tuple[str, str], list[Failure]] = {}
+    for failure in failures:
+        of_stage.setdefault((failure.stage, failure.desk), []).append(failure)
     for stage in stages.all_stages():
-        for key in sorted(
-            {failure.desk for failure in failures if failure.stage == stage.name}
-        ):
-            tried = [
-                failure
-                for failure in failures
-                if (failure.desk, failure.stage) == (key, stage.name)
-            ]
-            if key not in desks:
-                raise NewsAssetsError(
-                    f"desk `{key}` has no desk file, so its stages cannot be run; see NEWS_DESKS"
-                )
-            keys = AgencyDays(
-                key, frozenset((failure.agency, failure.day) for failure in tried)
-            )
-            with open_ports(settings, stage.ports, partial(spent, lake)) as ports:
-                stage.run_batch(
-                    lake, desks[key], keys, lambda: datetime.now(UTC), ports
-                )
-            _report(lake, stage.name, tried)
+        for (name, desk), tried in sorted(of_stage.items()):
+            if name == stage.name:
+                _run_stage(lake, stage, desk, tried)
+
+
+def _run_stage(
+    lake: Lake, stage: stages.Stage, desk_key: str, tried: Sequence[Failure]
+) -> None:
+    settings = Settings.read()
+    desk = desk_named(desk_key)
+    if desk is None:
+        raise NewsAssetsError(
+            f"desk `{desk_key}` has no desk file, so its stages cannot be run; see NEWS_DESKS"
+        )
+    days = frozenset((failure.agency, failure.day) for failure in tried)
+    with open_ports(settings, stage.ports, partial(spent, lake)) as ports:
+        stage.run_batch(
+            lake, desk, AgencyDays(desk_key, days), lambda: datetime.now(UTC), ports
+        )
+    _report(lake, stage.name, tried)
 
 
 def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:

@@ -1,9 +1,13 @@
-"""The commands `backup`, `restore` and `migrate`."""
+"""Commands that keep the lake: `backup`, `restore`, `migrate` and `retention`."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 
-from news_assets.commands.lake import lake_address, open_lake
+import typer
+from rich.table import Table
+
+from news_assets.commands.opening import lake_address, open_lake
 from news_assets.errors import LakeError
 from news_assets.settings import Settings
 from news_assets.store.address import Address
@@ -13,12 +17,21 @@ from news_assets.store.backups.restore import restore as restore_lake
 from news_assets.store.connection import pending_changes
 from news_assets.store.lake_errors import way_back_of_files
 from news_assets.store.maintenance import FILE_GRACE, RESTORE_GRACE
+from news_assets.store.retention import OldRows, delete_old_rows
 from news_assets.terminal import Terminal
 
 _SHOWN_FILES = 20
 
 
-def backup(to: Path | None, *, with_data: bool) -> None:
+def backup(
+    to: Annotated[
+        Path | None,
+        typer.Option(help="folder of the backup; default: NEWS_HOME/backups"),
+    ] = None,
+    with_data: Annotated[
+        bool, typer.Option("--data", help="copy the data files too, or link them")
+    ] = False,
+) -> None:
     """Make a backup of the lake and print what is in it."""
     settings, now = Settings.read(), datetime.now(UTC)
     with open_lake() as lake:
@@ -40,7 +53,16 @@ def _contents(backup: Backup) -> str:
     )
 
 
-def restore(file: Path, *, dry_run: bool, force: bool) -> None:
+def restore(
+    file: Annotated[Path, typer.Argument(help="the backup")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="also over a newer catalog or without some files"),
+    ] = False,
+) -> None:
     """Bring the lake back from a backup and print what was done, or would be done."""
     address = lake_address()
     plan = plan_restore(address, file)
@@ -97,7 +119,11 @@ def _check(address: Address, plan: Plan, *, force: bool) -> None:
         )
 
 
-def migrate(*, dry_run: bool) -> None:
+def migrate(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would change, and do nothing")
+    ] = False,
+) -> None:
     """Bring the lake's tables up to date, which opening it does too; or print what that
     would change.
     """
@@ -112,3 +138,47 @@ def migrate(*, dry_run: bool) -> None:
 
 def _say(line: str) -> None:
     Terminal().print_line(line)
+
+
+# --- retention ------------------------------------------------------------------------
+
+
+def retention(
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="show what would be deleted, and do nothing"),
+    ] = False,
+    irreplaceable: Annotated[
+        bool,
+        typer.Option("--irreplaceable", help="also of articles whose page may be gone"),
+    ] = False,
+) -> None:
+    """Delete the rows that are too old, or only count them; print rows and bytes by
+    table and month.
+    """
+    keep, now = Settings.read().keep_days, datetime.now(UTC)
+    with open_lake() as lake:
+        deleted = delete_old_rows(
+            lake, keep, now, irreplaceable=irreplaceable, dry_run=dry_run
+        )
+        months = list(deleted)
+    if months:
+        Terminal().print(_months_table(months))
+    rows = sum(month.rows for month in months)
+    size = sum(month.file_bytes for month in months)
+    verb = "would be" if dry_run else "were"
+    _say(f"{rows:,} rows {verb} deleted, about {size / 1e6:,.1f} MB of files")
+    if rows and not dry_run:
+        _say("maintenance deletes the files when no snapshot and no backup needs them")
+
+
+def _months_table(months: list[OldRows]) -> Table:
+    table = Table("table", "month", box=None)
+    for name in ("rows", "MB", "kept whatever their age"):
+        table.add_column(name, justify="right")
+    for one in months:
+        size = f"{one.file_bytes / 1e6:,.1f}"
+        table.add_row(
+            one.table, f"{one.month:%Y-%m}", f"{one.rows:,}", size, f"{one.kept:,}"
+        )
+    return table

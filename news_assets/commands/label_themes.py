@@ -2,13 +2,15 @@
 
 import os
 import pwd
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Annotated, Any
 
 import typer
 
 from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
-from news_assets.commands.lake import check_names, desk_named, open_lake
+from news_assets.commands.opening import check_names, desk_named, open_lake
+from news_assets.commands.options import Json
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.labels import store_label
 from news_assets.records.articles import RawArticle
@@ -27,9 +29,24 @@ _HELP = (
 )
 
 
-def label(desk: str, limit: int, by: str | None, *, as_json: bool, reads: bool) -> None:
-    """Ask for the themes of the least certain articles; or print these, or read labels,
-    as JSON lines.
+def label_themes(
+    desk: Annotated[str, typer.Option(help="key of the desk")],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="how many articles")] = 20,
+    by: Annotated[
+        str | None,
+        typer.Option(help="name of the person; default: the user of this machine"),
+    ] = None,
+    as_json: Json = False,
+    reads: Annotated[
+        bool,
+        typer.Option(
+            "--read",
+            help="store labels from standard input instead, a line {id, code, by} each",
+        ),
+    ] = False,
+) -> None:
+    """Show the least certain articles one by one and store the themes that are entered;
+    or print these articles, or read labels, as JSON lines.
     """
     check_names(desk, None)
     person = by or _user()
@@ -46,7 +63,9 @@ def label(desk: str, limit: int, by: str | None, *, as_json: bool, reads: bool) 
             for item in _queue(lake, desk, limit):
                 write_line(item)
         else:
-            _ask(lake, desk, taxonomy, list(_queue(lake, desk, limit)), person)
+            _label_by_prompt(
+                lake, desk, taxonomy, list(_queue(lake, desk, limit)), person
+            )
 
 
 def _user() -> str:
@@ -69,44 +88,43 @@ def _queue(lake: Lake, desk: str, limit: int) -> Iterator[Item]:
         "reused_from",
         "enricher",
     )
-    known = set(
-        lake.frame(ThemeLabel, None, ("article_id",), desk=[desk])["article_id"]
-    )
+    labelled = lake.frame(ThemeLabel, None, ("article_id",), desk=[desk])
+    known = set(labelled["article_id"])
+    enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
     rows = [
         row
-        for row in lake.frame(
-            EnrichedArticle, None, columns, desk=[desk], outcome=["ok"]
-        ).iter_rows(named=True)
+        for row in enriched.iter_rows(named=True)
         if row["article_id"] not in known and row["reused_from"] is None
     ]
-    chosen = sorted(
-        rows,
+    rows.sort(
         key=lambda row: (
             row["theme_score"],
             -row["day"].toordinal(),
             row["article_id"],
-        ),
-    )[:limit]
-    articles = {
-        article.article_id: article
-        for article in lake.read(
-            RawArticle, article_id=[row["article_id"] for row in chosen]
         )
-    }
-    for row in chosen:
+    )
+    del rows[limit:]
+    ids = [row["article_id"] for row in rows]
+    articles = {one.article_id: one for one in lake.read(RawArticle, article_id=ids)}
+    for row in rows:
         article = articles.get(row["article_id"])
         if article is not None:
-            yield {
-                "id": row["article_id"],
-                "title": article.title,
-                "text": prose(article.text or "")[:SHOWN_CHARS],
-                "url": article.url,
-                "day": row["day"],
-                "code": row["theme_code"],
-                "theme": " > ".join(row["theme_labels"]),
-                "score": row["theme_score"],
-                "enricher": row["enricher"],
-            }
+            yield _question(row, article)
+
+
+def _question(row: Mapping[str, Any], article: RawArticle) -> Item:
+    """Return what a person sees of an article, and its theme, by JSON key."""
+    return {
+        "id": row["article_id"],
+        "title": article.title,
+        "text": prose(article.text or "")[:SHOWN_CHARS],
+        "url": article.url,
+        "day": row["day"],
+        "code": row["theme_code"],
+        "theme": " > ".join(row["theme_labels"]),
+        "score": row["theme_score"],
+        "enricher": row["enricher"],
+    }
 
 
 def _store(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -> Item:
@@ -128,7 +146,7 @@ def _store(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -
     }
 
 
-def _ask(
+def _label_by_prompt(
     lake: Lake, desk: str, taxonomy: Taxonomy, queue: list[Item], person: str
 ) -> None:
     terminal = Terminal()
@@ -143,7 +161,7 @@ def _ask(
         terminal.print_line(
             f"theme: {item['code'] or NO_THEME} {item['theme']} ({item['score']:.2f})"
         )
-        answer = _answer(lake, desk, taxonomy, item, person)
+        answer = _prompt(lake, desk, taxonomy, item, person)
         if answer == "q":
             break
         stored += answer != "s"
@@ -152,8 +170,8 @@ def _ask(
     )
 
 
-def _answer(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -> str:
-    """Ask until a label is stored or the person skips or ends; return the answer."""
+def _prompt(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -> str:
+    """Prompt until a label is stored or the person skips or ends; return the answer."""
     while True:
         try:
             given: str = typer.prompt(

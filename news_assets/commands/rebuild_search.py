@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from typing import Annotated
 
+import typer
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -27,7 +29,7 @@ from news_assets.clients.search.backends import (
     open_index,
     open_rebuild,
 )
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
@@ -50,10 +52,29 @@ FEW_DOCUMENTS = (
 )
 
 _MODELS = "SELECT DISTINCT model, dim FROM article_embeddings WHERE outcome = 'ok' ORDER BY ALL"
+_HELP = (
+    "Rebuild the search index from the lake beside the one in use; an interrupted rebuild is"
+    " continued."
+)
 _DESKS = "SELECT DISTINCT desk FROM raw_articles ORDER BY 1"
 
 
-def rebuild_search(*, dry_run: bool) -> None:
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def _rebuilds() -> None:
+    """Keep `search` a subcommand: without a callback typer merges the only command of a
+    group into the group.
+    """
+
+
+@app.command("search", help=_HELP)
+def rebuild_search(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
+    ] = False,
+) -> None:
     """Rebuild the index that NEWS_SEARCH names, or print what a rebuild would do."""
     settings = Settings.read()
     with open_lake() as lake:

@@ -3,12 +3,15 @@ and what was refused.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
+from news_assets.commands.options import Json
 from news_assets.desks.loader import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.depth import Depth, depth_of
@@ -62,31 +65,32 @@ class _Explanation:
         return self.row is not None and is_outdated(self.row, self.article)
 
 
-def explain(name: str, *, as_json: bool) -> None:
+def explain(
+    article: Annotated[
+        str, typer.Argument(metavar="ARTICLE|URL", help="id or address of an article")
+    ],
+    as_json: Json = False,
+) -> None:
     """Print everything about the enrichment of the article with this id or address.
 
     Raises:
         NewsAssetsError: There is no such article.
     """
-    rules = {
-        desk.key: desk.enrich.depth
-        for desk in load_desks(Settings.read().desks, ALL_KINDS)
-    }
+    desks = load_desks(Settings.read().desks, ALL_KINDS)
+    rules = {desk.key: desk.enrich.depth for desk in desks}
     with open_lake() as lake:
-        found = [
-            _explanation(lake, article, rules) for article in _articles(lake, name)
-        ]
-    for one in found:
+        articles = _articles(lake, article)
+        found = [_explanation(lake, one, rules) for one in articles]
+    for explanation in found:
         if as_json:
-            write_line(_facts(one))
+            write_line(_facts(explanation))
         else:
-            _show(one)
+            _show(explanation)
 
 
 def _articles(lake: Reader, name: str) -> list[RawArticle]:
-    found = lake.read(
-        RawArticle, article_id=article_ids_at(lake, name) if "://" in name else [name]
-    )
+    ids = article_ids_at(lake, name) if "://" in name else [name]
+    found = lake.read(RawArticle, article_id=ids)
     if not found:
         raise NewsAssetsError(
             f"no article `{name}`; `news-assets status --url` shows what became of an address"
@@ -98,37 +102,40 @@ def _explanation(
     lake: Reader, article: RawArticle, rules: Mapping[str, DepthRules]
 ) -> _Explanation:
     rows = lake.read(EnrichedArticle, article_id=[article.article_id])
-    row = rows[0] if rows else None
-    asked_for = {
-        article.article_id,
-        *([row.reused_from] if row and row.reused_from else []),
-    }
-    calls = {call.call_id: call for call in lake.read(ModelCall, article_id=asked_for)}
-    if row:  # an equal text was asked about once, perhaps for another article
-        calls |= {
-            call.call_id: call
-            for call in lake.read(ModelCall, input_hash=[row.input_hash])
-        }
-    evidence = evidence_of(row, article.text or "") if row else []
-    depth = (
-        depth_of(article, rules.get(article.desk, DepthRules()))
-        if article.meeting_id
-        else None
-    )
-    return _Explanation(
-        article,
-        row,
-        sorted(calls.values(), key=lambda call: call.called_at),
-        evidence,
-        depth,
-    )
+    depth = None
+    if article.meeting_id:
+        depth = depth_of(article, rules.get(article.desk, DepthRules()))
+    ids = {article.article_id}
+    if not rows:
+        calls = lake.read(ModelCall, article_id=ids)
+        return _Explanation(article, None, _by_time(calls), [], depth)
+    [row] = rows
+    if row.reused_from:
+        ids.add(row.reused_from)
+    calls = [
+        *lake.read(ModelCall, article_id=ids),
+        # The calls for an equal text, which may be another article's.
+        *lake.read(ModelCall, input_hash=[row.input_hash]),
+    ]
+    evidence = evidence_of(row, article.text or "")
+    return _Explanation(article, row, _by_time(calls), evidence, depth)
+
+
+def _by_time(calls: Iterable[ModelCall]) -> list[ModelCall]:
+    """Return each call once, in the order in which they were made."""
+    unique = {call.call_id: call for call in calls}
+    return sorted(unique.values(), key=lambda call: call.called_at)
 
 
 # --- output ---------------------------------------------------------------------------
 
 
 def _facts(one: _Explanation) -> dict[str, Any]:
-    row, article = one.row, one.article
+    article, marked_text, depth = one.article, None, None
+    if one.evidence:
+        marked_text = marked(article.text or "", one.evidence)
+    if one.depth:
+        depth = dict(zip(("depth", "reason"), one.depth, strict=True))
     return {
         "article_id": article.article_id,
         "desk": article.desk,
@@ -136,22 +143,25 @@ def _facts(one: _Explanation) -> dict[str, Any]:
         "day": article.day,
         "title": article.title,
         "url": article.url,
-        "outcome": row.outcome if row else None,
-        "reason": row.reason if row else None,
-        "made_by": {name: getattr(row, name) for name in _MADE_BY} if row else None,
+        **_row_facts(one.row),
         "is_outdated": one.is_outdated,
-        "depth": one.depth and dict(zip(("depth", "reason"), one.depth, strict=True)),
-        "result": (
-            {field.name: getattr(row, field.name) for field in fields(Enrichment)}
-            if row
-            else None
-        ),
+        "depth": depth,
         "evidence": [asdict(each) for each in one.evidence],
-        "marked_text": marked(article.text or "", one.evidence)
-        if one.evidence
-        else None,
+        "marked_text": marked_text,
         "usd": total_usd(call.usd for call in one.calls),
         "calls": [asdict(call) for call in one.calls],
+    }
+
+
+def _row_facts(row: EnrichedArticle | None) -> dict[str, Any]:
+    if row is None:
+        return dict.fromkeys(("outcome", "reason", "made_by", "result"))
+    names = [field.name for field in fields(Enrichment)]
+    return {
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "made_by": {name: getattr(row, name) for name in _MADE_BY},
+        "result": {name: getattr(row, name) for name in names},
     }
 
 
@@ -180,10 +190,8 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
         f"prompt {row.prompt_version}, taxonomy {row.taxonomy_version}, at"
         f" {row.enriched_at:%Y-%m-%d %H:%M:%S}Z"
     )
-    yield (
-        f"by {row.enricher} {row.model}, {by}"
-        + f", reused from {row.reused_from}" * bool(row.reused_from)
-    )
+    reused = f", reused from {row.reused_from}" if row.reused_from else ""
+    yield f"by {row.enricher} {row.model}, {by}{reused}"
     if row.local_reason:
         again = "; a model will be requested again" if row.is_provisional else ""
         yield f"local, because: {row.local_reason}{again}"
@@ -200,18 +208,17 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
 
 
 def _result_lines(row: EnrichedArticle) -> Iterator[str]:
-    labels = " > ".join(row.theme_labels)
-    theme = (
-        f"{row.theme_code} {labels}"
-        if row.theme_code
-        else f"none: {row.theme_reason or 'no theme fits'}"
-    )
+    theme = f"none: {row.theme_reason or 'no theme fits'}"
+    if row.theme_code:
+        theme = f"{row.theme_code} {' > '.join(row.theme_labels)}"
     yield f"theme: {theme} (score {row.theme_score:.2f})"
-    score = f" ({row.sentiment_score:+.2f})" if row.sentiment_score is not None else ""
+    sentiment = row.sentiment
+    if sentiment and row.sentiment_score is not None:
+        sentiment = f"{sentiment} ({row.sentiment_score:+.2f})"
     values = {
         "summary": row.summary,
         "keywords": ", ".join(row.keywords),
-        "sentiment": row.sentiment and row.sentiment + score,
+        "sentiment": sentiment,
         "article type": row.article_type,
         "entities": ", ".join(row.entities),
     }
@@ -224,9 +231,8 @@ def _evidence_lines(evidence: Sequence[Evidence]) -> Iterator[str]:
     for one in evidence:
         sentence = f"{one.of}: {one.sentence}" if one.sentence else one.of
         yield f"[{one.number}] {sentence}"
-        yield (
-            f"    “{one.quote}”" if one.quote else "    nothing in the text supports it"
-        )
+        quote = f"“{one.quote}”" if one.quote else "nothing in the text supports it"
+        yield f"    {quote}"
 
 
 def _call_line(call: ModelCall, article_id: str) -> str:
@@ -234,17 +240,14 @@ def _call_line(call: ModelCall, article_id: str) -> str:
         f"{_count(call.input_tokens)} tokens in ({_count(call.cached_tokens)} cached),"
         f" {_count(call.output_tokens)} out"
     )
-    asked = (
+    sent = (
         f"{call.called_at:%Y-%m-%d %H:%M:%S}Z {call.kind} by {call.model}, prompt"
         f" {call.prompt_version}, {call.via}"
     )
     cost = f"{tokens}; {price_text(call.usd)} USD; {call.elapsed_ms:,} ms"
+    reason = f": {call.reason}" if call.reason else ""
     other = "" if call.article_id == article_id else f"; asked for {call.article_id}"
-    return (
-        f"{asked}: {cost}; {call.outcome}"
-        + (f": {call.reason}" if call.reason else "")
-        + other
-    )
+    return f"{sent}: {cost}; {call.outcome}{reason}{other}"
 
 
 def _count(n: int | None) -> str:

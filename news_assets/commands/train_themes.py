@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
 
 from news_assets.clients import theme_models
 from news_assets.clients.factory import local_enricher, open_ports
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.lake import check_names, desk_named, open_lake
+from news_assets.commands.opening import check_names, desk_named, open_lake
+from news_assets.commands.options import Json
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.trained.examples import examples_of, labels_of
 from news_assets.pipeline.enrich.trained.training import (
@@ -26,7 +30,19 @@ from news_assets.terminal import Terminal
 
 
 def train_themes(
-    desk: str, wanted_error_rate: float, *, dry_run: bool, as_json: bool
+    desk: Annotated[str, typer.Option(help="key of the desk")],
+    error_rate: Annotated[
+        float,
+        typer.Option(
+            min=0.001,
+            max=0.5,
+            help="share of themes without a second opinion that may be wrong",
+        ),
+    ] = 0.05,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show the scores, and store nothing")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Train, print the cross-validated scores, and put the classifier to use unless it
     is a dry run.
@@ -40,6 +56,22 @@ def train_themes(
         )
     check_names(desk, None)
     settings = Settings.read()
+    classifier, about = _trained(settings, desk, error_rate)
+    file = None
+    if not dry_run:
+        file = theme_models.save(settings.models_dir, desk, classifier, about)
+    if as_json:
+        write_line(asdict(about) | {"file": file and str(file)})
+        return
+    for line in _lines(about):
+        Terminal().print_line(line)
+    Terminal().print_line(f"stored: {file}" if file else "dry run: nothing was stored")
+
+
+def _trained(
+    settings: Settings, desk: str, error_rate: float
+) -> tuple[Any, AboutClassifier]:
+    """Return the classifier of a desk and its cross-validated scores."""
     with open_ports(settings, ("sandbox", "embedder")) as ports, open_lake() as lake:
         enricher = local_enricher(settings, ports["sandbox"], ports["embedder"].open)
         if of_file := desk_named(desk):
@@ -50,7 +82,8 @@ def train_themes(
         examples = examples_of(lake, labels, enricher.theme_input, vectors)
         classifier, found = train(examples, enricher.taxonomy, labels.embedding_model)
     now, content = datetime.now(UTC), data_hash(examples)
-    sure, error = found.sure(examples, wanted_error_rate)
+    sure, error = found.sure(examples, error_rate)
+    counts = Counter(example.code for example in examples)
     about = AboutClassifier(
         version=theme_models.version_of(now, content),
         trained_at=now.isoformat(timespec="seconds"),
@@ -60,25 +93,13 @@ def train_themes(
         themes=len(set(labels.codes.values())),
         accuracy=round(found.accuracy, 4),
         untrained_accuracy=round(found.untrained_accuracy, 4),
-        labels_per_theme=dict(
-            Counter(example.code for example in examples).most_common()
-        ),
-        wanted_error_rate=wanted_error_rate,
-        threshold=round(1 - wanted_error_rate, 4),
+        labels_per_theme=dict(counts.most_common()),
+        wanted_error_rate=error_rate,
+        threshold=round(1 - error_rate, 4),
         sure=round(sure, 4),
         error=round(error, 4),
     )
-    file = (
-        None
-        if dry_run
-        else theme_models.save(settings.models_dir, desk, classifier, about)
-    )
-    if as_json:
-        write_line(asdict(about) | {"file": file and str(file)})
-        return
-    for line in _lines(about):
-        Terminal().print_line(line)
-    Terminal().print_line(f"stored: {file}" if file else "dry run: nothing was stored")
+    return classifier, about
 
 
 def _lines(about: AboutClassifier) -> list[str]:
