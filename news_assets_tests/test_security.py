@@ -5,7 +5,7 @@ are those of the code.
 import re
 from pathlib import Path
 
-from news_assets.clients.documents import reader
+from news_assets.clients import document_reader as reader
 from news_assets.clients.sandbox.process_sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES

@@ -15,7 +15,7 @@ from news_assets.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from news_assets.clients.notify.notifier import ChannelNotifier
-    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
     from news_assets.pipeline.alerts.spec import Alerts
     from news_assets.pipeline.enrich.model.enricher import ModelEnricher
     from news_assets.ports.lake import Reader
@@ -30,7 +30,7 @@ def local_enricher(
 
     `open_embedder` opens the embedder that the classifiers of desks are used with.
     """
-    from news_assets.clients.sandbox.enricher import SandboxedEnricher
+    from news_assets.clients.sandbox.sandboxed_enricher import SandboxedEnricher
 
     return SandboxedEnricher(
         settings.taxonomy, sandbox, settings.models_dir, open_embedder

@@ -9,8 +9,8 @@ from typing import Final
 
 import httpx
 
-from news_assets.clients.web.addresses import BAD_PORTS, AddressPolicy
-from news_assets.clients.web.errors import as_fetch_errors
+from news_assets.clients.web.address_policy import BAD_PORTS, AddressPolicy
+from news_assets.clients.web.fetch_errors import as_fetch_errors
 from news_assets.clients.web.headers import retry_after_s
 from news_assets.clients.web.transport import GuardedTransport, deadline
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError

@@ -24,7 +24,7 @@ from news_assets.records.documents import ReadDocument
 from news_assets.settings import child_environment
 
 if TYPE_CHECKING:
-    from news_assets.clients.documents.reader import DocumentReader
+    from news_assets.clients.document_reader import DocumentReader
 
 R = TypeVar("R")
 
@@ -80,12 +80,11 @@ class ProcessSandbox:
         """
         with self._lock:
             if self._documents is None:
-                from news_assets.clients.documents import reader, tesseract
+                from news_assets.clients import document_reader as reader
 
                 process = ProcessSandbox(reader.LIMIT_S, reader.MEMORY_MB)
-                self._documents = reader.DocumentReader(
-                    process, tesseract.installed_tesseract()
-                )
+                tesseract = reader.installed_tesseract()
+                self._documents = reader.DocumentReader(process, tesseract)
             documents = self._documents
         return documents.read(body, content_type, name, language)
 

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
-from news_assets.clients.web.bot_walls import bot_wall_of
-from news_assets.clients.web.errors import (
+from news_assets.clients.web.fetch_errors import (
     HTTPX_ERRORS,
     as_fetch_errors,
     status_error_of,
 )
 from news_assets.clients.web.headers import (
+    bot_wall_of,
     charset_of,
     content_length_of,
     content_type_of,
@@ -42,7 +42,7 @@ from news_assets.clients.web.politeness import (
     vendor_slot,
 )
 from news_assets.clients.web.quick_tries import PAUSES_S, QuickTries
-from news_assets.clients.web.redirects import Hop, RedirectChain
+from news_assets.clients.web.redirect_chain import Hop, RedirectChain
 from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import GuardedTransport, Proxy
 from news_assets.errors import (

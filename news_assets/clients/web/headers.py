@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from news_assets.records.reading import Validators
+from news_assets.sources.bot_protection import protection_of_refusal
 
 MAX_VALUE_CHARS = 1_000  # of real servers none is longer than 200
 _MAX_AGE = re.compile(r"(?<![\w-])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
@@ -110,3 +111,17 @@ def _parse_date(value: str) -> datetime | None:
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
+
+
+_STATUSES = (403, 429, 503)
+
+
+def bot_wall_of(status: int, headers: dict[str, str], body: bytes) -> str | None:
+    """Return the name of the bot wall that sent this response, None if none is
+    recognised.
+    """
+    if status not in _STATUSES:
+        return None
+    if headers.get("cf-mitigated") == "challenge":
+        return "Cloudflare"
+    return protection_of_refusal(body.lower())

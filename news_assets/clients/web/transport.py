@@ -18,7 +18,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 
 _DEADLINE: ContextVar[float | None] = ContextVar("deadline", default=None)
 

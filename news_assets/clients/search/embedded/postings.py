@@ -12,8 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.duplicates import Bools
-from news_assets.clients.search.embedded.parts import ENTRY, POSTING, Entries, entries
+from news_assets.clients.search.embedded.duplicate_groups import Bools
+from news_assets.clients.search.embedded.posting_parts import (
+    ENTRY,
+    POSTING,
+    Entries,
+    entries,
+)
 from news_assets.clients.search.embedded.terms import Int64s
 
 CACHE_BYTES = 128 * 2**20

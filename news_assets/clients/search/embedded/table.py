@@ -15,10 +15,14 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_first
-from news_assets.clients.search.embedded.duplicates import Bools, Duplicates
-from news_assets.clients.search.embedded.schema import FACTS, clean
+from news_assets.clients.search.embedded.duplicate_groups import Bools, Duplicates
+from news_assets.clients.search.embedded.search_file import FACTS, clean
 from news_assets.clients.search.embedded.terms import Int64s
+from news_assets.clients.search.stored_documents import (
+    MAX_NAMES,
+    month_counts,
+    most_first,
+)
 from news_assets.ports.search import FACETS, SearchQuery
 
 Scalar = TypeVar("Scalar", bound=np.generic)

@@ -17,7 +17,7 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.documents import (
+from news_assets.clients.search.stored_documents import (
     MAX_TEXT_WORDS,
     MAX_WORD_CHARS,
     secondary_text,

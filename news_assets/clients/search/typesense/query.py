@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from news_assets.clients.search.typesense.connection import HITS_PER_SEARCH, quoted
-from news_assets.clients.search.typesense.documents import (
+from news_assets.clients.search.typesense.document_lines import (
     KEYED_FACETS,
     day_number,
     exact_key,
     facet_key,
+    sent_vectors,
 )
-from news_assets.clients.search.typesense.lines import sent_vectors
+from news_assets.clients.search.typesense.server_requests import HITS_PER_SEARCH, quoted
 from news_assets.ports.search import SearchQuery
 from news_assets.text.search_query import parse_query
 from news_assets.text.words import shared_stem, words

@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from news_assets.clients.search.documents import MAX_NAMES, month_counts, most_first
-from news_assets.clients.search.explain import with_words
-from news_assets.clients.search.snippet import snippet
-from news_assets.clients.search.typesense.documents import day_of
+from news_assets.clients.search.hit_texts import snippet, with_words
+from news_assets.clients.search.stored_documents import (
+    MAX_NAMES,
+    month_counts,
+    most_first,
+)
+from news_assets.clients.search.typesense.document_lines import day_of
 from news_assets.clients.search.typesense.query import ALPHA, StemmedQuery
 from news_assets.ports.search import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans

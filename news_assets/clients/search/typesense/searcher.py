@@ -9,8 +9,13 @@ some of them, come between (`words.py`).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from news_assets.clients.search.explain import ranks
-from news_assets.clients.search.typesense.connection import TypesenseConnection
+from news_assets.clients.search.hit_texts import ranks
+from news_assets.clients.search.stored_documents import check_query_vector
+from news_assets.clients.search.typesense.collection_schema import CollectionState
+from news_assets.clients.search.typesense.known_words import (
+    known_words,
+    ranking_by_some_words,
+)
 from news_assets.clients.search.typesense.query import (
     CANDIDATES,
     SHOWN,
@@ -33,12 +38,7 @@ from news_assets.clients.search.typesense.responses import (
     no_facets,
     ranking_of,
 )
-from news_assets.clients.search.typesense.schema import CollectionState
-from news_assets.clients.search.typesense.words import (
-    known_words,
-    ranking_by_some_words,
-)
-from news_assets.clients.search.vectors import check_query_vector
+from news_assets.clients.search.typesense.server_requests import TypesenseConnection
 from news_assets.ports.search import Explanation, SearchHit, SearchQuery
 from news_assets.text.search_query import ENOUGH_MATCHES
 
