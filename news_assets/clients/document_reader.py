@@ -26,9 +26,8 @@ from news_assets.records.documents import DocumentKind, ReadDocument
 from news_assets.settings import child_environment
 from news_assets.text.limits import clean_text
 
-MEMORY_MB: Final = (
-    500  # address space, as of the process that reads; a page of A4 takes 250
-)
+# address space of tesseract, as of the process that reads; a page of A4 takes 250
+_OCR_MEMORY_MB: Final = 500
 # Limits itself, then becomes the program: a function called between fork and exec is
 # not safe beside threads.
 _LIMITED: Final = (
@@ -67,7 +66,7 @@ class Tesseract:
                     sys.executable,
                     "-c",
                     _LIMITED,
-                    str(MEMORY_MB << 20),
+                    str(_OCR_MEMORY_MB << 20),
                     self._program,
                     *options,
                 ],
@@ -82,7 +81,7 @@ class Tesseract:
         except OSError as error:
             raise ReadingError(f"tesseract could not be run: {error}") from error
         if done.returncode < 0:  # tesseract ends itself where it gets no memory
-            raise ReadingError(f"text not recognised in {MEMORY_MB} MB of memory")
+            raise ReadingError(f"text not recognised in {_OCR_MEMORY_MB} MB of memory")
         if done.returncode:
             said = " ".join(done.stderr.decode(errors="replace").split())[-200:]
             raise ReadingError(

@@ -45,13 +45,10 @@ class Highlighter:
                 if self.is_match(word, language)
             ]
         folded = _folded_bytes(text)
-        return sorted(
-            {
-                span
-                for word in self.words
-                for span in self._spans_of(_start(word), folded, text, language)
-            }
-        )
+        spans: set[tuple[int, int]] = set()
+        for word in self.words:
+            spans.update(self._spans_of(_start(word), folded, text, language))
+        return sorted(spans)
 
     def _spans_of(
         self, start: bytes, folded: bytes, text: str, language: str | None
@@ -88,25 +85,21 @@ def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:
     start if there are none.
     """
     start, end = _window(text, list(spans))
-    return (
-        ("… " if start else "")
-        + _marked(
-            text,
-            start,
-            end,
-            (span for span in spans if start <= span[0] and span[1] <= end),
-        )
-        + (" …" if end < len(text) else "")
-    )
+    shown = [span for span in spans if start <= span[0] and span[1] <= end]
+    before = "… " if start else ""
+    after = " …" if end < len(text) else ""
+    return f"{before}{_marked(text, start, end, shown)}{after}"
 
 
 def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
     if len(text) <= SNIPPET_CHARS:
         return 0, len(text)
-    start = max(0, _densest(text, spans) - _LEAD_CHARS)
+    start = _densest(text, spans) - _LEAD_CHARS
     start = 0 if start < _LEAD_CHARS else _next_word(text, start)
-    end = min(len(text), start + SNIPPET_CHARS)
-    return start, end if end == len(text) else _last_word(text, start, end)
+    end = start + SNIPPET_CHARS
+    if end >= len(text):
+        return start, len(text)
+    return start, _last_word(text, start, end)
 
 
 def _densest(text: str, spans: list[tuple[int, int]]) -> int:
@@ -138,12 +131,8 @@ def _last_word(text: str, start: int, end: int) -> int:
 def _marked(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -> str:
     pieces, at = [], start
     for first, last in spans:
-        pieces += [
-            html.escape(text[at:first]),
-            "<mark>",
-            html.escape(text[first:last]),
-            "</mark>",
-        ]
+        pieces.append(html.escape(text[at:first]))
+        pieces.append(f"<mark>{html.escape(text[first:last])}</mark>")
         at = last
     pieces.append(html.escape(text[at:end]))
     return " ".join("".join(pieces).split())
@@ -165,10 +154,8 @@ def ranks(
     keyword, near = _first_ranks(by_words), _first_ranks(by_vector)
     found = {}
     for key in keyword | near:
-        (keyword_rank, score), (vector_rank, similarity) = (
-            keyword.get(key, _UNRANKED),
-            near.get(key, _UNRANKED),
-        )
+        keyword_rank, score = keyword.get(key, _UNRANKED)
+        vector_rank, similarity = near.get(key, _UNRANKED)
         found[key] = Explanation(
             words={},
             keyword_rank=keyword_rank,
@@ -188,7 +175,7 @@ def _first_ranks(ranking: Iterable[tuple[Key, float]]) -> dict[Key, tuple[int, f
 
 def with_words(
     explanation: Explanation,
-    asked: Mapping[str, Collection[Term]],
+    wanted: Mapping[str, Collection[Term]],
     fields: Mapping[str, str],
     term_of: Callable[[str], Term],
 ) -> Explanation:
@@ -196,15 +183,14 @@ def with_words(
 
     Args:
         explanation: Ranks and scores.
-        asked: The terms of each word of the query, one of which a field has to have.
+        wanted: The terms of each word of the query, one of which a field has to have.
         fields: Text by name of the field.
         term_of: Returns the term of a lower-cased word.
     """
     terms = {name: set(map(term_of, words(text))) for name, text in fields.items()}
-    found = {
-        word: tuple(name for name in terms if not terms[name].isdisjoint(asked[word]))
-        for word in asked
-    }
-    return replace(
-        explanation, words={word: names for word, names in found.items() if names}
-    )
+    found = {}
+    for word, of_word in wanted.items():
+        names = [name for name in terms if not terms[name].isdisjoint(of_word)]
+        if names:
+            found[word] = tuple(names)
+    return replace(explanation, words=found)

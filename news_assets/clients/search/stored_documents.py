@@ -2,18 +2,7 @@
 and the unit vectors that they store.
 """
 
-from collections.abc import Iterable, Mapping
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING
-
-from news_assets.ports.search import SearchDocument
-from news_assets.records.reading import AgencyDays
-
-if TYPE_CHECKING:
-    import polars as pl
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -21,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.errors import IndexingError
+from news_assets.ports.search import SearchDocument
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,10 +39,9 @@ def is_stored(document: SearchDocument, hashes: Mapping[str, str]) -> bool:
     """Return whether the document is stored in this state, by the stored document
     hashes; an empty hash never is.
     """
-    return (
-        bool(document.document_hash)
-        and hashes.get(document.article_id) == document.document_hash
-    )
+    if not document.document_hash:
+        return False
+    return hashes.get(document.article_id) == document.document_hash
 
 
 def of_partitions(stored: "pl.DataFrame", keys: AgencyDays | None) -> "pl.DataFrame":
@@ -73,10 +63,11 @@ def most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def month_counts(days: Mapping[str, int]) -> dict[str, int]:
     """Return counts by month from those by day (ISO, in order), in their order."""
-    return {
-        month: sum(days[day] for day in group)
-        for month, group in groupby(days, itemgetter(slice(7)))
-    }
+    months: dict[str, int] = {}
+    for day, count in days.items():
+        month = day[:7]
+        months[month] = months.get(month, 0) + count
+    return months
 
 
 Float64s = npt.NDArray[np.float64]
@@ -97,10 +88,10 @@ def unit_vectors(vectors: Sequence[Sequence[float] | None]) -> list[Float64s | N
         scaled = np.divide(rows, highest, out=np.zeros_like(rows), where=has_direction)
         norms = np.sqrt(np.vecdot(scaled, scaled))[:, None]
         np.divide(scaled, norms, out=scaled, where=has_direction)
-        for position, unit, is_usable in zip(
-            positions, scaled, has_direction[:, 0].tolist(), strict=True
-        ):
-            units[position] = unit if is_usable else None
+        usable = has_direction[:, 0].tolist()
+        for row, position in enumerate(positions):
+            if usable[row]:
+                units[position] = scaled[row]
     return units
 
 
@@ -116,10 +107,8 @@ def _matrices(
             of_dim.setdefault(len(vector), []).append(position)
     for dim, positions in of_dim.items():
         values = chain.from_iterable(vectors[position] or () for position in positions)
-        yield (
-            positions,
-            np.fromiter(values, np.float64, dim * len(positions)).reshape(-1, dim),
-        )
+        matrix = np.fromiter(values, np.float64, dim * len(positions))
+        yield positions, matrix.reshape(-1, dim)
 
 
 def check_query_vector(where: object, vector: Sequence[float], dim: int | None) -> None:
@@ -157,22 +146,20 @@ def parity_problems(
     problems = []
     for desk, hashes in expected.items():
         found = dict(stored(desk).select("article_id", "document_hash").iter_rows())
-        outdated = {
-            one for one in hashes.keys() & found.keys() if hashes[one] != found[one]
-        }
+        both = hashes.keys() & found.keys()
+        outdated = {one for one in both if hashes[one] != found[one]}
         problems += _listed(f"{desk}: {{}} missing", hashes.keys() - found.keys())
         problems += _listed(f"{desk}: {{}} unexpected", found.keys() - hashes.keys())
         problems += _listed(f"{desk}: {{}} outdated", outdated)
     total = sum(map(len, expected.values()))
-    return problems or (
-        [f"{count} documents stored, {total} expected"] if count != total else []
-    )
+    if not problems and count != total:
+        return [f"{count} documents stored, {total} expected"]
+    return problems
 
 
 def _listed(text: str, article_ids: set[str]) -> list[str]:
     if not article_ids:
         return []
     shown = ", ".join(sorted(article_ids)[:_SHOWN_IDS])
-    return [
-        f"{text.format(len(article_ids))} ({shown}{', ...' if len(article_ids) > _SHOWN_IDS else ''})"
-    ]
+    more = ", ..." if len(article_ids) > _SHOWN_IDS else ""
+    return [f"{text.format(len(article_ids))} ({shown}{more})"]

@@ -1,7 +1,7 @@
 """Writes documents into the search file, one transaction per batch."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,9 +61,8 @@ class DocumentWriter:
 
     connection: sqlite3.Connection
     fold_at: int | None = None
-    _known_words: dict[str | None, set[str]] = field(
-        default_factory=dict
-    )  # by language, because stems depend on it
+    # by language, because stems depend on it
+    _known_words: dict[str | None, set[str]] = field(default_factory=dict)
 
     def upsert(
         self, documents: Sequence[SearchDocument], dim: int | None = None
@@ -76,22 +75,14 @@ class DocumentWriter:
         """
         latest = {document.article_id: document for document in documents}
         stored = stored_hashes(self.connection, latest)
-        changed = [
-            document for document in latest.values() if not is_stored(document, stored)
-        ]
+        changed = [one for one in latest.values() if not is_stored(one, stored)]
         if not changed:
             return {}
         terms = batch_terms(changed)
-        prepared = list(
-            map(
-                _Prepared,
-                changed,
-                terms.documents,
-                packed_vectors([one.vector for one in changed]),
-            )
-        )
+        vectors = packed_vectors([one.vector for one in changed])
+        prepared = list(map(_Prepared, changed, terms.documents, vectors))
         new_words = {
-            language: self._unknown(words, language)
+            language: words.difference(self._known_words.get(language, ()))
             for language, words in terms.words.items()
         }
         return retried(lambda: self._write(prepared, new_words, dim))
@@ -116,31 +107,21 @@ class DocumentWriter:
         new_words: Mapping[str | None, set[str]],
         dim: int | None,
     ) -> dict[str, str]:
-        refused: dict[str, str] = {}
         with writing(self.connection):
-            stored = stored_hashes(
-                self.connection, [one.document.article_id for one in prepared]
-            )
-            dim = read_state(self.connection, "dim") or dim
-            taken = []
-            for one in prepared:
-                reason = _refusal(one, dim)
-                if reason is not None:
-                    refused[one.document.article_id] = reason
-                elif not is_stored(one.document, stored):
-                    taken.append(one)
-                    dim = dim or one.dim
-            if taken:
-                _insert(self.connection, taken, dim, stored)
-                _insert_words(self.connection, new_words)
-                fold_fresh(self.connection, self.fold_at)
-                count_write(self.connection)
-        if taken:
-            self._remember(new_words)
+            ids = [one.document.article_id for one in prepared]
+            stored = stored_hashes(self.connection, ids)
+            changed = [one for one in prepared if not is_stored(one.document, stored)]
+            dim = read_state(self.connection, "dim") or dim or _first_dim(changed)
+            refused = _refusals(prepared, dim)
+            taken = [one for one in changed if one.document.article_id not in refused]
+            if not taken:
+                return refused
+            _insert(self.connection, taken, dim, stored)
+            _insert_words(self.connection, new_words)
+            fold_fresh(self.connection, self.fold_at)
+            count_write(self.connection)
+        self._remember(new_words)
         return refused
-
-    def _unknown(self, words: set[str], language: str | None) -> set[str]:
-        return words.difference(self._known_words.get(language, ()))
 
     def _remember(self, words: Mapping[str | None, set[str]]) -> None:
         if sum(map(len, self._known_words.values())) > MAX_KNOWN_WORDS:
@@ -155,6 +136,24 @@ def stored_model(connection: sqlite3.Connection) -> str | None:
         "SELECT value FROM codes WHERE kind = ?", (_MODEL,)
     ).fetchone()
     return None if row is None else str(row[0])
+
+
+def _first_dim(prepared: Sequence[_Prepared]) -> int | None:
+    """Return the dimensions of the first vector that can be stored."""
+    for one in prepared:
+        if one.vector is not None and _refusal(one, None) is None:
+            return one.dim
+    return None
+
+
+def _refusals(prepared: Sequence[_Prepared], dim: int | None) -> dict[str, str]:
+    """Return why documents cannot be stored, by id."""
+    found = {}
+    for one in prepared:
+        reason = _refusal(one, dim)
+        if reason is not None:
+            found[one.document.article_id] = reason
+    return found
 
 
 def _refusal(one: _Prepared, dim: int | None) -> str | None:
@@ -175,69 +174,71 @@ def _insert(
     dim: int | None,
     stored: dict[str, str],
 ) -> None:
-    remove_documents(
-        connection,
-        [one.document.article_id for one in taken if one.document.article_id in stored],
-    )
-    pairs = {
-        pair
-        for one in taken
-        for pair in (*_values(one.document).items(), *_entities(one.document))
-        if pair[1]
-    }
-    codes = _codes(
-        connection, "codes", {pair for pair in pairs if pair[0] not in NAMES}
-    )
-    codes |= _codes(connection, "names", {pair for pair in pairs if pair[0] in NAMES})
+    ids = [one.document.article_id for one in taken]
+    remove_documents(connection, [one for one in ids if one in stored])
+    codes = _all_codes(connection, taken)
     (last,) = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
     ).fetchone()
     numbered = list(enumerate(taken, last + 1))
-    rows = (
-        (*_document_row(n, one.document), facts, _packed(one.document, codes))
-        for (n, one), facts in zip(numbered, _facts(numbered, codes), strict=True)
-    )
-    connection.executemany(
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
-    )
-    connection.executemany(
-        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (_texts_row(n, one.document) for n, one in numbered),
-    )
-    connection.executemany(
-        "INSERT INTO fresh VALUES (?, ?)",
-        ((n, one.terms.packed) for n, one in numbered),
-    )
-    vectors = ((n, one.vector) for n, one in numbered if one.vector is not None)
-    connection.executemany("INSERT INTO vectors VALUES (?, ?)", vectors)
+    documents, texts, fresh, vectors = [], [], [], []
+    for (n, one), facts in zip(numbered, _facts(numbered, codes), strict=True):
+        entities = _packed(one.document, codes)
+        documents.append((*_document_row(n, one.document), facts, entities))
+        texts.append(_texts_row(n, one.document))
+        fresh.append((n, one.terms.packed))
+        if one.vector is not None:
+            vectors.append((n, one.vector))
+    for table, rows in (
+        ("documents", documents),
+        ("texts", texts),
+        ("fresh", fresh),
+        ("vectors", vectors),
+    ):
+        _insert_rows(connection, table, rows)
     if dim is not None:
         connection.execute("INSERT OR IGNORE INTO state VALUES ('dim', ?)", (dim,))
+
+
+def _insert_rows(
+    connection: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]
+) -> None:
+    if rows:
+        places = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+
+
+def _all_codes(
+    connection: sqlite3.Connection, taken: Sequence[_Prepared]
+) -> dict[tuple[str, str], int]:
+    """Return the codes of all facet values of documents, by kind and value; new ones
+    are stored.
+    """
+    coded: set[tuple[str, str]] = set()
+    named: set[tuple[str, str]] = set()
+    for one in taken:
+        named.update(_entities(one.document))
+        for kind, value in _values(one.document).items():
+            if value:
+                (named if kind in NAMES else coded).add((kind, value))
+    return _codes(connection, "codes", coded) | _codes(connection, "names", named)
 
 
 def _insert_words(
     connection: sqlite3.Connection, words: Mapping[str | None, set[str]]
 ) -> None:
-    forms = {
-        form
-        for language, some in words.items()
-        for word in some
-        for form in correctable_forms(word, language)
-    }
+    forms: set[str] = set()
+    for language, some in words.items():
+        for word in some:
+            forms.update(correctable_forms(word, language))
     connection.executemany(
-        "INSERT OR IGNORE INTO words VALUES (?)", ((form,) for form in sorted(forms))
+        "INSERT OR IGNORE INTO words VALUES (?)", [(form,) for form in sorted(forms)]
     )
 
 
 def _document_row(n: int, document: SearchDocument) -> tuple[object, ...]:
-    day = document.day.isoformat()
-    return (
-        n,
-        clean(document.article_id),
-        document.desk,
-        document.agency,
-        day,
-        document.document_hash,
-    )
+    about = (document.desk, document.agency, document.day.isoformat())
+    return (n, clean(document.article_id), *about, document.document_hash)
 
 
 def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
@@ -260,9 +261,7 @@ def _values(document: SearchDocument) -> dict[str, str]:
         "desk": document.desk,
         "agency": document.agency,
         "language": document.language,
-        "theme": PATH_SEPARATOR.join(
-            document.theme_path or filter(None, [document.theme_code])
-        ),
+        "theme": PATH_SEPARATOR.join(document.theme_path) or document.theme_code,
         "sentiment": document.sentiment,
         "body": document.body,
         "meeting_status": document.meeting_status,
@@ -293,8 +292,8 @@ def _codes(
 
 def _facts(
     numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str], int]
-) -> Iterator[bytes]:
-    """Yield the facts of each document."""
+) -> list[bytes]:
+    """Return the facts of each document."""
     documents = [one.document for _, one in numbered]
     facts = np.zeros(len(numbered), FACTS)
     facts["n"] = [n for n, _ in numbered]
@@ -302,20 +301,16 @@ def _facts(
     facts["published"] = [one.published_ts for one in documents]
     facts["length"] = [one.terms.length for _, one in numbered]
     facts["id_key"] = [key_of(f"id {one.article_id}") for one in documents]
-    facts["original_key"] = [
-        key_of(f"id {one.duplicate_of}") if one.duplicate_of else 0 for one in documents
-    ]
-    facts["text_key"] = [
-        key_of(f"text {one.text_hash}") if one.text_hash else 0 for one in documents
-    ]
-    values = list(map(_values, documents))
+    facts["original_key"] = [_key("id", one.duplicate_of) for one in documents]
+    facts["text_key"] = [_key("text", one.text_hash) for one in documents]
+    values = [_values(one) for one in documents]
     for kind in values[0]:
         facts[kind] = [codes.get((kind, one[kind]), 0) for one in values]
-    data = facts.tobytes()
-    return (
-        data[start : start + FACTS.itemsize]
-        for start in range(0, len(data), FACTS.itemsize)
-    )
+    return [row.tobytes() for row in facts]
+
+
+def _key(kind: str, value: str | None) -> int:
+    return key_of(f"{kind} {value}") if value else 0
 
 
 def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str]) -> int:

@@ -52,13 +52,10 @@ class _FirstDocuments:
         newest = np.fromiter(self._newest, np.int64, len(self._newest))
         newest_ns = np.fromiter(self._newest.values(), np.int64, len(self._newest))
         self._newest.clear()
-        keys, ns = (
-            np.concatenate([self._keys, newest, keys]),
-            np.concatenate([self._ns, newest_ns, ns]),
-        )
-        order = np.argsort(
-            keys, kind="stable"
-        )  # the first of equal keys stays first, which searchsorted finds
+        keys = np.concatenate([self._keys, newest, keys])
+        ns = np.concatenate([self._ns, newest_ns, ns])
+        # The first of equal keys stays first, which searchsorted finds.
+        order = np.argsort(keys, kind="stable")
         self._keys, self._ns = keys[order], ns[order]
 
 
@@ -84,28 +81,24 @@ class Duplicates:
         once it is added.
         """
         ns = new["n"].astype(np.int64)
-        originals = np.where(
-            new["original_key"] != 0, new["original_key"], new["id_key"]
-        )
+        named, own = new["original_key"], new["id_key"]
+        originals = np.where(named != 0, named, own)
         texts = new["text_key"].astype(np.int64)
-        by_original, by_text = (
-            self._first_with(originals, ns),
-            self._first_with(texts, ns),
-        )
-        parents = np.where(
-            by_original != ns, by_original, np.where(texts != 0, by_text, ns)
-        )
+        by_original = self._first_with(originals, ns)
+        by_text = np.where(texts != 0, self._first_with(texts, ns), ns)
+        parents = np.where(by_original != ns, by_original, by_text)
         self._set_leaders(ns, parents)
         self._first.add(originals, ns)
         self._first.add(texts[texts != 0], ns[texts != 0])
-        self._set_originals(ns[originals == new["id_key"]], is_alive)
+        self._set_originals(ns[originals == own], is_alive)
 
     def _set_leaders(self, ns: Int64s, parents: Int64s) -> None:
         self.leader[ns] = parents
-        while not np.array_equal(
-            above := self.leader[parents], parents
-        ):  # halves the remaining path each time
-            self.leader[ns] = parents = above
+        while True:
+            above = self.leader[parents]
+            if np.array_equal(above, parents):
+                return
+            self.leader[ns] = parents = above  # halves the remaining path each time
 
     def _first_with(self, keys: Int64s, ns: Int64s) -> Int64s:
         """Return for each document the first one with its key, which may be itself."""
@@ -115,7 +108,6 @@ class Duplicates:
 
     def _set_originals(self, ns: Int64s, is_alive: Bools) -> None:
         leaders = self.leader[ns]
-        missing = np.flatnonzero(~is_alive[self.original[leaders]])[
-            ::-1
-        ]  # the first of several is written last
+        missing = np.flatnonzero(~is_alive[self.original[leaders]])
+        missing = missing[::-1]  # the first of several is written last
         self.original[leaders[missing]] = ns[missing]

@@ -3,9 +3,10 @@ duplicates, and read the hits.
 """
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,13 +46,12 @@ CANDIDATES = 100
 # best documents with a phrase's words, whose texts are searched for the phrase
 PHRASE_CANDIDATES = 1_000
 
-_COLUMNS = "article_id, title, url, desk, agency, day, theme_code, language, text, summary, labels"
 
 _NOTHING = Ranked(np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MatchedWords:
     """The words of a query that the index has: their terms by the word as typed, and
     how to highlight them.
     """
@@ -60,21 +60,21 @@ class Asked:
     highlighter: Highlighter
 
 
-_NO_WORDS = Asked({}, Highlighter((), lambda word, language: False))
+_NO_WORDS = MatchedWords({}, Highlighter((), lambda word, language: False))
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """One page of an answer: document numbers with scores, the number of matches,
-    facets and the words asked for.
+    facets and the words of the query that the index has.
 
-    `ranks` has the documents of the page if explanations are asked for, else none.
+    `ranks` has the documents of the page if explanations are wanted, else none.
     """
 
     page: tuple[tuple[int, float], ...]
     found: int
     facets: dict[str, dict[str, int]]
-    asked: Asked
+    words: MatchedWords
     ranks: Mapping[int, Explanation]
 
 
@@ -108,9 +108,9 @@ class Matcher:
         by_date = query.sort == "date"
         end = query.offset + query.limit
         limit = CANDIDATES if by_date else max(CANDIDATES, 2 * end)
-        matched, asked = _NOTHING, _NO_WORDS
+        matched, words = _NOTHING, _NO_WORDS
         if query.mode != "vector" or vector is None:
-            matched, asked = self._by_words(query, mask)
+            matched, words = self._by_words(query, mask)
         near = _NOTHING if vector is None else self._by_vector(vector, mask, limit)
         by_words = self._best(matched, limit)
         if not len(matched.ns):
@@ -121,24 +121,33 @@ class Matcher:
             ranked = fused(by_words, near)
         else:
             ranked = by_words if len(by_words.ns) else near
-        explained = self._ranks(by_words, near) if query.explain else {}
-        return self._grouped(ranked, matched.ns, asked, query, explained)
-
-    def _by_words(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, Asked]:
-        languages = tuple(
-            [query.language] if query.language else self.table.languages()
+        page = self._page(ranked, matched.ns, query)
+        explained: dict[int, Explanation] = {}
+        if query.explain:
+            explained = self._ranks_of_page(page, by_words, near)
+        return Listed(
+            page,
+            self.table.group_count(matched.ns),
+            self.table.facets(matched.ns),
+            words,
+            explained,
         )
+
+    def _by_words(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, MatchedWords]:
+        """Return the documents with the words of the query; those with an excluded word
+        are removed from `mask`.
+        """
+        languages = tuple(self.table.languages())
+        if query.language:
+            languages = (query.language,)
         parsed = parse_query(query.text, languages)
-        for word in parsed.excluded:
-            mask[self._word(query_terms(word, languages)).postings.ns_within(mask)] = (
-                False
-            )
+        for excluded in parsed.excluded:
+            word = self._word(query_terms(excluded, languages))
+            mask[word.postings.ns_within(mask)] = False
         if not parsed.words:
-            ns = (
-                np.flatnonzero(mask)
-                if not query.text.strip() or parsed.excluded
-                else _NOTHING.ns
-            )
+            if query.text.strip() and not parsed.excluded:
+                return _NOTHING, _NO_WORDS
+            ns = np.flatnonzero(mask)
             return Ranked(ns, np.zeros(len(ns))), _NO_WORDS
         forms, known = self._known_words(parsed, languages)
         words = list(known.values())
@@ -147,12 +156,10 @@ class Matcher:
         matched = with_every_word(words, mask, self._factor)
         if len(matched.ns) < ENOUGH_MATCHES and len(words) > 1:
             matched = _first_then(matched, with_some_words(words, mask, self._factor))
-        terms = frozenset[int]().union(*(word.terms for word in words))
-        asked = Asked(
-            {typed: word.terms for typed, word in known.items()},
-            Highlighter(forms, lambda *word: term_of(*word) in terms),
-        )
-        return self._with_phrases(matched, parsed), asked
+        terms_of = {typed: word.terms for typed, word in known.items()}
+        terms = frozenset[int]().union(*terms_of.values())
+        highlighter = Highlighter(forms, lambda *word: term_of(*word) in terms)
+        return self._with_phrases(matched, parsed), MatchedWords(terms_of, highlighter)
 
     def _known_words(
         self, parsed: ParsedQuery, languages: tuple[str, ...]
@@ -170,15 +177,10 @@ class Matcher:
             word = self._word(query_terms(typed, languages))
             if not word.postings.count:
                 forms = self._corrected(typed, languages)
-                word = self._word(
-                    tuple(
-                        {
-                            term
-                            for form in forms
-                            for term in query_terms(form, languages)
-                        }
-                    )
-                )
+                terms: dict[int, None] = {}
+                for form in forms:
+                    terms |= dict.fromkeys(query_terms(form, languages))
+                word = self._word(tuple(terms))
             if word.postings.count:
                 spelled += forms
                 found[typed] = word
@@ -194,10 +196,9 @@ class Matcher:
         found = corrections(self.connection, fold(word))
         if found:
             return found
-        stems = {stem(word, language) for language in languages}
-        return sorted(
-            {known for one in stems for known in corrections(self.connection, one)}
-        )
+        for language in languages:
+            found += corrections(self.connection, stem(word, language))
+        return sorted(set(found))
 
     def _word(self, terms: tuple[int, ...]) -> QueryWord:
         return query_word(terms, self.postings.term, self.table.count, self.table.size)
@@ -209,16 +210,12 @@ class Matcher:
         ranked = self._best(matched, PHRASE_CANDIDATES)
         ns, scores = ranked.ns, ranked.scores
         find = "SELECT title || char(10) || text FROM texts WHERE n = ?"
-        kept = [
-            i
-            for i, n in enumerate(ns.tolist())
-            if all(
-                pattern.search(
-                    fold(self.connection.execute(find, (n,)).fetchone()[0]).lower()
-                )
-                for pattern in patterns
-            )
-        ]
+        kept = []
+        for i, n in enumerate(ns.tolist()):
+            (text,) = self.connection.execute(find, (n,)).fetchone()
+            folded = fold(text).lower()
+            if all(pattern.search(folded) for pattern in patterns):
+                kept.append(i)
         order = np.argsort(ns[kept])
         return Ranked(ns[kept][order], scores[kept][order])
 
@@ -235,33 +232,14 @@ class Matcher:
 
     def _without_copies(self, matched: Ranked) -> Ranked:
         """Return the documents without those whose original is among them."""
-        originals = self._originals(matched.ns)
-        kept = np.flatnonzero(
-            (originals == matched.ns) | ~np.isin(originals, matched.ns)
-        )
-        return Ranked(matched.ns[kept], matched.scores[kept])
+        duplicates, ns = self.table.duplicates, matched.ns
+        originals = duplicates.original.take(duplicates.leader.take(ns))
+        kept = np.flatnonzero((originals == ns) | ~np.isin(originals, ns))
+        return Ranked(ns[kept], matched.scores[kept])
 
-    def _originals(self, ns: Int64s) -> Int64s:
-        duplicates = self.table.duplicates
-        return duplicates.original.take(duplicates.leader.take(ns))
-
-    def _ranks(self, by_words: Ranked, near: Ranked) -> dict[int, Explanation]:
-        """Return the ranks of each group of duplicates, by its leader."""
-        leader = self.table.duplicates.leader
-        of_words, of_vector = (
-            zip(leader.take(ranked.ns).tolist(), ranked.scores.tolist(), strict=True)
-            for ranked in (by_words, near)
-        )
-        return ranks(of_words, of_vector)
-
-    def _grouped(
-        self,
-        ranked: Ranked,
-        matched: Int64s,
-        asked: Asked,
-        query: SearchQuery,
-        explained: Mapping[int, Explanation],
-    ) -> Listed:
+    def _page(
+        self, ranked: Ranked, matched: Int64s, query: SearchQuery
+    ) -> tuple[tuple[int, float], ...]:
         """Return the page of the ranking with one document per group of duplicates: the
         original if it matches.
         """
@@ -271,27 +249,33 @@ class Matcher:
             self.table.duplicates.leader,
             self.table.duplicates.original,
         )
+        end = query.offset + query.limit
         groups: dict[int, tuple[int, float]] = {}
         for n, score in zip(ranked.ns.tolist(), ranked.scores.tolist(), strict=True):
             leader = int(leaders[n])
             if leader not in groups:
                 original = int(originals[leader])
                 groups[leader] = (original if is_match[original] else n, score)
-            if len(groups) == query.offset + query.limit:
+            if len(groups) == end:
                 break
-        page = tuple(groups.values())[query.offset : query.offset + query.limit]
-        of_page = {
-            n: explained[int(leaders[n])]
-            for n, _ in page
-            if int(leaders[n]) in explained
-        }
-        return Listed(
-            page,
-            self.table.group_count(matched),
-            self.table.facets(matched),
-            asked,
-            of_page,
-        )
+        return tuple(groups.values())[query.offset : end]
+
+    def _ranks_of_page(
+        self, page: Iterable[tuple[int, float]], by_words: Ranked, near: Ranked
+    ) -> dict[int, Explanation]:
+        """Return the ranks of the documents of a page, which are those of their group."""
+        leader = self.table.duplicates.leader
+        rankings = []
+        for ranked in (by_words, near):
+            of_groups = leader.take(ranked.ns).tolist()
+            rankings.append(zip(of_groups, ranked.scores.tolist(), strict=True))
+        of_group = ranks(*rankings)
+        found = {}
+        for n, _ in page:
+            group = int(leader[n])
+            if group in of_group:
+                found[n] = of_group[group]
+        return found
 
 
 def _first_then(every: Ranked, some: Ranked) -> Ranked:
@@ -311,51 +295,54 @@ def hits_of(connection: sqlite3.Connection, listed: Listed) -> tuple[SearchHit, 
     page has ranks.
     """
     find = f"SELECT {_COLUMNS} FROM documents JOIN texts USING (n) WHERE n = ?"
-    return tuple(
-        _hit(connection.execute(find, (n,)).fetchone(), n, score, listed)
-        for n, score in listed.page
-    )
+    hits = []
+    for n, score in listed.page:
+        row = _Row(*connection.execute(find, (n,)).fetchone())
+        hits.append(_hit(row, score, listed.words, listed.ranks.get(n)))
+    return tuple(hits)
 
 
-def _hit(row: tuple[str, ...], n: int, score: float, listed: Listed) -> SearchHit:
-    (
-        article_id,
-        title,
-        url,
-        desk,
-        agency,
-        day,
-        theme_code,
-        language,
-        text,
-        summary,
-        labels,
-    ) = row
-    shown = text or summary or ""
-    explanation = None
-    if n in listed.ranks:
+class _Row(NamedTuple):
+    article_id: str
+    title: str
+    url: str
+    desk: str
+    agency: str
+    day: str
+    theme_code: str | None
+    language: str | None
+    text: str
+    summary: str | None
+    labels: str
+
+
+_COLUMNS = ", ".join(_Row._fields)
+
+
+def _hit(
+    row: _Row, score: float, words: MatchedWords, explanation: Explanation | None
+) -> SearchHit:
+    shown = row.text or row.summary or ""
+    if explanation is not None:
         fields = {
-            "title": title,
-            "text": text,
-            "summary": summary or "",
-            "labels": labels,
+            "title": row.title,
+            "text": row.text,
+            "summary": row.summary or "",
+            "labels": row.labels,
         }
         explanation = with_words(
-            listed.ranks[n],
-            listed.asked.terms,
-            fields,
-            lambda word: term_of(word, language),
+            explanation, words.terms, fields, lambda word: term_of(word, row.language)
         )
     return SearchHit(
-        article_id=article_id,
-        title=title,
-        url=url,
-        desk=desk,
-        agency=agency,
-        day=date.fromisoformat(day),
+        article_id=row.article_id,
+        title=row.title,
+        url=row.url,
+        desk=row.desk,
+        agency=row.agency,
+        day=date.fromisoformat(row.day),
         score=score,
-        snippet=snippet(shown, listed.asked.highlighter.spans(shown, language)),
-        theme_code=theme_code,
-        language=language,
+        snippet=snippet(shown, words.highlighter.spans(shown, row.language)),
+        theme_code=row.theme_code,
+        language=row.language,
         explanation=explanation,
     )

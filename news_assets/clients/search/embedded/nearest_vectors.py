@@ -183,16 +183,13 @@ class VectorMatrix:
             "SELECT n, vector FROM vectors WHERE n > ? ORDER BY n", (last_n,)
         )
         while rows := cursor.fetchmany(_BATCH_ROWS):
-            self._add(
-                np.array([n for n, _ in rows]),
-                _unpacked([packed for _, packed in rows], dim),
-            )
+            ns, vectors = zip(*rows, strict=True)
+            self._add(np.array(ns), _unpacked(vectors, dim))
 
     def _add(self, ns: Int64s, rows: Float32s) -> None:
         if self.count + len(ns) > len(self._ns):
-            self._ns = np.concatenate(
-                [self._ns[: self.count], np.zeros(self.count // 4 + len(ns), np.int64)]
-            )
+            room = np.zeros(self.count // 4 + len(ns), np.int64)
+            self._ns = np.concatenate([self._ns[: self.count], room])
         self._keep(rows)
         self._ns[self.count : self.count + len(ns)] = ns
         self._tail[self._tail_count : self._tail_count + len(ns)] = rows
@@ -201,16 +198,14 @@ class VectorMatrix:
         while self._tail_count >= BLOCK_ROWS:
             self._blocks.append(quantised_block(self._tail[:BLOCK_ROWS]))
             self._tail_count -= BLOCK_ROWS
-            self._tail[: self._tail_count] = self._tail[
-                BLOCK_ROWS : BLOCK_ROWS + self._tail_count
-            ]
+            rest = self._tail[BLOCK_ROWS : BLOCK_ROWS + self._tail_count]
+            self._tail[: self._tail_count] = rest
 
     def _keep(self, rows: Float32s) -> None:
         end = self.count + len(rows)
-        if (
-            self._kept_count < self.count
-            or end * self.dim * self._kept.itemsize > KEPT_BYTES
-        ):
+        if self._kept_count < self.count:
+            return  # an earlier row was not kept, and the kept rows are the oldest
+        if end * self.dim * self._kept.itemsize > KEPT_BYTES:
             return
         if end > len(self._kept):
             room = np.zeros((end // 4 + len(rows), self.dim), np.float16)
@@ -228,9 +223,8 @@ class VectorMatrix:
         unit = np.asarray(unit_vectors([query])[0], np.float32)
         is_passing = mask.take(ns)
         at = np.flatnonzero(is_passing)
-        if self._blocks and len(at) > max(
-            limit, _READ_BELOW, _READ_BELOW_SHARE * self.count
-        ):
+        few = max(limit, _READ_BELOW, _READ_BELOW_SHARE * self.count)
+        if self._blocks and len(at) > few:
             at = self._contenders(unit, is_passing, limit)
         cosines: Float32s = np.vecdot(self._rows(at), unit)
         best = _best(cosines, limit)
@@ -241,25 +235,18 @@ class VectorMatrix:
         memory, the others from the file.
         """
         in_blocks = self.count - self._tail_count
-        kept, stored = np.searchsorted(
-            at, [min(self._kept_count, in_blocks), in_blocks]
-        )
+        limits = [min(self._kept_count, in_blocks), in_blocks]
+        kept, stored = np.searchsorted(at, limits)
         oldest = self._kept[at[:kept]].astype(np.float32)
-        return np.concatenate(
-            [
-                oldest,
-                self._read(self._ns[at[kept:stored]]),
-                self._tail[at[stored:] - in_blocks],
-            ]
-        )
+        read = self._read(self._ns[at[kept:stored]])
+        newest = self._tail[at[stored:] - in_blocks]
+        return np.concatenate([oldest, read, newest])
 
     def _read(self, ns: Int64s) -> Float32s:
         find = "SELECT vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
-        rows = (
-            self.connection.execute(find, (json.dumps(ns.tolist()),)).fetchall()
-            if len(ns)
-            else []
-        )
+        if not len(ns):
+            return np.empty((0, self.dim), np.float32)
+        rows = self.connection.execute(find, (json.dumps(ns.tolist()),))
         return _unpacked([packed for (packed,) in rows], self.dim)
 
     def _contenders(self, unit: Float32s, is_passing: Bools, limit: int) -> Int64s:
@@ -268,8 +255,10 @@ class VectorMatrix:
         """
         exact = np.vecdot(self._tail[: self._tail_count], unit)
         quantised = quantised_query(unit)
-        bounds = [*(block.bounds(quantised) for block in self._blocks), (exact, exact)]
-        lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
+        bounds = [block.bounds(quantised) for block in self._blocks]
+        bounds.append((exact, exact))
+        lower = np.concatenate([low for low, _ in bounds])
+        upper = np.concatenate([high for _, high in bounds])
         least = _nth_highest(np.where(is_passing, lower, np.float32(-np.inf)), limit)
         return np.flatnonzero(is_passing & (upper >= least))
 

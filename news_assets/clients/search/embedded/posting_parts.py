@@ -49,19 +49,11 @@ def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bo
     start = 0
     while start < len(rows):
         first_n = rows[start][0]
-        stop = next(
-            (
-                i
-                for i in range(start, len(rows))
-                if rows[i][0] - first_n > MAX_PART_SPAN
-            ),
-            len(rows),
-        )
-        _write_part(
-            connection,
-            entries(rows[start:stop]),
-            _Part(0, first_n, rows[stop - 1][0], stop - start, 0),
-        )
+        stop = start + 1
+        while stop < len(rows) and rows[stop][0] - first_n <= MAX_PART_SPAN:
+            stop += 1
+        made = _Part(0, first_n, rows[stop - 1][0], stop - start, 0)
+        _write_part(connection, entries(rows[start:stop]), made)
         start = stop
     connection.execute("DELETE FROM fresh")
     _purge_one_part(connection)
@@ -74,32 +66,24 @@ def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
     together = np.frombuffer(b"".join(terms for _, terms in rows), PACKED_TERM)
     found = np.empty(len(together), ENTRY)
     found["term"], found["weight"] = together["term"], together["weight"]
-    found["n"] = np.repeat(
-        [n for n, _ in rows], [len(terms) // PACKED_TERM.itemsize for _, terms in rows]
-    )
+    counts = [len(terms) // PACKED_TERM.itemsize for _, terms in rows]
+    found["n"] = np.repeat([n for n, _ in rows], counts)
     return found
 
 
 def _write_part(connection: sqlite3.Connection, found: Entries, made: _Part) -> None:
-    order = np.argsort(found["term"], kind="stable")
-    terms = found["term"][order]
-    postings = np.empty(len(order), POSTING)
-    postings["offset"], postings["weight"] = (
-        found["n"][order] - made.first_n,
-        found["weight"][order],
-    )
-    starts = np.flatnonzero(terms[1:] != terms[:-1]) + 1
-    cuts = (
-        np.concatenate([[0], starts, [len(order)]]) * POSTING.itemsize
-        if len(order)
-        else np.zeros(1, np.int64)
-    )
-    data, firsts = postings.tobytes(), cuts[:-1].tolist()
-    distinct = terms[cuts[:-1] // POSTING.itemsize].tolist()
-    rows = (
-        (term, data[start:end])
-        for term, start, end in zip(distinct, firsts, cuts[1:].tolist(), strict=True)
-    )
+    found = found[np.argsort(found["term"], kind="stable")]
+    postings = np.empty(len(found), POSTING)
+    postings["offset"] = found["n"] - made.first_n
+    postings["weight"] = found["weight"]
+    data = postings.tobytes()
+    starts = np.flatnonzero(np.diff(found["term"], prepend=found["term"][:1] - 1))
+    cuts = (np.append(starts, len(found)) * POSTING.itemsize).tolist()
+    rows = []
+    for term, start, end in zip(
+        found["term"][starts].tolist(), cuts[:-1], cuts[1:], strict=True
+    ):
+        rows.append((term, data[start:end]))
     _insert_part(connection, made, rows)
 
 
@@ -138,20 +122,15 @@ def _purge_one_part(connection: sqlite3.Connection) -> None:
     rows = connection.execute(
         "SELECT term, postings FROM postings WHERE part = ?", (old.part,)
     ).fetchall()
-    range_of = (old.first_n, old.last_n)
-    alive = [
-        n
-        for (n,) in connection.execute(
-            "SELECT n FROM documents WHERE n BETWEEN ? AND ?", range_of
-        )
-    ]
+    numbers = connection.execute(
+        "SELECT n FROM documents WHERE n BETWEEN ? AND ?", (old.first_n, old.last_n)
+    )
+    alive = [n for (n,) in numbers]
     _delete_part(connection, old.part)
     if alive:
-        _write_part(
-            connection,
-            _alive_entries(rows, old.first_n, alive),
-            old._replace(document_count=len(alive), deleted_count=0),
-        )
+        made = old._replace(document_count=len(alive), deleted_count=0)
+        found = _alive_entries(rows, old.first_n, alive)
+        _write_part(connection, found, made)
 
 
 def _alive_entries(
@@ -159,24 +138,17 @@ def _alive_entries(
 ) -> Entries:
     postings = np.frombuffer(b"".join(data for _, data in rows), POSTING)
     found = np.empty(len(postings), ENTRY)
-    found["term"] = np.repeat(
-        [term for term, _ in rows], [len(data) // POSTING.itemsize for _, data in rows]
-    )
-    found["n"], found["weight"] = (
-        first_n + postings["offset"].astype(np.uint32),
-        postings["weight"],
-    )
+    counts = [len(data) // POSTING.itemsize for _, data in rows]
+    found["term"] = np.repeat([term for term, _ in rows], counts)
+    found["n"] = first_n + postings["offset"].astype(np.uint32)
+    found["weight"] = postings["weight"]
     return found[np.isin(found["n"], alive)]
 
 
 def _merge_some_parts(connection: sqlite3.Connection) -> None:
     """Merge the oldest run of small neighbouring parts, if there are enough of them."""
-    run = _run_to_merge(
-        [
-            _Part(*row)
-            for row in connection.execute("SELECT * FROM parts ORDER BY first_n")
-        ]
-    )
+    stored = connection.execute("SELECT * FROM parts ORDER BY first_n")
+    run = _run_to_merge([_Part(*row) for row in stored])
     if not run:
         return
     rows = []
@@ -188,11 +160,9 @@ def _merge_some_parts(connection: sqlite3.Connection) -> None:
         rows += found
         offsets.append(np.full(len(found), one.first_n - run[0].first_n, np.uint16))
         _delete_part(connection, one.part)
-    sums = (
-        sum(one.document_count for one in run),
-        sum(one.deleted_count for one in run),
-    )
-    made = _Part(0, run[0].first_n, run[-1].last_n, *sums)
+    document_count = sum(one.document_count for one in run)
+    deleted_count = sum(one.deleted_count for one in run)
+    made = _Part(0, run[0].first_n, run[-1].last_n, document_count, deleted_count)
     _insert_part(connection, made, _merged(rows, np.concatenate(offsets)))
 
 
@@ -229,23 +199,21 @@ def _merged(
     postings["offset"] += np.repeat(offsets[order], counts)
     data = postings.tobytes()
     starts = np.flatnonzero(np.diff(terms[order], prepend=-1))
-    cuts = np.append(
-        (np.cumsum(counts) - counts)[starts] * POSTING.itemsize, len(data)
-    ).tolist()
-    for term, start, end in zip(
-        terms[order[starts]].tolist(), cuts, cuts[1:], strict=False
-    ):
+    firsts = (np.cumsum(counts) - counts)[starts] * POSTING.itemsize
+    cuts = [*firsts.tolist(), len(data)]
+    distinct = terms[order[starts]].tolist()
+    for term, start, end in zip(distinct, cuts[:-1], cuts[1:], strict=True):
         yield term, data[start:end]
 
 
 def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
     """Remove fresh documents; count those in parts as deleted."""
-    fresh = {
-        n
-        for n in ns
-        if connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount
-    }
+    in_parts = []
+    for n in ns:
+        deleted = connection.execute("DELETE FROM fresh WHERE n = ?", (n,)).rowcount
+        if not deleted:
+            in_parts.append((n,))
     connection.executemany(
         "UPDATE parts SET deleted_count = deleted_count + 1 WHERE ? BETWEEN first_n AND last_n",
-        [(n,) for n in ns if n not in fresh],
+        in_parts,
     )

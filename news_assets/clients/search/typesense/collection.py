@@ -11,48 +11,37 @@ incomplete index.
 """
 
 import io
+import json
 import time
-from collections.abc import Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from news_assets.clients.search.stored_documents import of_partitions
+from news_assets.clients.search.stored_documents import of_partitions, parity_problems
 from news_assets.clients.search.typesense.collection_schema import (
     CollectionState,
     SchemaChange,
     fields_of,
-)
-from news_assets.clients.search.typesense.document_lines import day_number
-from news_assets.clients.search.typesense.query import desk_filter
-from news_assets.clients.search.typesense.server_errors import REBUILD, failure
-from news_assets.clients.search.typesense.server_requests import TypesenseConnection
-from news_assets.errors import IndexingError
-from news_assets.records.reading import AgencyDays
-
-if TYPE_CHECKING:
-    import polars as pl
-
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING
-
-from news_assets.clients.search.stored_documents import parity_problems
-from news_assets.clients.search.typesense.collection_schema import (
     metadata_of,
     schema_changes,
 )
 from news_assets.clients.search.typesense.document_import import accepted_documents
 from news_assets.clients.search.typesense.document_lines import (
+    day_number,
     sent_vectors,
     stored_forms,
     whole_lines,
 )
+from news_assets.clients.search.typesense.query import desk_filter
+from news_assets.clients.search.typesense.server_errors import REBUILD, failure
 from news_assets.clients.search.typesense.server_requests import (
     LINES_PER_IMPORT,
+    TypesenseConnection,
 )
+from news_assets.errors import IndexingError
 from news_assets.ports.search import SearchDocument
+from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl

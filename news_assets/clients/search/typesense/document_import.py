@@ -52,9 +52,8 @@ class DocumentWriter:
         return refused
 
     def _upsert(self, documents: list[SearchDocument]) -> dict[str, str]:
-        stored = self.connection.documents(
-            self.name, [one.article_id for one in documents], _STORED_FIELDS
-        )
+        ids = [one.article_id for one in documents]
+        stored = self.connection.documents(self.name, ids, _STORED_FIELDS)
         hashes = {
             article_id: str(one.get("document_hash") or "")
             for article_id, one in stored.items()
@@ -63,15 +62,11 @@ class DocumentWriter:
         if not changed:
             return {}
         batch = _Batch()
-        forms, rows = (
-            stored_forms(changed, self.languages),
-            sent_vectors([one.vector for one in changed]),
-        )
+        forms = stored_forms(changed, self.languages)
+        rows = sent_vectors([one.vector for one in changed])
         for document, form, values in zip(changed, forms, rows, strict=True):
-            batch.add(
-                _Prepared(document.article_id, form, values),
-                stored.get(document.article_id),
-            )
+            prepared = _Prepared(document.article_id, form, values)
+            batch.add(prepared, stored.get(document.article_id))
         self.connection.delete(self.name, batch.deleted)
         refused = self.connection.import_lines(self.name, _whole(batch.whole), "upsert")
         refused |= self._update(batch)
@@ -83,18 +78,14 @@ class DocumentWriter:
         """
         lines = [(one.article_id, partial_line(one.form)) for one in batch.partial]
         refused = self.connection.import_lines(self.name, lines, "update")
-        missing = {
-            article_id
-            for article_id, (code, _) in refused.items()
-            if code == _NOT_FOUND
-        }
-        again = _whole([one for one in batch.partial if one.article_id in missing])
-        kept = {
-            article_id: reason
-            for article_id, reason in refused.items()
-            if article_id not in missing
-        }
-        return kept | self.connection.import_lines(self.name, again, "upsert")
+        missing = []
+        for one in batch.partial:
+            code, _ = refused.get(one.article_id, (0, ""))
+            if code == _NOT_FOUND:
+                missing.append(one)
+                del refused[one.article_id]
+        whole = _whole(missing)
+        return refused | self.connection.import_lines(self.name, whole, "upsert")
 
 
 def accepted_documents(
@@ -118,12 +109,10 @@ def first_dim(documents: Iterable[SearchDocument]) -> int | None:
     """Return the dimensions of the first vector that can be stored; None if there is
     none.
     """
-    usable = (
-        one.vector
-        for one in documents
-        if one.vector and reason_refused(one, None) is None
-    )
-    return next((len(vector) for vector in usable), None)
+    for one in documents:
+        if one.vector and reason_refused(one, None) is None:
+            return len(one.vector)
+    return None
 
 
 class _Prepared(NamedTuple):

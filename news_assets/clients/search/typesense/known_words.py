@@ -10,9 +10,7 @@ BM25F, as in the embedded index.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import log
-from typing import Any
 
 from news_assets.clients.search.typesense.query import (
     CUTOFF_MS,
@@ -53,25 +51,25 @@ class KnownWords:
 
     def idf(self, stem: str) -> float:
         """Return the inverse document frequency of BM25."""
-        return log(
-            1 + (self.total - self.counts[stem] + 0.5) / (self.counts[stem] + 0.5)
-        )
+        count = self.counts[stem]
+        return log(1 + (self.total - count + 0.5) / (count + 0.5))
 
     def by_rarity(self) -> list[str]:
         """Return the stems, the rarest first."""
-        return sorted(
-            dict.fromkeys(self.query.stems), key=lambda stem: self.counts[stem]
-        )
+        return sorted(set(self.query.stems), key=self._rarity)
+
+    def _rarity(self, stem: str) -> tuple[int, int]:
+        return self.counts[stem], self.query.stems.index(stem)
 
     def informative(self) -> list[str]:
         """Return the stems of which a document needs one, the rarest first: without the
         commonest.
         """
         least = MIN_SHARE * sum(map(self.idf, self.by_rarity()))
-        carried, kept = 0.0, []
+        total, kept = 0.0, []
         for stem in reversed(self.by_rarity()):
-            carried += self.idf(stem)
-            if carried >= least * (1 - 1e-9):  # float sums depend on their order
+            total += self.idf(stem)
+            if total >= least * (1 - 1e-9):  # float sums depend on their order
                 kept.append(stem)
         return kept[::-1]
 
@@ -87,30 +85,44 @@ def known_words(
     """
     counts, total = _counts(connection, name, stemmed.stems)
     pairs = list(zip(stemmed.words, stemmed.stems, strict=True))
-    unknown = [(word, stem) for word, stem in pairs if not counts[stem]][
-        :MAX_CORRECTED_WORDS
-    ]
-    responses = iter(
-        connection.search([search for pair in unknown for search in _near(name, *pair)])
-    )
-    corrected = {
-        stem: _corrected(list(islice(responses, 2)), languages) for _, stem in unknown
-    }
-    new = [
-        stem for stem in corrected.values() if stem is not None and stem not in counts
-    ]
+    unknown = [(word, stem) for word, stem in pairs if not counts[stem]]
+    corrected = _corrections(connection, name, unknown[:MAX_CORRECTED_WORDS], languages)
+    new = [stem for stem in corrected.values() if stem and stem not in counts]
     counts |= _counts(connection, name, new)[0]
-    kept = [
-        (word, known)
-        for word, stem in pairs
-        if (known := corrected.get(stem, stem)) and counts[known]
-    ]
-    query = replace(
-        stemmed,
-        words=tuple(word for word, _ in kept),
-        stems=tuple(stem for _, stem in kept),
-    )
+    kept_words, kept_stems = [], []
+    for word, stem in pairs:
+        known = corrected.get(stem, stem)
+        if known and counts[known]:
+            kept_words.append(word)
+            kept_stems.append(known)
+    query = replace(stemmed, words=tuple(kept_words), stems=tuple(kept_stems))
     return KnownWords(query, counts, total)
+
+
+def _corrections(
+    connection: TypesenseConnection,
+    name: str,
+    unknown: Sequence[tuple[str, str]],
+    languages: tuple[str, ...],
+) -> dict[str, str | None]:
+    """Return by unknown stem a stem of the index that is near; None if none is.
+
+    Args:
+        connection: The server.
+        name: The collection or alias.
+        unknown: Words and their stems.
+        languages: Languages of the stems.
+    """
+    searches: list[Params] = []
+    for word, stem in unknown:
+        searches += _near(name, word, stem)
+    responses = connection.search(searches)
+    found = {}
+    for (_, stem), as_typed, by_stem in zip(
+        unknown, responses[::2], responses[1::2], strict=True
+    ):
+        found[stem] = _corrected(as_typed, by_stem, languages)
+    return found
 
 
 def _counts(
@@ -118,22 +130,17 @@ def _counts(
 ) -> tuple[dict[str, int], int]:
     """Return by stem how many documents have it, and the number of all."""
     distinct = list(dict.fromkeys(stems))
-    responses = connection.search(
-        [_word_search(name, stem) | {"per_page": 0} for stem in distinct]
-    )
-    counts = {
-        stem: int(response["found"])
-        for stem, response in zip(distinct, responses, strict=True)
-    }
-    return counts, max((int(response["out_of"]) for response in responses), default=0)
+    searches = [_word_search(name, stem) | {"per_page": 0} for stem in distinct]
+    counts, total = {}, 0
+    for stem, response in zip(distinct, connection.search(searches), strict=True):
+        counts[stem] = int(response["found"])
+        total = max(total, int(response["out_of"]))
+    return counts, total
 
 
 def _word_search(name: str, word: str) -> Params:
-    return {
-        "collection": name,
-        "q": word,
-        "search_cutoff_ms": CUTOFF_MS,
-    } | word_params()
+    search = {"collection": name, "q": word, "search_cutoff_ms": CUTOFF_MS}
+    return search | word_params()
 
 
 def _near(name: str, word: str, stem: str) -> list[Params]:
@@ -144,17 +151,15 @@ def _near(name: str, word: str, stem: str) -> list[Params]:
         "typo_tokens_threshold": 1,
         "per_page": 1,
     }
-    as_typed = {
-        "query_by": "title,text",
-        "include_fields": "title,text",
-        "highlight_fields": "title,text",
+    by_word = {
+        name: "title,text"
+        for name in ("query_by", "include_fields", "highlight_fields")
     }
     by_stem = {
-        "include_fields": "title_stems,stems",
-        "highlight_fields": "title_stems,stems",
+        name: "title_stems,stems" for name in ("include_fields", "highlight_fields")
     }
     return [
-        _word_search(name, fold(word)) | loose | as_typed,
+        _word_search(name, fold(word)) | loose | by_word,
         _word_search(name, stem) | loose | by_stem,
     ]
 
@@ -164,9 +169,9 @@ def _typos(word: str) -> int:
 
 
 def _corrected(
-    responses: Sequence[dict[str, Any]], languages: tuple[str, ...]
+    as_typed: Params, by_stem: Params, languages: tuple[str, ...]
 ) -> str | None:
-    as_typed, by_stem = responses
+    """Return the stem of the best match of the typed word, else that of the stem."""
     for token in _matched(as_typed):
         found = words(token)
         if len(found) == 1:
@@ -174,15 +179,13 @@ def _corrected(
     return next(iter(_matched(by_stem)), None)
 
 
-def _matched(response: dict[str, Any]) -> list[str]:
+def _matched(response: Params) -> list[str]:
     """Return the matched tokens of the best hit."""
-    highlights = (hit.get("highlight", {}) for hit in response["hits"])
-    return [
-        token
-        for by_field in highlights
-        for field in by_field.values()
-        for token in field["matched_tokens"]
-    ]
+    tokens: list[str] = []
+    for hit in response["hits"]:
+        for field in hit.get("highlight", {}).values():
+            tokens += field["matched_tokens"]
+    return tokens
 
 
 # --- some of the words ----------------------------------------------------------------
@@ -202,19 +205,18 @@ def ranking_by_some_words(
     query = replace(known.query, stems=tuple(known.by_rarity()))
     informative = known.informative()
     starts, per_search = informative[:MAX_STARTS], min(depth, HITS_PER_SEARCH)
-    searches = [search_from(common, query, start, per_search) for start in starts]
-    counted, *responses = connection.search(
-        [counting_search(common, query, informative), *searches]
-    )
-    candidates = _candidates(responses, [known.idf(start) for start in starts])
+    searches = [counting_search(common, query, informative)]
+    for start in starts:
+        searches.append(search_from(common, query, start, per_search))
+    counted, *responses = connection.search(searches)
+    weights = [known.idf(start) for start in starts]
+    candidates = _candidates(responses, weights)
     documents = connection.documents(
         common["collection"], list(candidates), "id,title_stems,stems"
     )
-    scores = _scores(documents, known)
-    ranked = [
-        replace(candidates[article_id], score=score)
-        for article_id, score in scores.items()
-    ]
+    ranked = []
+    for article_id, score in _scores(documents, known).items():
+        ranked.append(replace(candidates[article_id], score=score))
     ranked.sort(key=lambda one: (-one.score, -one.published_ts))
     return replace(ranking_of([counted]), candidates=tuple(ranked[:depth]))
 
@@ -224,47 +226,52 @@ def _candidates(
 ) -> dict[str, Candidate]:
     """Return the documents that the most informative words found, by id."""
     found: dict[str, Candidate] = {}
-    shares: Counter[str] = Counter()
-    for response, weight in zip(responses, weights, strict=False):
+    shares: dict[str, float] = {}
+    for response, weight in zip(responses, weights, strict=True):
         for one in ranking_of([response]).candidates:
             found[one.article_id] = one
-            shares[one.article_id] += weight  # type: ignore[assignment]  # typeshed knows counters of integers only
-    return {
-        article_id: found[article_id]
-        for article_id, _ in shares.most_common(HITS_PER_SEARCH)
-    }
+            shares[one.article_id] = shares.get(one.article_id, 0.0) + weight
+    best = sorted(shares, key=lambda article_id: -shares[article_id])
+    return {article_id: found[article_id] for article_id in best[:HITS_PER_SEARCH]}
 
 
 def _scores(documents: Mapping[str, Params], known: KnownWords) -> dict[str, float]:
     """Return BM25F by id, plus the highest where every word occurs; without documents
     that have too few words.
     """
-    weights = {
-        article_id: _weights(document) for article_id, document in documents.items()
-    }
-    average = sum(one.total() for one in weights.values()) / max(len(weights), 1)
+    frequencies = {key: _frequencies(document) for key, document in documents.items()}
+    lengths = [one.total() for one in frequencies.values()]
+    average = sum(lengths) / max(len(lengths), 1)
     idfs = {stem: known.idf(stem) for stem in known.by_rarity()}
     least = MIN_SHARE * sum(idfs.values())
     scores: dict[str, float] = {}
-    complete = set()
-    for article_id, of_document in weights.items():
-        present = {stem: of_document[stem] for stem in idfs if of_document[stem]}
-        k = K1 * (1 - B + B * of_document.total() / average)
+    for article_id, of_document in frequencies.items():
+        present = [stem for stem in idfs if of_document[stem]]
         if sum(idfs[stem] for stem in present) >= least:
-            scores[article_id] = sum(
-                idfs[stem] * (K1 + 1) * tf / (tf + k) for stem, tf in present.items()
-            )
-        if len(present) == len(idfs):
-            complete.add(article_id)
+            scores[article_id] = _bm25(of_document, present, idfs, average)
     highest = max(scores.values(), default=0.0)
-    return {
-        article_id: score + highest * (article_id in complete)
-        for article_id, score in scores.items()
-    }
+    for article_id in scores:
+        if all(frequencies[article_id][stem] for stem in idfs):
+            scores[article_id] += highest
+    return scores
 
 
-def _weights(document: Params) -> Counter[str]:
-    title, text = (
-        str(document.get(name, "")).split() for name in ("title_stems", "stems")
-    )
+def _bm25(
+    frequencies: Counter[str],
+    present: Iterable[str],
+    idfs: Mapping[str, float],
+    average: float,
+) -> float:
+    k = K1 * (1 - B + B * frequencies.total() / average)
+    score = 0.0
+    for stem in present:
+        tf = frequencies[stem]
+        score += idfs[stem] * (K1 + 1) * tf / (tf + k)
+    return score
+
+
+def _frequencies(document: Params) -> Counter[str]:
+    """Return how often a document has each stem; one of the title counts several times."""
+    title = str(document.get("title_stems", "")).split()
+    text = str(document.get("stems", "")).split()
     return Counter(title * TITLE_WEIGHT + text)
