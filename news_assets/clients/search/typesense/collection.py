@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-FIRST_SUFFIX = (
-    "0" * 14
-)  # of a new index's collection; fixed, so that concurrent processes create the same one
+# of a new index's collection; fixed, so that concurrent processes create the same one
+FIRST_SUFFIX = "0" * 14
 
 _QUEUE_POLL_S = 0.25
 _READY_STATES = ("LEADER", "FOLLOWER")
@@ -91,15 +90,10 @@ def point_alias(connection: TypesenseConnection, name: str) -> None:
 
 def aliased(connection: TypesenseConnection) -> str | None:
     """Return the name of the collection behind the alias; None without an alias."""
-    every = connection.call("get", "/aliases").get("aliases", [])
-    return next(
-        (
-            str(one["collection_name"])
-            for one in every
-            if one["name"] == connection.alias
-        ),
-        None,
-    )
+    for one in connection.call("get", "/aliases").get("aliases", []):
+        if one["name"] == connection.alias:
+            return str(one["collection_name"])
+    return None
 
 
 def collections(connection: TypesenseConnection) -> dict[str, CollectionState]:
@@ -114,14 +108,13 @@ def read_collection(connection: TypesenseConnection, name: str) -> CollectionSta
 
 
 def _state(one: dict[str, Any]) -> CollectionState:
-    dims = [
-        int(field.get("num_dim") or 0)
-        for field in one["fields"]
-        if field["name"] == "vector"
-    ]
+    dim = None
+    for declared in one["fields"]:
+        if declared["name"] == "vector":
+            dim = int(declared.get("num_dim") or 0) or None
     return CollectionState(
         name=str(one["name"]),
-        dim=(dims[0] or None) if dims else None,
+        dim=dim,
         count=int(one["num_documents"]),
         fields=tuple(one["fields"]),
         metadata=one.get("metadata") or {},
@@ -183,10 +176,8 @@ def wait_until_replayed(connection: TypesenseConnection) -> None:
     deadline = time.monotonic() + connection.queue_wait_s
     while True:
         status = connection.call("get", "/status")
-        queued, state = (
-            int(status.get("queued_writes", 0)),
-            str(status.get("state", "")),
-        )
+        queued = int(status.get("queued_writes", 0))
+        state = str(status.get("state", ""))
         if not queued and state in _READY_STATES:
             return
         if time.monotonic() >= deadline:
@@ -218,17 +209,14 @@ def stored_frame(
     if keys is None or keys.pairs:
         filter_by = " && ".join([desk_filter(desk), *_day_filters(keys, first_day)])
         lines = connection.export(name, tuple(columns), filter_by)
-    frame = (
-        pl.read_ndjson(io.StringIO(lines), schema=columns)
-        if lines.strip()
-        else pl.DataFrame(schema=columns)
-    )
+    frame = pl.DataFrame(schema=columns)
+    if lines.strip():
+        frame = pl.read_ndjson(io.StringIO(lines), schema=columns)
+    number = pl.col("day")
     frame = frame.select(
         pl.col("id").alias("article_id"),
         "agency",
-        pl.date(
-            pl.col("day") // 10_000, pl.col("day") // 100 % 100, pl.col("day") % 100
-        ).alias("day"),
+        pl.date(number // 10_000, number // 100 % 100, number % 100).alias("day"),
         pl.col("document_hash").fill_null(""),
     )
     return of_partitions(frame, keys)
@@ -267,17 +255,13 @@ class Rebuild:
         return refused
 
     def _send(self, documents: list[SearchDocument]) -> dict[str, str]:
-        self.connection.delete(
-            self.name,
-            [one.article_id for one in documents if one.article_id in self._sent],
-        )
+        ids = [one.article_id for one in documents]
+        self.connection.delete(self.name, [one for one in ids if one in self._sent])
         forms = stored_forms(documents, self.languages)
         lines = whole_lines(forms, sent_vectors([one.vector for one in documents]))
-        ids = [one.article_id for one in documents]
         self._sent.update(ids)
-        refused = self.connection.import_lines(
-            self.name, list(zip(ids, lines, strict=True)), "upsert"
-        )
+        pairs = list(zip(ids, lines, strict=True))
+        refused = self.connection.import_lines(self.name, pairs, "upsert")
         return {article_id: reason for article_id, (_, reason) in refused.items()}
 
     def delete(self, article_ids: Sequence[str]) -> None:
@@ -316,9 +300,8 @@ class Rebuild:
                 drop(self.connection, name)
 
     def _check_parity(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        problems = parity_problems(
-            expected, self.stored, read_collection(self.connection, self.name).count
-        )
+        count = read_collection(self.connection, self.name).count
+        problems = parity_problems(expected, self.stored, count)
         if problems:
             raise failure(
                 self.connection.where,
@@ -347,12 +330,11 @@ def begin_rebuild(
     metadata = metadata_of(model, dim, languages) | {"is_finished": False}
     unfinished = _unfinished(connection, metadata, dim)
     if unfinished is not None:
-        rebuild = Rebuild(connection, unfinished.name, dim, languages, is_resumed=True)
-        exported = connection.export(unfinished.name, ("id",))
-        rebuild._sent.update(
-            json.loads(line)["id"] for line in exported.split("\n") if line
+        lines = connection.export(unfinished.name, ("id",)).split("\n")
+        sent = {json.loads(line)["id"] for line in lines if line}
+        return Rebuild(
+            connection, unfinished.name, dim, languages, is_resumed=True, _sent=sent
         )
-        return rebuild
     name = f"{connection.alias}_{now:%Y%m%d%H%M%S}"
     create_collection(connection, name, dim, metadata)
     return Rebuild(connection, name, dim, languages)
@@ -361,17 +343,15 @@ def begin_rebuild(
 def _unfinished(
     connection: TypesenseConnection, metadata: dict[str, object], dim: int | None
 ) -> CollectionState | None:
+    """Return the newest unfinished collection with this metadata and these dimensions."""
     target = aliased(connection)
-    resumable = [
-        state
-        for name, state in collections(connection).items()
-        if is_of_alias(name, connection.alias)
-        and name != target
-        and state.metadata == metadata
-        and state.dim == dim
-        and not schema_changes(state, dim)
-    ]
-    return max(resumable, key=lambda state: state.name, default=None)
+    for name, state in sorted(collections(connection).items(), reverse=True):
+        if name == target or not is_of_alias(name, connection.alias):
+            continue
+        is_same = state.metadata == metadata and state.dim == dim
+        if is_same and not schema_changes(state, dim):
+            return state
+    return None
 
 
 def is_of_alias(name: str, alias: str) -> bool:

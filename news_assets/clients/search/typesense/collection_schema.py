@@ -29,21 +29,15 @@ _TYPES: dict[Any, str] = {
 _OWN_FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "title_stems", "type": "string", "optional": True},
     {"name": "stems", "type": "string", "optional": True},
-    {
-        "name": "desk_key",
-        "type": "string",
-    },  # hex of the key: a filter by the key itself would match ab and AB for a-b
+    # hex of the key: a filter by the key itself would match ab and AB for a-b
+    {"name": "desk_key", "type": "string"},
     {"name": "agency_key", "type": "string"},
-    {
-        "name": "facet_keys",
-        "type": "string[]",
-        "optional": True,
-    },  # the same of the values of other facets
+    # the same of the values of other facets
+    {"name": "facet_keys", "type": "string[]", "optional": True},
     {"name": "languages", "type": "string[]", "optional": True},  # pt-br and pt
     {"name": "vector_hash", "type": "string", "optional": True, "index": False},
 )
 _COMPARED = {
-    "type": "",
     "facet": False,
     "optional": False,
     "index": True,
@@ -79,11 +73,9 @@ class SchemaChange:
     is_additive: bool
 
     def __str__(self) -> str:
-        remedy = (
-            "`news-assets search-fields` adds it"
-            if self.is_additive
-            else f"needs {REBUILD}"
-        )
+        remedy = f"needs {REBUILD}"
+        if self.is_additive:
+            remedy = "`news-assets search-fields` adds it"
         return f"{self.field}: expected {self.expected}, stored {self.stored}; {remedy}"
 
 
@@ -130,7 +122,8 @@ def vector_field(dim: int) -> dict[str, Any]:
 
 def fields_of(dim: int | None) -> list[dict[str, Any]]:
     """Return the fields of a collection, with one for vectors if `dim` is given."""
-    return [*_declared_fields(), *_OWN_FIELDS, *([vector_field(dim)] if dim else [])]
+    fields = [*_declared_fields(), *_OWN_FIELDS]
+    return [*fields, vector_field(dim)] if dim else fields
 
 
 def metadata_of(
@@ -154,33 +147,25 @@ def schema_changes(
     stored = {field["name"]: field for field in state.fields}
     changes = []
     for field in fields_of(dim or state.dim):
-        name, expected, found = (
-            field["name"],
-            _described(field),
-            stored.get(field["name"]),
-        )
-        if found is None:
-            changes.append(
-                SchemaChange(
-                    name, expected, "nothing", is_additive=bool(field.get("optional"))
-                )
-            )
-        elif _described(found) != expected:
-            changes.append(
-                SchemaChange(name, expected, _described(found), is_additive=False)
-            )
+        name, expected, is_optional = field["name"], _described(field), False
+        found = "nothing"
+        if name in stored:
+            found = _described(stored[name])
+        else:
+            is_optional = bool(field.get("optional"))
+        if found != expected:
+            changes.append(SchemaChange(name, expected, found, is_optional))
     return changes
 
 
 def _described(field: dict[str, Any]) -> str:
     """Return the type of a field and its compared properties that are not the default."""
-    given = {name: field.get(name, default) for name, default in _COMPARED.items()}
-    special = (
-        f"{name}={value}"
-        for name, value in given.items()
-        if value != _COMPARED[name] and name != "type"
-    )
-    return " ".join([str(given["type"]), *special])
+    described = [str(field.get("type", ""))]
+    for name, default in _COMPARED.items():
+        value = field.get(name, default)
+        if value != default:
+            described.append(f"{name}={value}")
+    return " ".join(described)
 
 
 def check_agreement(

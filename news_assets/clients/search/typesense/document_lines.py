@@ -26,12 +26,8 @@ from news_assets.clients.search.typesense.collection_schema import fields_of
 from news_assets.ports.search import SearchDocument
 from news_assets.text.words import shared_stem, words_of_texts
 
-KEYED_FACETS = (
-    "sentiment",
-    "body",
-    "matter",
-    "meeting_status",
-)  # and entities; fields of documents and queries
+# and entities; fields of documents and queries
+KEYED_FACETS = ("sentiment", "body", "matter", "meeting_status")
 
 _CACHED_STEMS = 300_000
 _MAX_VECTOR_VALUE = 3.4e38  # the server stores 1e39 as infinity
@@ -56,9 +52,8 @@ def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
         return None
     if dim is not None and len(document.vector) != dim:
         return f"the vector has {len(document.vector)} dimensions, the index has {dim}"
-    if (
-        0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE
-    ):  # nearly all, at a sixth of the cost
+    # True of nearly all vectors, at a sixth of the cost of what follows.
+    if 0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE:
         return None
     highest = max(max(document.vector, default=0.0), -min(document.vector, default=0.0))
     is_finite = math.isfinite(sum(document.vector))  # NaN and infinity propagate
@@ -73,24 +68,18 @@ def stored_forms(
     """Return the stored fields of each document without its vector. Empty fields are
     left out.
     """
-    texts = [
-        text
-        for one in documents
-        for text in (one.title, f"{one.text}\n{secondary_text(one)}")
-    ]
+    texts: list[str] = []
+    for one in documents:
+        texts += (one.title, f"{one.text}\n{secondary_text(one)}")
     stems = stems_of_texts(texts, languages)
-    return [
-        _stored_form(one, title_stems, text_stems)
-        for one, title_stems, text_stems in zip(
-            documents, stems[::2], stems[1::2], strict=True
-        )
-    ]
+    titles_and_texts = (stems[::2], stems[1::2])
+    return list(map(_stored_form, documents, *titles_and_texts))
 
 
 def _stored_form(
     document: SearchDocument, title_stems: str, stems: str
 ) -> dict[str, Any]:
-    given = {name: value for name in _NAMES if (value := getattr(document, name))}
+    given = {name: getattr(document, name) for name in _NAMES}
     own = {
         "id": document.article_id,
         "day": day_number(document.day),
@@ -102,7 +91,8 @@ def _stored_form(
         "stems": stems,
     }
     required = {"title": "", "text": "", "published_ts": 0}
-    return required | given | {name: value for name, value in own.items() if value}
+    filled = {name: value for name, value in (given | own).items() if value}
+    return required | filled
 
 
 def _facet_keys(document: SearchDocument) -> Iterator[str]:
@@ -158,9 +148,9 @@ def language_levels(language: str | None) -> tuple[str, ...]:
     `pt-br`.
     """
     parts = (language or "").lower().split("-")
-    return tuple(
-        "-".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0]
-    )
+    if not parts[0]:
+        return ()
+    return tuple("-".join(parts[:count]) for count in range(1, len(parts) + 1))
 
 
 @lru_cache(maxsize=10_000)
@@ -180,9 +170,8 @@ def day_of(number: int) -> date:
 
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
-_VECTOR_DIGITS = (
-    6  # changes cosines in the sixth digit, and halves the length of a line
-)
+# changes cosines in the sixth digit, and halves the length of a line
+_VECTOR_DIGITS = 6
 _ERASABLE = [
     field["name"]
     for field in fields_of(None)
@@ -211,11 +200,9 @@ def sent_vectors(vectors: Sequence[Sequence[float] | None]) -> list[Float64s | N
 
 def vector_hash(values: Float64s | None) -> str:
     """Return a short hash of a vector, to detect changes; empty for None."""
-    return (
-        ""
-        if values is None
-        else sha256(values.astype("<f4").tobytes()).hexdigest()[:16]
-    )
+    if values is None:
+        return ""
+    return sha256(values.astype("<f4").tobytes()).hexdigest()[:16]
 
 
 def whole_lines(
@@ -224,12 +211,10 @@ def whole_lines(
     """Return the lines that create or replace documents, each from its stored fields
     and its vector.
     """
-    lines = [
-        _as_json(
-            form if values is None else {**form, "vector_hash": vector_hash(values)}
-        )
-        for form, values in zip(forms, rows, strict=True)
-    ]
+    lines = []
+    for form, values in zip(forms, rows, strict=True):
+        hashed = {} if values is None else {"vector_hash": vector_hash(values)}
+        lines.append(_as_json({**form, **hashed}))
     for position, vector in _vector_lines(rows):
         lines[position] = f"{lines[position][:-1]}, {vector[1:]}"
     return lines
@@ -247,9 +232,7 @@ def _vector_lines(rows: Sequence[Float64s | None]) -> Iterator[tuple[int, str]]:
             of_dim.setdefault(len(row), []).append(position)
     for positions in of_dim.values():
         file = io.BytesIO()
-        matrix = np.stack(
-            [row for row in map(rows.__getitem__, positions) if row is not None]
-        )
+        matrix = np.stack([rows[position] for position in positions])  # type: ignore[arg-type]  # none is None
         pl.DataFrame({"vector": pl.Series(matrix)}).write_ndjson(file)
         yield from zip(positions, file.getvalue().decode().splitlines(), strict=True)
 

@@ -56,10 +56,8 @@ class KnownWords:
 
     def by_rarity(self) -> list[str]:
         """Return the stems, the rarest first."""
-        return sorted(set(self.query.stems), key=self._rarity)
-
-    def _rarity(self, stem: str) -> tuple[int, int]:
-        return self.counts[stem], self.query.stems.index(stem)
+        stems = dict.fromkeys(self.query.stems)
+        return sorted(stems, key=lambda stem: self.counts[stem])
 
     def informative(self) -> list[str]:
         """Return the stems of which a document needs one, the rarest first: without the
@@ -206,8 +204,7 @@ def ranking_by_some_words(
     informative = known.informative()
     starts, per_search = informative[:MAX_STARTS], min(depth, HITS_PER_SEARCH)
     searches = [counting_search(common, query, informative)]
-    for start in starts:
-        searches.append(search_from(common, query, start, per_search))
+    searches += [search_from(common, query, start, per_search) for start in starts]
     counted, *responses = connection.search(searches)
     weights = [known.idf(start) for start in starts]
     candidates = _candidates(responses, weights)
@@ -222,7 +219,7 @@ def ranking_by_some_words(
 
 
 def _candidates(
-    responses: Sequence[dict[str, Any]], weights: Sequence[float]
+    responses: Sequence[Params], weights: Sequence[float]
 ) -> dict[str, Candidate]:
     """Return the documents that the most informative words found, by id."""
     found: dict[str, Candidate] = {}

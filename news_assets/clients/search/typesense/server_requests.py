@@ -28,9 +28,8 @@ LINES_PER_IMPORT = 1_000
 BYTES_PER_IMPORT = 20_000_000
 SEARCHES_PER_REQUEST = 50  # the server's limit
 HITS_PER_SEARCH = 250  # the server's limit
-MAX_FILTER_CHARS = (
-    3_500  # of an encoded filter; the server accepts 4,000 characters in a URL
-)
+# of an encoded filter; the server accepts 4,000 characters in a URL
+MAX_FILTER_CHARS = 3_500
 _UNBOUNDED = 1 << 30  # filters in a request body may have any length
 
 _ADDRESS = re.compile(
@@ -64,12 +63,8 @@ class TypesenseAddress:
                 " by /name"
             )
         protocol, port = ("https", 443) if match[1] else ("http", 8108)
-        return cls(
-            match[2].strip("[]"),
-            int(match[3] or port),
-            protocol,
-            match[4] or DEFAULT_ALIAS,
-        )
+        host, alias = match[2].strip("[]"), match[4] or DEFAULT_ALIAS
+        return cls(host, int(match[3] or port), protocol, alias)
 
     def __str__(self) -> str:
         return f"typesense at {self.host}:{self.port}"
@@ -121,13 +116,12 @@ class TypesenseConnection:
             "api_key": self._api_key,
             "connection_timeout_seconds": timeout_s,
             "num_retries": 0,  # callers retry
-            "verify": self.address.protocol
-            == "https",  # loading certificates takes 80 ms
+            # loading certificates takes 80 ms
+            "verify": self.address.protocol == "https",
         }
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # of the client's own classes
+            # The client warns of its own classes.
+            warnings.simplefilter("ignore", DeprecationWarning)
             return Client(settings)
 
     def call(
@@ -138,9 +132,8 @@ class TypesenseConnection:
         params: Mapping[str, Any] | None = None,
     ) -> Response:
         """Return the JSON of a response; GET requests have the shorter time limit."""
-        response: Response = self._request(
-            "search" if method == "get" else "write", method, path, body, params
-        )
+        kind = "search" if method == "get" else "write"
+        response: Response = self._request(kind, method, path, body, params)
         return response
 
     def _request(
@@ -184,21 +177,18 @@ class TypesenseConnection:
         responses: list[Response] = []
         for start in range(0, len(searches), SEARCHES_PER_REQUEST):
             body = {"searches": list(searches[start : start + SEARCHES_PER_REQUEST])}
-            responses += self._request("search", "post", "/multi_search", body, None)[
-                "results"
-            ]
+            answer = self._request("search", "post", "/multi_search", body, None)
+            responses += answer["results"]
         for response in responses:
             self._check(response)
         return responses
 
     def _check(self, response: Response) -> None:
         if "error" in response:
-            code, message = (
-                int(response.get("code", 500)),
-                str(response["error"]).replace(self._api_key, "***"),
-            )
+            message = str(response["error"]).replace(self._api_key, "***")
+            is_transient = int(response.get("code", 500)) >= 500
             raise failure(
-                self.where, f"the search failed: {message}", is_transient=code >= 500
+                self.where, f"the search failed: {message}", is_transient=is_transient
             )
         if response.get("search_cutoff"):
             raise failure(
@@ -217,22 +207,20 @@ class TypesenseConnection:
             "include_fields": fields,
             "per_page": HITS_PER_SEARCH,
         }
-        responses = self.search(
-            [common | {"filter_by": one} for one in id_filters(article_ids, _UNBOUNDED)]
-        )
-        return {
-            str(hit["document"]["id"]): hit["document"]
-            for response in responses
-            for hit in response["hits"]
-        }
+        filters = id_filters(article_ids, _UNBOUNDED)
+        found: dict[str, Response] = {}
+        for response in self.search([common | {"filter_by": one} for one in filters]):
+            for hit in response["hits"]:
+                found[str(hit["document"]["id"])] = hit["document"]
+        return found
 
     def export(self, name: str, fields: Sequence[str], filter_by: str = "") -> str:
         """Return these fields of every document that passes the filter, one JSON object
         per line.
         """
-        params = {"include_fields": ",".join(fields)} | (
-            {"filter_by": filter_by} if filter_by else {}
-        )
+        params = {"include_fields": ",".join(fields)}
+        if filter_by:
+            params["filter_by"] = filter_by
         path = f"/collections/{name}/documents/export"
         lines: str = self._request("write", "get", path, None, params, as_json=False)
         return lines
@@ -280,16 +268,15 @@ class TypesenseConnection:
                     "the results are not in the order of the documents",
                     is_transient=True,
                 )
-            if not result["success"]:
-                code, message = (
-                    int(result.get("code", 500)),
-                    str(result.get("error", "no reason given")),
+            if result["success"]:
+                continue
+            code = int(result.get("code", 500))
+            message = str(result.get("error", "no reason given"))
+            if is_of_server(code, message):
+                raise failure(
+                    self.where, f"a write failed: {message}", is_transient=True
                 )
-                if is_of_server(code, message):
-                    raise failure(
-                        self.where, f"a write failed: {message}", is_transient=True
-                    )
-                refused[article_id] = code, message
+            refused[article_id] = code, message
         return refused
 
     def delete(self, name: str, article_ids: Sequence[str]) -> None:
@@ -306,9 +293,8 @@ def _batches(lines: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]
     batch: list[tuple[str, str]] = []
     size = 0
     for line in lines:
-        if batch and (
-            len(batch) == LINES_PER_IMPORT or size + len(line[1]) > BYTES_PER_IMPORT
-        ):
+        is_full = len(batch) == LINES_PER_IMPORT
+        if batch and (is_full or size + len(line[1]) > BYTES_PER_IMPORT):
             yield batch
             batch, size = [], 0
         batch.append(line)
@@ -325,9 +311,9 @@ def quoted(value: str) -> str:
     """Return a value as filters take it. A quoted value ends at a backtick, which is
     replaced.
     """
-    return (
-        value if _NEEDS_NO_QUOTES.fullmatch(value) else f"`{value.replace('`', ' ')}`"
-    )
+    if _NEEDS_NO_QUOTES.fullmatch(value):
+        return value
+    return f"`{value.replace('`', ' ')}`"
 
 
 def id_filters(article_ids: Sequence[str], max_chars: int) -> Iterator[str]:
