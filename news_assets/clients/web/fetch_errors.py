@@ -105,34 +105,41 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
     """Return the FetchError for an exception of httpx."""
     causes = tuple(_causes(error))
     for cause in causes:
-        if isinstance(cause, ForbiddenHostError):
-            return ForbiddenAddressError(
-                url, f"refused: {cause}", weight=_HARD, is_transient=False
-            )
-        if isinstance(cause, UnknownHostError):
-            return FetchError(
-                url, f"host not found: {cause}", weight=_DNS, is_connection=True
-            )
-        if isinstance(cause, DeadlineError):
-            return FetchError(url, "total time limit exceeded")
-        if isinstance(
-            cause, ProtocolError
-        ):  # httpcore takes it for a mistake of the client
-            return FetchError(
-                url, f"invalid response: HTTP/2, {type(cause).__name__}: {cause}"
-            )
+        found = _error_of_cause(url, cause)
+        if found is not None:
+            return found
     reason, weight, is_transient = REASONS[
         next(cls for cls in type(error).__mro__ if cls in REASONS)
     ]
     detail = _detail(error, causes)
+    is_tls = any(isinstance(cause, ssl.SSLError) for cause in causes)
     return FetchError(
         url,
         f"{reason}: {detail}" if detail else reason,
         weight=weight,
         is_transient=is_transient,
-        is_connection=isinstance(error, _CONNECTION_ERRORS)
-        and not any(isinstance(cause, ssl.SSLError) for cause in causes),
+        is_connection=isinstance(error, _CONNECTION_ERRORS) and not is_tls,
     )
+
+
+def _error_of_cause(url: str, cause: BaseException) -> FetchError | None:
+    """Return the FetchError for a cause that says more than the exception of httpx."""
+    if isinstance(cause, ForbiddenHostError):
+        return ForbiddenAddressError(
+            url, f"refused: {cause}", weight=_HARD, is_transient=False
+        )
+    if isinstance(cause, UnknownHostError):
+        return FetchError(
+            url, f"host not found: {cause}", weight=_DNS, is_connection=True
+        )
+    if isinstance(cause, DeadlineError):
+        return FetchError(url, "total time limit exceeded")
+    if isinstance(
+        cause, ProtocolError
+    ):  # which httpcore takes for the client's mistake
+        detail = f"{type(cause).__name__}: {cause}"
+        return FetchError(url, f"invalid response: HTTP/2, {detail}")
+    return None
 
 
 def status_error_of(

@@ -67,9 +67,8 @@ def run_by_host(
                     pause_s = repeat_s(job, result)
                     put((job, result), is_final=pause_s is None)
                 finally:
-                    hosts.release(
-                        host, wait_s, None if pause_s is None else (job, pause_s)
-                    )
+                    again = None if pause_s is None else (job, pause_s)
+                    hosts.release(host, wait_s, again)
         finally:
             put(None)
 
@@ -92,21 +91,25 @@ def run_by_host(
         pool.shutdown(wait=False)
 
 
-def in_turn(
+def alternating(
     jobs: Mapping[str, Sequence[Job]], stays: Callable[[Job], bool]
 ) -> Iterator[tuple[str, Job]]:
     """Yield the jobs with their hosts in an order for a queue of several hosts: one of
-    each host in turn.
+    each host after the other.
 
     After a job that `stays` the next one is of the same host, as long as it has any.
     """
-    left = deque((host, deque(of_host)) for host, of_host in jobs.items() if of_host)
-    while left:
-        host, of_host = left.popleft()
-        job = of_host.popleft()
+    hosts = deque((host, deque(some)) for host, some in jobs.items() if some)
+    while hosts:
+        host, waiting = hosts.popleft()
+        job = waiting.popleft()
         yield host, job
-        if of_host:
-            (left.appendleft if stays(job) else left.append)((host, of_host))
+        if not waiting:
+            continue
+        if stays(job):
+            hosts.appendleft((host, waiting))
+        else:
+            hosts.append((host, waiting))
 
 
 def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
