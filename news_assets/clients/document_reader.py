@@ -108,14 +108,12 @@ def installed_tesseract() -> Tesseract | None:
 
 
 LIMIT_S: Final = 60.0  # of reading one document; a thousand pages take 10
-MEMORY_MB: Final = (
-    500  # address space of the reading process; with all libraries loaded it has 200
-)
+# address space of the reading process; with all libraries loaded it has 200
+MEMORY_MB: Final = 500
 PAGE_S: Final = 60.0  # of recognising the text of one page
 DOCUMENT_S: Final = 300.0  # of recognising the text of all pages of a document
-_KEPT_CHARS = (
-    20_000_000  # of texts that are kept to be given again for the same content
-)
+# of texts that are kept to be given again for the same content
+_KEPT_CHARS = 20_000_000
 
 
 class OwnSandbox(Sandbox, Protocol):

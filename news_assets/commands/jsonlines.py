@@ -14,9 +14,8 @@ from news_assets.errors import NewsAssetsError
 from news_assets.terminal import documents, progress
 from news_assets.text.tabular.cells import json_of
 
-MAX_LINE_CHARS = (
-    10_000_000  # of standard input; the longest articles have a tenth of that
-)
+# of standard input; the longest articles have a tenth of that
+MAX_LINE_CHARS = 10_000_000
 MAX_FILE_BYTES = 50_000_000  # of a page or feed, decompressed
 # agenda packets have 25 MB on average; the reading process holds two copies
 MAX_DOCUMENT_BYTES = 100_000_000

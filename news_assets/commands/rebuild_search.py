@@ -47,9 +47,8 @@ from news_assets.store.queries.index_drift import expected_documents
 from news_assets.terminal import Terminal
 
 MAX_ROUNDS = 5  # each is far shorter than the one before
-FEW_DOCUMENTS = (
-    200  # a round that sends no more is the last; later changes are sent after the swap
-)
+# a round that sends no more is the last; later changes are sent after the swap
+FEW_DOCUMENTS = 200
 
 _MODELS = "SELECT DISTINCT model, dim FROM article_embeddings WHERE outcome = 'ok' ORDER BY ALL"
 _HELP = (

@@ -15,9 +15,8 @@ from news_assets.clients.web.headers import retry_after_s
 from news_assets.clients.web.transport import GuardedTransport, deadline
 from news_assets.errors import FetchError, ForbiddenAddressError, NotifyError
 
-TOTAL_S: Final = (
-    30.0  # of one message; a receiver that hangs holds up the others of its run
-)
+# of one message; a receiver that hangs holds up the others of its run
+TOTAL_S: Final = 30.0
 _TRANSIENT: Final = (408, 425, 429)
 
 

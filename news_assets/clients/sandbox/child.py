@@ -32,15 +32,15 @@ _MAX_MESSAGE_CHARS = 300  # of a library's error: some repeat the whole document
 def main(arguments: list[str]) -> None:
     """Make calls until the parent closes the connection or ends."""
     fd, trace_fd, limit_s, memory_mb = arguments
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for the parent, which then closes the connection
+    # Ctrl-C is for the parent, which then closes the connection
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     size = int(memory_mb) << 20
     with suppress(OSError, ValueError):  # macOS does not limit the address space
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    # and then end
     faulthandler.register(
         signal.SIGPROF, file=int(trace_fd), all_threads=False, chain=True
-    )  # and then end
+    )
     connection: Connection[Any, Any] = Connection(int(fd))
     with suppress(EOFError, OSError):
         while True:

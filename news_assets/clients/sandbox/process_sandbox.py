@@ -35,9 +35,8 @@ _CALLS_PER_MESSAGE = 100
 # the limit
 _GRACE_S = 5.0
 _EXIT_S = 1.0  # a process that ends closes its connection shortly before
-_FRAME = re.compile(
-    r'File "([^"\n]+)", line (\d+) in (\w+)'
-)  # of faulthandler; the innermost comes first
+# of faulthandler; the innermost comes first
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')
 
 
 class ProcessSandbox:

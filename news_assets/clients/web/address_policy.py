@@ -8,15 +8,12 @@ import socket
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address
 
-_NAT64 = ipaddress.IPv6Network(
-    "64:ff9b::/96"
-)  # RFC 6052: the last four bytes are the IPv4 address
-_LOCAL_NAMES = re.compile(
-    r"(?:.*\.)?(?:localhost|local|internal|home\.arpa)"
-)  # RFC 6761, 6762, 8375; ICANN 2024
-_GLOBAL_UNICAST = ipaddress.IPv6Network(
-    "2000::/3"
-)  # RFC 4291: all that IANA assigns to hosts
+# RFC 6052: the last four bytes are the IPv4 address
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# RFC 6761, 6762, 8375; ICANN 2024
+_LOCAL_NAMES = re.compile(r"(?:.*\.)?(?:localhost|local|internal|home\.arpa)")
+# RFC 4291: all that IANA assigns to hosts
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 # Blocks that `is_global` accepts on some or all versions of Python.
 _ALSO_REFUSED_V4 = tuple(

@@ -74,13 +74,14 @@ _STATUS_REASONS = {
     429: "too many requests",
     451: "unavailable for legal reasons",
 }
+# 403 too: bot walls refuse for some hours and then stop
 _SOFT_STATUSES = (
     403,
     404,
     408,
     425,
     429,
-)  # 403 too: bot walls refuse for some hours and then stop
+)
 
 
 @contextmanager

@@ -57,9 +57,8 @@ class RedirectChain:
     is_robots: bool = False
     elapsed_s: float = 0.0
     cookies: httpx.Cookies | None = None
-    visited: set[tuple[str, str]] = field(
-        default_factory=set
-    )  # address and Cookie header
+    # address and Cookie header
+    visited: set[tuple[str, str]] = field(default_factory=set)
     is_at_origin: bool = True  # no redirect led to another origin yet
 
     @property

@@ -266,9 +266,8 @@ class _TimedStream(httpcore.NetworkStream):
         try:
             return self._stream.read(max_bytes, _time_left(timeout))
         except httpcore.ReadTimeout:
-            _time_left(
-                timeout
-            )  # raises DeadlineError if the deadline cut the read short
+            # raises DeadlineError if the deadline cut the read short
+            _time_left(timeout)
             raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

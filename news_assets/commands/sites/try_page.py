@@ -26,9 +26,8 @@ from news_assets.sources.kinds import ALL_KINDS
 from news_assets.terminal import documents, report
 from news_assets.text.urls import is_same_site
 
-_USUAL: Final = Agency(
-    key="", name="", timezone="UTC", language="en", sources=()
-)  # of a site that no desk has
+# of a site that no desk has
+_USUAL: Final = Agency(key="", name="", timezone="UTC", language="en", sources=())
 
 
 def try_page(

@@ -65,12 +65,10 @@ class Duplicates:
     documents.
     """
 
-    leader: Int64s = field(
-        default_factory=lambda: np.zeros(1024, np.int64)
-    )  # the first document of the group
-    original: Int64s = field(
-        default_factory=lambda: np.zeros(1024, np.int64)
-    )  # by leader
+    # the first document of the group
+    leader: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
+    # by leader
+    original: Int64s = field(default_factory=lambda: np.zeros(1024, np.int64))
     _first: _FirstDocuments = field(default_factory=_FirstDocuments)
 
     def add(self, new: npt.NDArray[np.void], is_alive: Bools) -> None:

@@ -39,9 +39,8 @@ _ROW_LEVELS = 127
 # some processors add two products in 16 bits, into which 2 * 127 * (64 + 63) fits
 _QUERY_LEVELS = 63
 _QUERY_ZERO = 64
-_FINE = np.float32(
-    2 * _QUERY_LEVELS
-)  # the second digit costs .4 ms and leaves a third as many rows to multiply
+# the second digit costs .4 ms and leaves a third as many rows to multiply
+_FINE = np.float32(2 * _QUERY_LEVELS)
 _ROUNDING = 1e-5  # above the rounding error of float32 sums, for vectors of length 1
 _OPSET, _IR_VERSION = 17, 8  # every onnxruntime version that is allowed reads these
 
@@ -104,9 +103,8 @@ def quantised_block(rows: Float32s) -> QuantisedBlock:
 
 
 def _lengths(rows: Float32s) -> Float32s:
-    lengths: Float32s = np.sqrt(
-        np.vecdot(rows, rows)
-    )  # a fifth of the time of `np.linalg.norm(rows, axis=1)`
+    # a fifth of the time of `np.linalg.norm(rows, axis=1)`
+    lengths: Float32s = np.sqrt(np.vecdot(rows, rows))
     return lengths
 
 
@@ -140,14 +138,12 @@ def _session(levels: npt.NDArray[np.int8]) -> "onnxruntime.InferenceSession":
     )
 
 
-KEPT_BYTES = (
-    256 * 2**20
-)  # of float16 vectors; 300 rows take 3 ms from the file, .3 ms from memory
+# of float16 vectors; 300 rows take 3 ms from the file, .3 ms from memory
+KEPT_BYTES = 256 * 2**20
 
 _BATCH_ROWS = 4096
-_READ_BELOW = (
-    500  # filtered rows: reading all takes 2 ms, the bounds of 100,000 take 4 ms
-)
+# filtered rows: reading all takes 2 ms, the bounds of 100,000 take 4 ms
+_READ_BELOW = 500
 _READ_BELOW_SHARE = 0.008  # of all rows, for the same reason
 
 
@@ -161,13 +157,13 @@ class VectorMatrix:
     dim: int = 0
     count: int = 0
     _ns: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    # the oldest rows
     _kept: npt.NDArray[np.float16] = field(
         default_factory=lambda: np.zeros((0, 0), np.float16)
-    )  # the oldest rows
+    )
     _kept_count: int = 0
-    _tail: Float32s = field(
-        default_factory=lambda: np.zeros((0, 0), np.float32)
-    )  # rows that are in no block yet
+    # rows that are in no block yet
+    _tail: Float32s = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     _tail_count: int = 0
     _blocks: list[QuantisedBlock] = field(default_factory=list)
 

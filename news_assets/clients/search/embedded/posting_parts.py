@@ -19,9 +19,8 @@ from news_assets.clients.search.embedded.terms import PACKED_TERM
 
 FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs .1 ms
 MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
-MAX_PART_SPAN = (
-    0xFFFF  # document numbers are stored as 16-bit offsets from the part's first
-)
+# document numbers are stored as 16-bit offsets from the part's first
+MAX_PART_SPAN = 0xFFFF
 SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
 
 POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])

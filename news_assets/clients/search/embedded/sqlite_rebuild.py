@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 SWAP_WAIT_S = 120.0  # for writers of the file in use
-FOLD_AT = (
-    32_000  # documents; parts as large as merged ones are written once instead of twice
-)
+# documents; parts as large as merged ones are written once instead of twice
+FOLD_AT = 32_000
 _SUFFIXES = ("", "-wal", "-shm")
 
 
@@ -144,9 +143,8 @@ def _open(
             # Without a write-ahead log only overwritten pages are written twice: 190 us
             # a document instead of 290.
             connection.execute("PRAGMA journal_mode = TRUNCATE")
-            connection.execute(
-                "PRAGMA mmap_size = 0"
-            )  # mapped pages count as memory of this process
+            # mapped pages count as memory of this process
+            connection.execute("PRAGMA mmap_size = 0")
             writer = DocumentWriter(connection, fold_at=FOLD_AT)
             if model is not None:
                 writer.name_model(model)

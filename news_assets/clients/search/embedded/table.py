@@ -32,6 +32,7 @@ PATH_SEPARATOR = "\x1f"
 
 CODE = np.dtype("<u4")  # of a name, as a document's `entities` are packed
 NAMES = ("entity", "matter")  # facets whose values are in the table `names`
+# those whose values are in `codes`
 _CODED = (
     "desk",
     "agency",
@@ -39,7 +40,7 @@ _CODED = (
     "sentiment",
     "body",
     "meeting_status",
-)  # those whose values are in `codes`
+)
 # filters by the whole value of such a facet
 _FILTERS = ("desk", "agency", "sentiment", "body", "meeting_status")
 _COLUMNS = (*_CODED, "theme", "matter", "day", "length", "published")

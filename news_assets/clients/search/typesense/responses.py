@@ -23,9 +23,8 @@ from news_assets.ports.search import FACETS, Explanation, SearchHit
 from news_assets.text.words import shared_stem, word_spans
 
 _FIELDS = {"theme": "theme_path", "entity": "entities"}  # of facets with another name
-_HIGHLIGHTED_CHARS = (
-    60_000  # only this part of a longer text is searched for matching words
-)
+# only this part of a longer text is searched for matching words
+_HIGHLIGHTED_CHARS = 60_000
 
 Response = dict[str, Any]
 
