@@ -22,7 +22,7 @@ from news_assets.pipeline.documents.pdf.reader import pages_of, read_by_pypdf
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.documents.skipping import skip_by_name
 from news_assets.ports.reading import Sandbox
-from news_assets.records.documents import DocumentKind, ReadDocument
+from news_assets.records.documents import DocumentKind, DocumentOutcome, ReadDocument
 from news_assets.settings import child_environment
 from news_assets.text.limits import clean_text
 
@@ -59,17 +59,11 @@ class Tesseract:
         """
         stated = _LANGUAGES.get((language or "").partition("-")[0].lower())
         languages = stated if stated in self._languages else "+".join(self._languages)
+        size = str(_OCR_MEMORY_MB << 20)
         options = ("stdin", "stdout", "-l", languages, "--dpi", str(DPI))
         try:
             done = subprocess.run(
-                [
-                    sys.executable,
-                    "-c",
-                    _LIMITED,
-                    str(_OCR_MEMORY_MB << 20),
-                    self._program,
-                    *options,
-                ],
+                [sys.executable, "-c", _LIMITED, size, self._program, *options],
                 input=image,
                 capture_output=True,
                 timeout=limit_s,
@@ -126,7 +120,7 @@ class OwnSandbox(Sandbox, Protocol):
 
 class DocumentReader:
     """Reads documents in a child process; what ends the process costs one document.
-    Threads take turns.
+    One thread reads at a time.
     """
 
     def __init__(self, sandbox: OwnSandbox, tesseract: Tesseract | None = None) -> None:
@@ -213,39 +207,37 @@ class DocumentReader:
         self, found: ReadDocument, body: bytes, language: str | None
     ) -> ReadDocument:
         """Return the document with the recognised text of its scanned pages, where that
-        is more than they had.
+        is more than the text of the file.
         """
         if self._tesseract is None:
             return replace(found, reason=f"{found.reason}; tesseract is not installed")
-        texts, recognised, problems = list(found.texts), list[int](), dict[str, None]()
+        texts, recognised, problems = list(found.texts), list[int](), list[str]()
         deadline = time.monotonic() + DOCUMENT_S
         for number in found.scanned_pages:
-            left_s = deadline - time.monotonic()
-            if left_s <= 1:
-                problems[
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 1:
+                problems.append(
                     f"text of later pages not recognised in {DOCUMENT_S:.0f} s"
-                ] = None
+                )
                 break
+            limit_s = min(PAGE_S, remaining_s)
             try:
                 text = self._recognised(
-                    self._tesseract, body, number, min(PAGE_S, left_s), language
+                    self._tesseract, body, number, limit_s, language
                 )
             except NewsAssetsError as error:
-                problems[str(error)] = None
+                problems.append(str(error))
                 continue
             if _letters(text) > _letters(texts[number - 1]):
                 texts[number - 1] = text
                 recognised.append(number)
+        if recognised:
+            pages = pages_of(recognised, found.pages or 0)
+            problems.insert(0, f"text of {pages} by OCR")
+        reasons = filter(None, (found.reason, *dict.fromkeys(problems)))
         made = replace(found, texts=tuple(texts), ocr_pages=tuple(recognised))
-        notes = (
-            [f"text of {pages_of(recognised, found.pages or 0)} by OCR"]
-            if recognised
-            else []
-        )
-        reason = "; ".join(filter(None, (found.reason, *notes, *problems)))
-        return replace(
-            made, outcome="ok" if made.text.strip() else "skipped", reason=reason
-        )
+        outcome: DocumentOutcome = "ok" if made.text.strip() else "skipped"
+        return replace(made, outcome=outcome, reason="; ".join(reasons))
 
     def _recognised(
         self,

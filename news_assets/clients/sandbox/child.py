@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
     size = int(memory_mb) << 20
     with suppress(OSError, ValueError):  # macOS does not limit the address space
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
-    # and then end
+    # `chain`: the process ends after its trace.
     faulthandler.register(
         signal.SIGPROF, file=int(trace_fd), all_threads=False, chain=True
     )
@@ -65,10 +65,9 @@ def answer_of(work: Callable[..., Any], call: tuple[Any, ...]) -> bytes:
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001  whatever outside input makes a library raise fails this call only
-        message = " ".join(f"{type(error).__name__}: {error}".split())[
-            :_MAX_MESSAGE_CHARS
-        ]
-        return pickle.dumps(ReadingError(f"could not be read: {message}"))
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        shown = message[:_MAX_MESSAGE_CHARS]
+        return pickle.dumps(ReadingError(f"could not be read: {shown}"))
 
 
 def load_module(name: str) -> None:

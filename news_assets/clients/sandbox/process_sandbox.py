@@ -2,7 +2,7 @@
 
 billiard, which comes with Celery, has pools with hard time limits. Measured here, its
 pool noticed a crashed process only at the time limit, and the limit is for a whole
-message, so that a batch had to be taken apart again.
+message, so that a batch would have to be taken apart again.
 """
 
 import os
@@ -41,7 +41,7 @@ _FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (\w+)')
 
 class ProcessSandbox:
     """The port `Sandbox` over one child process, started at the first call. Threads may
-    share it; they take turns.
+    share it; one calls at a time.
 
     Documents are read in another process, which has limits of its own and is started at
     the first document.

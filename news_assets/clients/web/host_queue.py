@@ -118,7 +118,7 @@ def _drain(done: "queue.Queue[tuple[Job, Result] | None]") -> None:
 
 
 class _HostQueue(Generic[Job]):
-    """Hosts with their jobs, ordered by due time, then by the number of jobs left."""
+    """Hosts with their jobs, ordered by due time, then by the number of jobs that wait."""
 
     def __init__(self, jobs: Mapping[str, Sequence[Job]]) -> None:
         self._jobs = {host: deque(of_host) for host, of_host in jobs.items() if of_host}
@@ -159,10 +159,11 @@ class _HostQueue(Generic[Job]):
             if again is not None and not self.is_stopped.is_set():
                 job, pause_s = again
                 self._jobs[host].appendleft(job)
-            if left := self._jobs[host]:
-                due_in_s = max(wait_s(host, left[0]), pause_s)
+            waiting = self._jobs[host]
+            if waiting:
+                due_in_s = max(wait_s(host, waiting[0]), pause_s)
                 heapq.heappush(
-                    self._due, (time.monotonic() + due_in_s, -len(left), host)
+                    self._due, (time.monotonic() + due_in_s, -len(waiting), host)
                 )
             self._changed.notify_all()
 

@@ -30,7 +30,7 @@ _MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
 # a Retry-After up to this long is waited out, a longer one is raised as an error
 MAX_WAIT_S = 60.0
 _LOCK_POLL_S = 0.02
-_REQUEST = ".request"  # suffix of the file that tells the request in progress
+_REQUEST = ".request"  # suffix of the file with the request in progress
 # no request takes that long: the process that holds the lock hangs
 _MAX_LOCKED_S = 600.0
 

@@ -72,10 +72,10 @@ def _time_left(timeout: float | None) -> float | None:
     at = _DEADLINE.get()
     if at is None:
         return timeout
-    left = at - time.monotonic()
-    if left <= 0:
+    remaining_s = at - time.monotonic()
+    if remaining_s <= 0:
         raise DeadlineError("out of time")
-    return left if timeout is None else min(left, timeout)
+    return remaining_s if timeout is None else min(remaining_s, timeout)
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,7 +341,10 @@ def stored_hashes(
     ids, found = list(article_ids), dict[str, str]()
     for start in range(0, len(ids), _IDS_PER_QUERY):
         some = ids[start : start + _IDS_PER_QUERY]
-        placeholders = ",".join("?" * len(some))
-        query = f"SELECT article_id, document_hash FROM documents WHERE article_id IN ({placeholders})"
+        places = ",".join("?" * len(some))
+        query = (
+            "SELECT article_id, document_hash FROM documents"
+            f" WHERE article_id IN ({places})"
+        )
         found.update(connection.execute(query, some))
     return found
