@@ -29,30 +29,31 @@ def request_run(
         RunRequestError: The server cannot be reached, has no such job, or refuses the
             run.
     """
+    listed_tags = [{"key": key, "value": value} for key, value in tags.items()]
     with httpx.Client(timeout=TIMEOUT_S, trust_env=False) as client:
         repository = _repository_with(client, url, job)
         params = {
             "selector": {**repository, "jobName": job},
             "runConfigData": dict(config),
-            "executionMetadata": {
-                "tags": [{"key": key, "value": value} for key, value in tags.items()]
-            },
+            "executionMetadata": {"tags": listed_tags},
         }
-        answer = _ask(client, url, _LAUNCH, {"params": params})["launchRun"]
+        answer = _answer_to(client, url, _LAUNCH, {"params": params})["launchRun"]
     if answer["__typename"] != "LaunchRunSuccess":
-        reasons = [
-            one["message"]
-            for one in answer.get("errors", [answer])
-            if one.get("message")
-        ]
-        raise RunRequestError(
-            f"Dagster refused the run: {reasons[0] if reasons else answer['__typename']}"
-        )
+        raise RunRequestError(f"Dagster refused the run: {_reason(answer)}")
     return str(answer["run"]["runId"])
 
 
+def _reason(answer: Mapping[str, Any]) -> str:
+    for one in answer.get("errors", [answer]):
+        if one.get("message"):
+            return str(one["message"])
+    return str(answer["__typename"])
+
+
 def _repository_with(client: httpx.Client, url: str, job: str) -> dict[str, str]:
-    found = _ask(client, url, _LOCATIONS, {})["repositoriesOrError"].get("nodes", [])
+    found = _answer_to(client, url, _LOCATIONS, {})["repositoriesOrError"].get(
+        "nodes", []
+    )
     for repository in found:
         if any(one["name"] == job for one in repository["jobs"]):
             return {
@@ -64,7 +65,7 @@ def _repository_with(client: httpx.Client, url: str, job: str) -> dict[str, str]
     )
 
 
-def _ask(
+def _answer_to(
     client: httpx.Client, url: str, query: str, variables: Mapping[str, Any]
 ) -> Any:
     try:

@@ -43,10 +43,8 @@ class SandboxedEnricher:
         self._taxonomy_file = taxonomy
         local = LocalEnricher(self.taxonomy)
         self.name, self.model = local.name, local.model
-        self.prompt_version, self.taxonomy_version = (
-            local.prompt_version,
-            local.taxonomy_version,
-        )
+        self.prompt_version = local.prompt_version
+        self.taxonomy_version = local.taxonomy_version
         self._of_sandbox = (taxonomy, local.taxonomy_version)
         self._sandbox = sandbox
         self._models_dir, self._open_embedder = models_dir, open_embedder

@@ -68,7 +68,7 @@ class RedirectChain:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Add the block's time to `elapsed_s` and limit it to the time left."""
+        """Add the block's time to `elapsed_s` and limit it to the remaining time."""
         started = time.perf_counter()
         try:
             with deadline(self.total_s - self.elapsed_s):
@@ -86,9 +86,8 @@ class RedirectChain:
         self.visited.add((str(hop.url), hop.response.request.headers.get("cookie", "")))
         self.cookies.extract_cookies(hop.response)
         with as_fetch_errors(self.request.url):
-            url = hop.url.join(hop.location or "").copy_with(
-                fragment=None, userinfo=b""
-            )
+            url = hop.url.join(hop.location or "")
+            url = url.copy_with(fragment=None, userinfo=b"")
             if param := self.request.access.token_param:
                 url = url.copy_remove_param(param)  # a server repeats it
         self.is_at_origin = self.is_at_origin and origin_of(url) == origin_of(hop.url)
@@ -112,11 +111,8 @@ class RedirectChain:
                 f"not a valid address: longer than {MAX_URL_CHARS:,} characters"
             )
         if url.scheme not in ("http", "https") or not url.host:
-            raise self._refused(
-                f"redirects to {url}, not an http(s) address"
-                if self.visited
-                else "not an http(s) address"
-            )
+            redirected = f"redirects to {url}, " if self.visited else ""
+            raise self._refused(f"{redirected}not an http(s) address")
         if url.port is not None and not 0 < url.port < 65_536:  # httpx takes any number
             raise self._refused(f"not a valid address: port {url.port}")
         if url.port in BAD_PORTS:
