@@ -109,7 +109,7 @@ def _explanation(
     if not rows:
         calls = lake.read(ModelCall, article_id=ids)
         return _Explanation(article, None, _by_time(calls), [], depth)
-    [row] = rows
+    row = rows[0]
     if row.reused_from:
         ids.add(row.reused_from)
     calls = [

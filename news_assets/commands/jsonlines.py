@@ -101,11 +101,8 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
     texts = {key: item[key] for key in _TEXTS if item.get(key) is not None}
     if wrong := [key for key, value in texts.items() if not isinstance(value, str)]:
         return f"{', '.join(wrong)} is not a text"
-    if broken := [
-        key
-        for key, value in ({"id": str(given)} | texts).items()
-        if not _is_unicode(value)
-    ]:
+    texts["id"] = str(given)
+    if broken := [key for key, value in texts.items() if not _is_unicode(value)]:
         return f"{', '.join(broken)} holds half of a surrogate pair, which is not a character"
     return None
 
@@ -113,9 +110,9 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
 def _id_of(item: Item) -> str | int | None:
     """Return the id if it can be repeated in an answer, else None."""
     given = item.get("id")
-    return (
-        given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
-    )
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return None
+    return given
 
 
 def _is_unicode(text: str) -> bool:

@@ -94,13 +94,11 @@ def _replay_desk(
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        task = progress.add_task(
-            desk.key, total=sum(group.articles for group in groups)
-        )
+        total = sum(group.articles for group in groups)
+        task = progress.add_task(desk.key, total=total)
         for group in groups:
-            for batch in replay_articles(
-                lake, desk, lake.read(RawArticle, group.keys), sandbox
-            ):
+            articles = lake.read(RawArticle, group.keys)
+            for batch in replay_articles(lake, desk, articles, sandbox):
                 summary.add(_stored(lake, desk, batch) if write else batch)
                 progress.advance(task, len(batch))
     return summary
@@ -147,18 +145,19 @@ def _facts(
         "articles": summary.counts.total(),
         "changes": {change: summary.counts[change] for change in _MEANINGS},
         "columns": dict(summary.columns.most_common()),
-        "worst": [
-            {
-                "article_id": one.article.article_id,
-                "change": one.change,
-                "words_kept": round(one.kept_ratio, 3),
-                "stored_chars": one.article.text_chars,
-                "found_chars": one.found_chars,
-                "reason": one.reason,
-                "diff": diff,
-            }
-            for one, diff in diffs
-        ],
+        "worst": [_worst_facts(one, diff) for one, diff in diffs],
+    }
+
+
+def _worst_facts(one: Replayed, diff: Sequence[str]) -> dict[str, Any]:
+    return {
+        "article_id": one.article.article_id,
+        "change": one.change,
+        "words_kept": round(one.kept_ratio, 3),
+        "stored_chars": one.article.text_chars,
+        "found_chars": one.found_chars,
+        "reason": one.reason,
+        "diff": diff,
     }
 
 
@@ -175,7 +174,8 @@ def _show(
     if diffs:
         terminal.print()
         terminal.print(_table([one for one, _ in diffs]))
-    for one, diff in [each for each in diffs if each[1]][:SHOWN_DIFFS]:
+    changed = [(one, diff) for one, diff in diffs if diff]
+    for one, diff in changed[:SHOWN_DIFFS]:
         terminal.print()
         terminal.print_line(one.article.article_id, style="bold")
         for line in diff:
@@ -189,9 +189,8 @@ def _lines(desk: str, summary: Summary, *, write: bool) -> Iterator[str]:
         if count := summary.counts[change]:
             yield f"{count:9,}  {meaning}"
     if summary.columns:
-        yield "columns: " + ", ".join(
-            f"{name} {count}" for name, count in summary.columns.most_common()
-        )
+        counts = [f"{name} {count}" for name, count in summary.columns.most_common()]
+        yield f"columns: {', '.join(counts)}"
     if summary.new_rows and not write:
         yield f"--write stores the {summary.new_rows} new rows"
 
@@ -202,9 +201,8 @@ def _table(worst: Sequence[Replayed]) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("worst differences", overflow="fold")
     for one in worst:
-        about = f"{one.article.article_id}: {_MEANINGS[one.change]}" + (
-            f" ({one.reason})" if one.reason else ""
-        )
+        reason = f" ({one.reason})" if one.reason else ""
+        about = f"{one.article.article_id}: {_MEANINGS[one.change]}{reason}"
         chars = f"{one.article.text_chars:,} → {one.found_chars:,}"
         table.add_row(f"{one.kept_ratio:.0%}", chars, about)
     return table

@@ -49,18 +49,15 @@ def withdraw(
 
 def _withdraw(names: Sequence[str], reason: str) -> None:
     with open_lake() as lake:
+        now = datetime.now(UTC)
         articles = lake.transact(
-            lambda rows: withdraw_rows(
-                rows, _present(rows, names), reason, datetime.now(UTC)
-            )
+            lambda rows: withdraw_rows(rows, _present(rows, names), reason, now)
         )
         if not articles:
             Terminal().print_line("withdrawn already")
             return
         for article in articles:
-            Terminal().print_line(
-                f"withdrawn: {article.article_id}: {article.title or 'without a title'}"
-            )
+            _report("withdrawn", article)
         Terminal().print_line(
             f"--undo brings them back for {KEEP_DAYS} days, as long as the lake keeps the last"
             " state"
@@ -74,19 +71,21 @@ def _present(rows: Reader, names: Sequence[str]) -> list[RawArticle]:
 
 def _bring_back(names: Sequence[str]) -> None:
     with open_lake() as lake:
-        articles = [
-            article for article in _named(lake, names) if article.outcome == WITHDRAWN
-        ]
+        named = _named(lake, names)
+        articles = [article for article in named if article.outcome == WITHDRAWN]
         if not articles:
             raise NewsAssetsError("none of these articles is withdrawn")
         for article in articles:
             undo_withdrawal(lake, article, lambda rows: None)
-            Terminal().print_line(
-                f"brought back: {article.article_id}: {article.title or 'without a title'}"
-            )
+            _report("brought back", article)
         Terminal().print_line(
             "the daemon or `dagster asset materialize` puts them into the index again"
         )
+
+
+def _report(change: str, article: RawArticle) -> None:
+    title = article.title or "without a title"
+    Terminal().print_line(f"{change}: {article.article_id}: {title}")
 
 
 def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:

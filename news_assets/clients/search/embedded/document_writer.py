@@ -294,18 +294,18 @@ def _facts(
     numbered: Sequence[tuple[int, _Prepared]], codes: dict[tuple[str, str], int]
 ) -> list[bytes]:
     """Return the facts of each document."""
-    documents = [one.document for _, one in numbered]
     facts = np.zeros(len(numbered), FACTS)
-    facts["n"] = [n for n, _ in numbered]
-    facts["day"] = [one.day.toordinal() for one in documents]
-    facts["published"] = [one.published_ts for one in documents]
-    facts["length"] = [one.terms.length for _, one in numbered]
-    facts["id_key"] = [key_of(f"id {one.article_id}") for one in documents]
-    facts["original_key"] = [_key("id", one.duplicate_of) for one in documents]
-    facts["text_key"] = [_key("text", one.text_hash) for one in documents]
-    values = [_values(one) for one in documents]
-    for kind in values[0]:
-        facts[kind] = [codes.get((kind, one[kind]), 0) for one in values]
+    for row, (n, one) in zip(facts, numbered, strict=True):
+        document = one.document
+        row["n"] = n
+        row["day"] = document.day.toordinal()
+        row["published"] = document.published_ts
+        row["length"] = one.terms.length
+        row["id_key"] = _key("id", document.article_id)
+        row["original_key"] = _key("id", document.duplicate_of)
+        row["text_key"] = _key("text", document.text_hash)
+        for kind, value in _values(document).items():
+            row[kind] = codes.get((kind, value), 0)
     return [row.tobytes() for row in facts]
 
 
