@@ -59,7 +59,7 @@ _COMMANDS = {
         " meetings, problems}.",
     ),
     "status": (
-        "status:status",
+        "lake_status:status",
         "Show what is stored at each stage, by agency; with --url the history of one address.",
     ),
     "gaps": (

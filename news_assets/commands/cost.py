@@ -170,12 +170,10 @@ def _lines(estimate: _Estimate) -> Iterator[str]:
         "copies: they take the result of their original": found.copies,
         "cached: asked before, and stored": found.cached,
         "sure: the local enricher's theme is sure enough": found.sure,
-        **{
-            f"not sent: {reason}": count
-            for reason, count in found.not_sent.most_common()
-        },
-        "that cannot be read": found.failed,
     }
+    for reason, count in found.not_sent.most_common():
+        counts[f"not sent: {reason}"] = count
+    counts["that cannot be read"] = found.failed
     for reason, count in counts.items():
         if count:
             yield f"{count:9,}  {reason}"
@@ -199,10 +197,9 @@ def _price(sent: Sent) -> str:
 
 
 def _basis(estimate: _Estimate) -> str:
-    pairs = {
-        (model, request.kind)
-        for model, request in (*estimate.found.new, *estimate.found.again)
-    }
+    pairs = set()
+    for model, request in (*estimate.found.new, *estimate.found.again):
+        pairs.add((model, request.kind))
     if pairs and pairs <= estimate.means.keys():
         return "from earlier calls with the same prompt"
     return (

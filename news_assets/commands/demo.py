@@ -19,8 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from news_assets.commands import search_articles as search
+from news_assets.commands.lake_status import show_counts
 from news_assets.commands.opening import open_lake
-from news_assets.commands.status import show_counts
 from news_assets.demo.site import HOST, PORT, SampleSite
 from news_assets.desks.loader import load_desks, path_of
 from news_assets.errors import NewsAssetsError
@@ -206,9 +206,8 @@ class _Runs:
 
 def _day_of(slug: str) -> date:
     with open_lake() as lake:
-        return next(
-            row.day for row in lake.read(RawArticle, desk=["sample"]) if slug in row.url
-        )
+        articles = lake.read(RawArticle, desk=[_BUILT_IN])
+    return next(row.day for row in articles if slug in row.url)
 
 
 def _show(desk: Desk) -> None:
@@ -218,26 +217,25 @@ def _show(desk: Desk) -> None:
             stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key)
         )
         articles = lake.read(RawArticle, desk=[desk.key])
-        themes = {
-            row.article_id: row for row in lake.read(EnrichedArticle, desk=[desk.key])
-        }
+        enriched = lake.read(EnrichedArticle, desk=[desk.key])
         revisions = lake.read(ArticleRevision, desk=[desk.key])
-    agency_of = {article.article_id: article.agency for article in articles}
-    table = Table("day", "agency", "title", "theme", "outcome", box=box.SIMPLE_HEAD)
-    for article in sorted(articles, key=lambda article: (article.day, article.agency)):
-        theme = themes.get(article.article_id)
-        labels = " > ".join(theme.theme_labels) if theme else ""
-        table.add_row(
-            str(article.day),
-            article.agency,
-            article.title,
-            labels,
-            _note(article, agency_of),
-        )
-    terminal.print(table)
+    terminal.print(_articles_table(articles, enriched))
     terminal.print(
         f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`"
     )
+
+
+def _articles_table(
+    articles: Sequence[RawArticle], enriched: Sequence[EnrichedArticle]
+) -> Table:
+    labels_of = {row.article_id: row.theme_labels for row in enriched}
+    agency_of = {article.article_id: article.agency for article in articles}
+    table = Table("day", "agency", "title", "theme", "outcome", box=box.SIMPLE_HEAD)
+    for one in sorted(articles, key=lambda article: (article.day, article.agency)):
+        labels = " > ".join(labels_of.get(one.article_id, ()))
+        note = _note(one, agency_of)
+        table.add_row(str(one.day), one.agency, one.title, labels, note)
+    return table
 
 
 def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str | Text:

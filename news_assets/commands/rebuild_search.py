@@ -104,14 +104,12 @@ def _desks(lake: Lake, settings: Settings) -> list[DeskDocuments]:
     """Return the desks of the settings, and those that only the lake has, whose
     agencies have no names.
     """
-    names = {
-        desk.key: {agency.key: agency.name for agency in desk.agencies}
-        for desk in load_desks(settings.desks, ALL_KINDS)
-    }
-    stored = lake.query(_DESKS).to_series().to_list()
-    found = [
-        DeskDocuments(key, names.get(key, {})) for key in sorted({*names, *stored})
-    ]
+    names: dict[str, dict[str, str]] = {}
+    for key in lake.query(_DESKS).to_series().to_list():
+        names[key] = {}
+    for desk in load_desks(settings.desks, ALL_KINDS):
+        names[desk.key] = {agency.key: agency.name for agency in desk.agencies}
+    found = [DeskDocuments(key, of_desk) for key, of_desk in sorted(names.items())]
     _refresh(lake, found)
     return found
 
@@ -219,9 +217,9 @@ def _fill(
                 "changed meanwhile" if round_ else "documents", total=total
             )
             advance = partial(progress.advance, task)
-            sent = sum(
-                sync_desk(lake, rebuild, sandbox, desk, advance) for desk in desks
-            )
+            sent = 0
+            for desk in desks:
+                sent += sync_desk(lake, rebuild, sandbox, desk, advance)
             if sent <= FEW_DOCUMENTS:
                 return
 

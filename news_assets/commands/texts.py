@@ -2,7 +2,7 @@
 URLs, articles and texts.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -95,9 +95,7 @@ def extract() -> None:
             timezone, language = item.get("timezone") or "UTC", item.get("language")
             page = with_document(_page_of(item), sandbox, language)
             found = _call(sandbox, read_page, page, timezone, language)
-            return {"id": item["id"]} | {
-                name: getattr(found, name) for name in _EXTRACTED
-            }
+            return _line_of(item, found, _EXTRACTED)
 
         write_results(read_items("id", "path"), extract_one, "extracting")
 
@@ -112,11 +110,13 @@ def read_document() -> None:
             found = sandbox.read_document(
                 body, str(item.get("content_type") or ""), name, item.get("language")
             )
-            return {"id": item["id"]} | {
-                name: getattr(found, name) for name in _DOCUMENT
-            }
+            return _line_of(item, found, _DOCUMENT)
 
         write_results(read_items("id", "path"), read_one, "reading documents")
+
+
+def _line_of(item: Item, found: object, names: Sequence[str]) -> Item:
+    return {"id": item["id"]} | {name: getattr(found, name) for name in names}
 
 
 def canonical_url() -> None:

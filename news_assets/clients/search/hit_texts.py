@@ -108,11 +108,10 @@ def _densest(text: str, spans: list[tuple[int, int]]) -> int:
     """
     best, most = 0, 0
     for first, (start, _) in enumerate(spans[:100]):
-        within = {
-            text[s:e].lower()[:_STEM_CHARS]
-            for s, e in spans[first : first + 20]
-            if e <= start + SNIPPET_CHARS - _LEAD_CHARS
-        }
+        within = set()
+        for begin, end in spans[first : first + 20]:
+            if end <= start + SNIPPET_CHARS - _LEAD_CHARS:
+                within.add(text[begin:end].lower()[:_STEM_CHARS])
         if len(within) > most:
             best, most = start, len(within)
     return best

@@ -181,9 +181,8 @@ def _take_page_size(new: sqlite3.Connection, used: sqlite3.Connection) -> None:
     """Give both files the same page size, which SQLite cannot change in a file with a
     write-ahead log.
     """
-    (new_bytes,), (used_bytes,) = (
-        one.execute("PRAGMA page_size").fetchone() for one in (new, used)
-    )
+    (new_bytes,) = new.execute("PRAGMA page_size").fetchone()
+    (used_bytes,) = used.execute("PRAGMA page_size").fetchone()
     if is_empty(used):
         used.execute(f"PRAGMA page_size = {new_bytes}")  # a new file
     elif new_bytes != used_bytes:

@@ -188,10 +188,8 @@ class DocumentTable:
     def _grow(self, size: int) -> None:
         if size > len(self._capacity_alive):
             capacity = int(size * _GROWTH)
-            self._capacity = {
-                name: _grown(column, capacity)
-                for name, column in self._capacity.items()
-            }
+            for name, column in self._capacity.items():
+                self._capacity[name] = _grown(column, capacity)
             self._capacity_alive = _grown(self._capacity_alive, capacity)
             self.duplicates.leader = _grown(self.duplicates.leader, capacity)
             self.duplicates.original = _grown(self.duplicates.original, capacity)
@@ -276,11 +274,9 @@ class DocumentTable:
         if kind not in self._kinds:
             return {}
         counts = np.bincount(self.columns[kind].take(ns))
-        return most_first(
-            (self.values[code][1], int(counts[code]))
-            for code in np.flatnonzero(counts).tolist()
-            if code
-        )
+        counts[:1] = 0  # documents without a value
+        found = np.flatnonzero(counts).tolist()
+        return most_first((self.values[code][1], int(counts[code])) for code in found)
 
     def _names(self, codes: npt.NDArray[np.uint32]) -> dict[str, int]:
         counts = np.bincount(codes)

@@ -149,13 +149,9 @@ def _near(name: str, word: str, stem: str) -> list[Params]:
         "typo_tokens_threshold": 1,
         "per_page": 1,
     }
-    by_word = {
-        name: "title,text"
-        for name in ("query_by", "include_fields", "highlight_fields")
-    }
-    by_stem = {
-        name: "title_stems,stems" for name in ("include_fields", "highlight_fields")
-    }
+    shown = ("include_fields", "highlight_fields")
+    by_word = dict.fromkeys(("query_by", *shown), "title,text")
+    by_stem = dict.fromkeys(shown, "title_stems,stems")
     return [
         _word_search(name, fold(word)) | loose | by_word,
         _word_search(name, stem) | loose | by_stem,
