@@ -40,13 +40,19 @@ def run_by_host(
     """Yield each job with its result as they finish; the jobs of a host run in their
     order.
 
-    `jobs` are keyed by host; `wait_s` returns the seconds until a host may be requested
-    for its next job. `repeat_s` returns the seconds after which a job runs again before
-    the host's others, None to yield its result; other hosts go on meanwhile. At most
-    `max_workers` finished results are buffered. After `begin_within_s` seconds, and
-    when the caller stops early, no further job starts, not even one that waits to be
-    repeated, and the event passed to `run` is set. An exception raised by `run` is
-    raised here after the other jobs are done.
+    At most `max_workers` finished results are buffered. When the caller stops early, no
+    further job starts. An exception raised by `run` is raised here after the other jobs
+    are done.
+
+    Args:
+        jobs: The jobs of each host.
+        run: Returns the result of a job. Its event is set when no further job starts.
+        wait_s: Returns the seconds until a host may be requested for its next job.
+        max_workers: The number of threads.
+        repeat_s: Returns the seconds after which a job runs again before the host's
+            others, None to yield its result; other hosts go on meanwhile.
+        begin_within_s: After these seconds no further job starts, not even one that
+            waits to be repeated.
     """
     stopping = threading.Event()
     hosts = _HostQueue(jobs)

@@ -105,7 +105,14 @@ class GuardedTransport(httpx.BaseTransport):
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request; the response's body is streamed."""
+        """Send one request; the response's body is streamed.
+
+        Raises:
+            ForbiddenHostError: The host is not public.
+            UnknownHostError: The host has no address.
+            DeadlineError: The time of `deadline` is over.
+            httpx.HTTPError: The connection failed.
+        """
         url = request.url
         proxy: Proxy | None = request.extensions.get("proxy")
         with _as_httpx():
