@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from news_assets.commands.civic.export_meetings import Selection, export_meetings
 from news_assets.commands.opening import check_names, open_lake
 from news_assets.commands.options import Agency, Days, Desk, From, To, days_between
 from news_assets.desks.loader import load_desks
@@ -101,11 +102,6 @@ def export(
         _export_opml(desk, output)
         return
     if form in _OF_MEETINGS and table == "meetings":
-        from news_assets.commands.civic.export_meetings import (
-            Selection,
-            export_meetings,
-        )
-
         selection = Selection(
             desk=desk, agency=agency, body=body, days=days, words=words
         )

@@ -89,6 +89,11 @@ def _import(
         new = extended_text(old, into, additions, ALL_KINDS)
     elif additions.source_count:
         new = _new_text(_new_key(desk_key, into or file, others), defaults, additions)
+    _report(file, imported, additions)
+    _finish(into, old, new, dry_run=dry_run)
+
+
+def _report(file: Path, imported: ImportRows, additions: Additions) -> None:
     refused = sorted((*imported.refused, *additions.refused))
     for refusal in refused:
         report(f"{file}:{refusal.line}: {refusal.reason}")
@@ -97,7 +102,6 @@ def _import(
         f"{additions.source_count} new source(s) in {grown} agencies, {len(refused)} line(s)"
         " refused"
     )
-    _finish(into, old, new, dry_run=dry_run)
 
 
 def _read(file: Path) -> ImportRows:

@@ -133,9 +133,8 @@ class SqliteSearchIndex:
         with self._lock, translated(self.path), reading(self._connection):
             self._refresh()
             if query.mode != "keyword" and query.vector is not None:
-                check_query_vector(
-                    self.path, query.vector, read_state(self._connection, "dim")
-                )
+                dim = read_state(self._connection, "dim")
+                check_query_vector(self.path, query.vector, dim)
             listed = self._matcher.listed(query)
             hits = hits_of(self._connection, listed)
         took_ms = (time.perf_counter() - started) * 1000
@@ -170,9 +169,8 @@ class SqliteSearchIndex:
     def count(self) -> int:
         """Return the number of documents."""
         with self._lock, translated(self.path):
-            return int(
-                self._connection.execute("SELECT count(*) FROM documents").fetchone()[0]
-            )
+            find = "SELECT count(*) FROM documents"
+            return int(self._connection.execute(find).fetchone()[0])
 
     def stored(
         self, desk: str, keys: AgencyDays | None = None, first_day: date | None = None
@@ -182,28 +180,18 @@ class SqliteSearchIndex:
         """
         import polars as pl
 
-        days = (
-            ({day for _, day in keys.pairs} or {date.max})
-            if keys
-            else {first_day or date.min, date.max}
-        )
+        first, last = first_day or date.min, date.max
+        if keys:
+            days = {day for _, day in keys.pairs}
+            first, last = min(days, default=last), max(days, default=last)
         query = (
-            "SELECT article_id, agency, day, document_hash FROM documents WHERE desk = ? AND day"
-            " BETWEEN ? AND ?"
+            "SELECT article_id, agency, day, document_hash FROM documents"
+            " WHERE desk = ? AND day BETWEEN ? AND ?"
         )
         with self._lock, translated(self.path):
-            rows = self._connection.execute(
-                query, (desk, str(min(days)), str(max(days)))
-            ).fetchall()
-        schema = {
-            "article_id": pl.String,
-            "agency": pl.String,
-            "day": pl.String,
-            "document_hash": pl.String,
-        }
-        return of_partitions(
-            pl.DataFrame(rows, schema, orient="row").with_columns(
-                pl.col("day").str.to_date()
-            ),
-            keys,
-        )
+            found = self._connection.execute(query, (desk, str(first), str(last)))
+            rows = found.fetchall()
+        names = ("article_id", "agency", "day", "document_hash")
+        frame = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+        frame = frame.with_columns(pl.col("day").str.to_date())
+        return of_partitions(frame, keys)
