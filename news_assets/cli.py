@@ -200,10 +200,10 @@ class _LazyGroup(TyperGroup):
     """A group that lists its commands without importing them."""
 
     def __init__(self, *, commands: Any = None, **attributes: Any) -> None:
-        listed = {
-            name: TyperCommand(name, help=_COMMANDS[name][1]) for name in _COMMANDS
-        }
-        super().__init__(commands=listed | dict(commands or {}), **attributes)
+        listed: dict[str, Any] = dict(commands or {})
+        for name, (_, text) in _COMMANDS.items():
+            listed[name] = TyperCommand(name, help=text)
+        super().__init__(commands=listed, **attributes)
 
     def resolve_command(
         self, ctx: Any, args: list[str]

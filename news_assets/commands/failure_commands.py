@@ -271,13 +271,11 @@ def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
     for stage in stages.all_stages():
         for (name, desk), tried in sorted(of_stage.items()):
             if name == stage.name:
-                _run_stage(lake, stage, desk, tried)
+                _run_stage(lake, name, desk, tried)
 
 
-def _run_stage(
-    lake: Lake, stage: stages.Stage, desk_key: str, tried: Sequence[Failure]
-) -> None:
-    settings = Settings.read()
+def _run_stage(lake: Lake, name: str, desk_key: str, tried: Sequence[Failure]) -> None:
+    settings, stage = Settings.read(), stages.stage_named(name)
     desk = desk_named(desk_key)
     if desk is None:
         raise NewsAssetsError(
@@ -288,7 +286,7 @@ def _run_stage(
         stage.run_batch(
             lake, desk, AgencyDays(desk_key, days), lambda: datetime.now(UTC), ports
         )
-    _report(lake, stage.name, tried)
+    _report(lake, name, tried)
 
 
 def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:

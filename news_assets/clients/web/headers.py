@@ -87,7 +87,7 @@ def validators_of(
 
 
 def _stored(headers: httpx.Headers, name: str) -> str | None:
-    value = headers.get(name, "")
+    value: str = headers.get(name, "")
     if value.isprintable() and 0 < len(value) <= MAX_VALUE_CHARS:
         return value
     return None

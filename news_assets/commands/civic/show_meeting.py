@@ -163,7 +163,7 @@ def _item(
 ) -> Iterator[Text]:
     item = one.item
     yield Text(item.title, style="dim" if item.filter_tier else "bold")
-    facts = [item.section]
+    facts: list[str | None] = [item.section]
     if item.matter_file:
         facts.append(f"file {item.matter_file}")
     facts += [item.matter_type, ", ".join(item.sponsors)]

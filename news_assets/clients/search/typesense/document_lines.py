@@ -226,15 +226,17 @@ def _vector_lines(rows: Sequence[Float64s | None]) -> Iterator[tuple[int, str]]:
     """
     import polars as pl
 
-    of_dim: dict[int, list[int]] = {}
+    of_dim: dict[int, list[tuple[int, Float64s]]] = {}
     for position, row in enumerate(rows):
         if row is not None:
-            of_dim.setdefault(len(row), []).append(position)
-    for positions in of_dim.values():
+            of_dim.setdefault(len(row), []).append((position, row))
+    for positioned in of_dim.values():
         file = io.BytesIO()
-        matrix = np.stack([rows[position] for position in positions])  # type: ignore[arg-type]  # none is None
+        matrix = np.stack([row for _, row in positioned])
         pl.DataFrame({"vector": pl.Series(matrix)}).write_ndjson(file)
-        yield from zip(positions, file.getvalue().decode().splitlines(), strict=True)
+        lines = file.getvalue().decode().splitlines()
+        for (position, _), line in zip(positioned, lines, strict=True):
+            yield position, line
 
 
 def partial_line(stored: Mapping[str, Any]) -> str:
