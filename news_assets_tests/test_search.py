@@ -14,7 +14,7 @@ import pytest
 
 from news_assets import search
 from news_assets.clients.embedding.models import ENGLISH_MODEL
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.errors import IndexingError
 from news_assets.ports.search import SearchDocument
 from news_assets.records.reading import Embedded

@@ -27,7 +27,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from news_assets.clients.web.host_queue import host_of, in_turn
+from news_assets.clients.web.host_queue import alternating, host_of
 from news_assets.clients.web.politeness import Politeness, vendor_slot
 from news_assets.pipeline.civic.pace import (
     SIGNAL_FLOOR_S,
@@ -269,7 +269,7 @@ def full_pass(cities: list[City], folder: Path) -> tuple[float, Vendors]:
     for source in most_overdue_first(list(by_source), {}, START):
         for request in pass_requests(by_source[source], START):
             by_host[host_of(request.url)].append((by_source[source], request))
-    for _, (city, request) in in_turn(by_host, lambda _: False):
+    for _, (city, request) in alternating(by_host, lambda _: False):
         ended = max(ended, vendors.send(city.source, request, started))
     return ended - started, vendors
 

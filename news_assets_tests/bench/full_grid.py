@@ -31,7 +31,7 @@ from typing import Any
 
 import dagster as dg
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.definitions import build_definitions
 from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
 from news_assets.defs.resources import build_resources

@@ -24,7 +24,7 @@ from urllib.parse import quote_plus
 
 import uvicorn
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.taxonomy.loader import load_taxonomy

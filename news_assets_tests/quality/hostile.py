@@ -27,7 +27,7 @@ import httpx
 import psutil
 from lxml.html import fragment_fromstring
 
-from news_assets.clients.web.addresses import AddressPolicy
+from news_assets.clients.web.address_policy import AddressPolicy
 from news_assets.clients.web.body import BodyCaps, read_body
 from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.enrich.local import LocalEnricher

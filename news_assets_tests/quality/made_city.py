@@ -36,7 +36,7 @@ from types import ModuleType
 from typing import Any
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.commands.lake import open_lake
+from news_assets.commands.opening import open_lake
 from news_assets.desks.loader import load_desks
 from news_assets.pipeline.poll.poll import poll_agencies
 from news_assets.pipeline.stages import stage_named

@@ -15,7 +15,7 @@ from dagster import RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.desks.loader import load_desks
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings

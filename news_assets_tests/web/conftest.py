@@ -16,7 +16,7 @@ import httpx
 import pytest
 import uvicorn
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.desks.loader import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.spec import Alerts, Mail, SavedQuery

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import polars
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.digests import withdraw_messages
 from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.alerts import Message

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.clients.search.embedded.index import SqliteSearchIndex
+from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.pipeline.alerts.spec import Alerts
 from news_assets.search import Index
 from news_assets.store.lake import Lake

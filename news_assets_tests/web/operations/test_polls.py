@@ -83,7 +83,7 @@ def there() -> Iterator[Dagster]:
 
 @pytest.fixture
 def url(tmp_path: Path, there: Dagster) -> Iterator[str]:
-    from news_assets.clients.search.embedded.index import SqliteSearchIndex
+    from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 
     desks = load_desks(["sample"], KINDS)
     with (
